@@ -13,6 +13,7 @@ mod dialogs;
 mod effect;
 mod event;
 mod input;
+mod interface;
 mod known;
 mod notes;
 mod overlay;

@@ -54,7 +54,7 @@ impl Frame {
         let inner = inner(area);
         let has_sides = inner.x > area.x;
         if inner.y > area.y {
-            let corners = if has_sides { ["╭", "╮"] } else { ["─", "─"] };
+            let corners = if has_sides { ["╭─", "─╮"] } else { ["─", "─"] };
             let upper = self.upper(usize::from(area.width), corners);
             put(&upper, row(area, 0), buffer);
         }
@@ -76,8 +76,7 @@ impl Frame {
     }
 
     fn upper(&self, width: usize, corners: [&'static str; 2]) -> Line<'static> {
-        // Two at each side, and a blank before and behind each text.
-        let room = width.saturating_sub(6);
+        let room = width.saturating_sub(around(corners));
         let left: usize = self.left.iter().map(|span| columns(&span.content)).sum();
         let beside = |span: &&Span<'_>| left + columns(&span.content) + 3 <= room;
         let right = self.right.iter().find(beside).or(self.right.last());
@@ -97,15 +96,20 @@ impl Frame {
     ) -> Line<'static> {
         let rule = |times| span(CleanLine::repeated('─', times), self.style);
         let [first, last] = corners.map(|corner| span(corner, self.style));
-        let mut spans = vec![first, rule(1)];
+        let room = width.saturating_sub(columns(&first.content) + columns(&last.content));
+        let mut spans = Vec::new();
         spans.extend(padded(left));
         let right = padded(right.into_iter().collect());
         let used: usize = spans.iter().chain(&right).map(|span| columns(&span.content)).sum();
-        spans.push(rule(width.saturating_sub(used + 2)));
+        spans.push(rule(room.saturating_sub(used)));
         spans.extend(right);
-        spans.extend([rule(1), last]);
-        Line::from_iter(spans)
+        Line::from_iter(std::iter::once(first).chain(spans).chain(std::iter::once(last)))
     }
+}
+
+/// The columns of an edge that are not for words: its corners, and a blank before and behind the words.
+fn around(corners: [&'static str; 2]) -> usize {
+    corners.iter().map(|corner| columns(corner)).sum::<usize>() + 2
 }
 
 /// With a blank before and behind, if it is something.
@@ -189,8 +193,9 @@ mod tests {
             "╰─ enter answers ───────────────────╯",
         ];
         check(Rect::new(0, 0, 37, 5), &frame, &wide);
-        let narrow = ["── [todo] a… ─ 42 s ──", "                      "];
+        let narrow = ["─ [todo] asks ─ 42 s ─", "                      "];
         check(Rect::new(0, 0, 22, 2), &frame, &narrow);
+        check(Rect::new(0, 0, 18, 2), &frame, &["─ [todo… ─ 42 s ─", ""]);
         check(Rect::new(0, 0, 5, 1), &frame, &["     "]);
         check(Rect::new(0, 0, 0, 0), &frame, &[]);
     }

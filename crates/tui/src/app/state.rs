@@ -8,7 +8,7 @@ use crate::keys::Keymap;
 use crate::look::Look;
 use crate::panel::Panel;
 use crate::queue::Queue;
-use crate::theme::{Appearance, ColorDepth, Theme};
+use crate::theme::{Appearance, Theme};
 use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
@@ -38,8 +38,6 @@ pub struct Options {
     pub settings: Settings,
     /// What the terminal's background is.
     pub appearance: Appearance,
-    /// How many colours the terminal shows.
-    pub depth: ColorDepth,
     /// Which haft this is.
     pub version: String,
     /// A prompt that is sent as soon as it can be.
@@ -55,7 +53,6 @@ impl Default for Options {
             keymap: Keymap::default(),
             settings: Settings::default(),
             appearance: Appearance::default(),
-            depth: ColorDepth::True,
             version: String::new(),
             prompt: None,
             resume: false,
@@ -130,8 +127,8 @@ pub(super) struct Held {
 impl State {
     /// An interface that knows nothing yet; [`start`](super::start) says what it asks first.
     pub fn new(options: Options, now: Instant) -> Self {
-        let Options { size, keymap, settings, appearance, depth, version, prompt, resume } = options;
-        let themes = Themes::new(appearance, depth, settings.get(super::settings::THEME));
+        let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
+        let themes = Themes::new(appearance, settings.get(super::settings::THEME));
         let mut known = Known::new();
         known.themes = themes.names();
         let mut transcript = Transcript::default();
@@ -175,7 +172,7 @@ impl State {
         }
     }
 
-    /// The theme that counts, reduced to the colours that the terminal has.
+    /// The theme that counts, with all of its colours.
     pub fn theme(&self) -> &Theme {
         self.themes.theme()
     }

@@ -1,12 +1,11 @@
 //! The themes there are, and which of them counts.
 
-use crate::theme::{Appearance, ColorDepth, Theme};
+use crate::theme::{Appearance, Theme};
 
 /// The themes there are.
 #[derive(Debug)]
 pub(super) struct Themes {
     appearance: Appearance,
-    depth: ColorDepth,
     files: Vec<(String, String)>,
     /// Which one counts: `auto`, `dark`, `light` or a name.
     chosen: String,
@@ -14,9 +13,9 @@ pub(super) struct Themes {
 }
 
 impl Themes {
-    pub(super) fn new(appearance: Appearance, depth: ColorDepth, chosen: &str) -> Self {
-        let theme = Theme::built_in(appearance).reduced(depth);
-        let mut themes = Self { appearance, depth, files: Vec::new(), chosen: chosen.to_owned(), theme };
+    pub(super) fn new(appearance: Appearance, chosen: &str) -> Self {
+        let theme = Theme::built_in(appearance);
+        let mut themes = Self { appearance, files: Vec::new(), chosen: chosen.to_owned(), theme };
         themes.choose(chosen);
         themes
     }
@@ -27,6 +26,14 @@ impl Themes {
 
     pub(super) fn chosen(&self) -> &str {
         &self.chosen
+    }
+
+    /// The terminal's background is another.
+    pub(super) fn set_appearance(&mut self, appearance: Appearance) {
+        if appearance != self.appearance {
+            self.appearance = appearance;
+            self.end_preview();
+        }
     }
 
     /// The `theme.json` files. What is wrong with them, for people.
@@ -63,14 +70,14 @@ impl Themes {
         self.chosen = name.to_owned();
         let theme = self.named(name);
         let known = theme.is_some();
-        self.theme = theme.unwrap_or_else(|| Theme::built_in(self.appearance)).reduced(self.depth);
+        self.theme = theme.unwrap_or_else(|| Theme::built_in(self.appearance));
         known
     }
 
     /// Shows a theme, which is not chosen by that.
     pub(super) fn preview(&mut self, name: &str) {
         if let Some(theme) = self.named(name) {
-            self.theme = theme.reduced(self.depth);
+            self.theme = theme;
         }
     }
 

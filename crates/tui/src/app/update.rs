@@ -56,6 +56,8 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
         Event::Gone => state.gone(),
         Event::Answer(answer) => state.answer(answer),
         Event::Edited(edited) => state.edited(edited),
+        Event::Copied(Ok(())) => state.flash("copied"),
+        Event::Copied(Err(why)) => state.error(why),
         Event::Tick => {}
     }
     state.settle();

@@ -6,7 +6,7 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Question, call};
+use super::{Question, Wanted, call};
 use crate::clean::{Clean, CleanLine, columns_of, span};
 use crate::frame::{put, row};
 use crate::look::Look;
@@ -15,6 +15,16 @@ use crate::wrap::{Hang, Mode, wrap};
 
 /// Columns that say how much more there is, where only one row is there to say anything.
 const MARGIN: u16 = 7;
+
+/// What the answers mean when a gate keeps failing.
+const GATE: &[&str] = &[
+    "What it was asked about last does not happen in any case.",
+    "Going on without it: it is not asked about anything more in this session.",
+    "Stopping: the run ends, and haft with it.",
+];
+
+/// With fewer columns, that is said in fewer words.
+const SHORT: u16 = 32;
 
 /// Its rows, and which of them are shown.
 #[derive(Debug, Default)]
@@ -72,10 +82,12 @@ impl Body {
             return;
         }
         let below = self.draw_part(total, Rect { height: area.height - 1, ..area }, buffer);
-        let words = match below {
-            0 => "… that is all (pageup)".to_owned(),
-            1 => "… 1 more row (pagedown)".to_owned(),
-            more => format!("… {more} more rows (pagedown)"),
+        let words = match (below, area.width < SHORT) {
+            (0, false) => "… that is all (pageup)".to_owned(),
+            (0, true) => "… all (pageup)".to_owned(),
+            (1, false) => "… 1 more row (pagedown)".to_owned(),
+            (more, false) => format!("… {more} more rows (pagedown)"),
+            (more, true) => format!("… {more} (pagedown)"),
         };
         put(&Line::from(span(CleanLine::new(&words), style)), row(area, area.height - 1), buffer);
     }
@@ -103,6 +115,11 @@ fn lay(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     for (text, style) in [(&question.title, bold), (&question.message, theme.style(Role::Text))] {
         for line in Clean::new(text).lines() {
             rows.extend(wrap(&[span(line, style)], width, &Hang::default(), Mode::Words));
+        }
+    }
+    if matches!(question.wanted, Wanted::Gate(_)) {
+        for line in GATE {
+            rows.extend(wrap(&[span(*line, theme.style(Role::Text))], width, &Hang::default(), Mode::Words));
         }
     }
     let Some(granted) = &question.call else { return rows };

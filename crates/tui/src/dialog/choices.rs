@@ -82,7 +82,7 @@ impl Choices {
 
     fn fits_across(&self, width: u16) -> bool {
         let columns: usize = self.choices.iter().map(|(words, _)| words.columns() + 5).sum();
-        self.across && columns <= usize::from(width)
+        self.across && columns <= usize::from(width) + 2
     }
 
     /// Draws them, those around the chosen one where there is no room for all.
@@ -147,12 +147,12 @@ fn chosen(look: &Look) -> ratatui_core::style::Style {
     look.theme.style(Role::Text).patch(look.theme.style(Role::Selection)).add_modifier(Modifier::BOLD)
 }
 
-/// What becomes of a gate that fails, in words.
+/// What becomes of a gate that fails, in words; the body says more.
 fn gate(word: &str) -> CleanLine {
     match word {
         "restart" => "Start it again".into(),
-        "continue_without" => "Go on without it: it is not asked any more in this session".into(),
-        "stop" => "Stop here: the run ends, and haft with it".into(),
+        "continue_without" => "Go on without it".into(),
+        "stop" => "Stop".into(),
         other => CleanLine::new(other),
     }
 }

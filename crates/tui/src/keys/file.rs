@@ -262,9 +262,9 @@ mod tests {
     fn what_leaves_aborts_and_quits_keeps_its_keys() {
         check(
             "[keys]\n'panel.close' = ['f4']\n",
-            "line 2: `panel.close`: it must keep `ctrl+c`; add it to the list",
+            "line 2: `panel.close`: it must keep `esc` and `ctrl+c`; add it to the list",
         );
-        check("[keys]\n'panel.close' = ['f4', 'ctrl+c']\n", "fine");
+        check("[keys]\n'panel.close' = ['f4', 'ctrl+c', 'esc']\n", "fine");
         check(
             "[keys]\n'picker.close' = ['f4']\n",
             "line 2: `picker.close`: it must keep `esc` and `ctrl+c`; add it to the list",

@@ -2,10 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+mod app;
 mod clean;
+mod dialog;
 mod diff;
 mod editor;
 mod markdown;
+mod panel;
+mod picker;
 mod shown;
 mod streaming;
 mod theme;

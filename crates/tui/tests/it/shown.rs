@@ -1,7 +1,10 @@
 //! Lines as they are drawn, for snapshots and for properties.
 
+use haft_test_support::terminal::obeys;
 use haft_tui::theme::Theme;
 use ratatui_core::backend::TestBackend;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Terminal;
 use ratatui_core::text::Line;
@@ -18,16 +21,7 @@ pub(crate) fn drawn(lines: &[Line<'static>], width: u16) -> String {
         })
         .unwrap();
     let buffer = terminal.backend().buffer();
-    let rows = (0..height).map(|y| {
-        let mut row = String::new();
-        let mut x = 0;
-        while x < width {
-            let symbol = buffer[(x, y)].symbol();
-            row.push_str(symbol);
-            x += 1.max(u16::try_from(Line::raw(symbol).width()).unwrap());
-        }
-        row.trim_end().to_owned()
-    });
+    let rows = (0..height).map(|y| row(buffer, y, None));
     rows.collect::<Vec<_>>().join("\n")
 }
 
@@ -66,4 +60,45 @@ fn named(style: Style) -> String {
 
 fn modifiers(modifier: Modifier) -> String {
     modifier.iter_names().map(|(name, _)| name.to_lowercase()).collect::<Vec<_>>().join(" ")
+}
+
+/// What is drawn on a screen of a size, its rows without blanks at their ends, and where the cursor stands: `▏` before
+/// it.
+pub(crate) fn screen(
+    (width, height): (u16, u16),
+    draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut cursor = None;
+    terminal.draw(|frame| cursor = draw(frame.area(), frame.buffer_mut())).unwrap();
+    let rows = (0..height).map(|y| row(terminal.backend().buffer(), y, cursor));
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+fn row(buffer: &Buffer, y: u16, cursor: Option<(u16, u16)>) -> String {
+    let mut row = String::new();
+    let mut x = 0;
+    while x < buffer.area.width {
+        if cursor == Some((x, y)) {
+            row.push('▏');
+        }
+        let symbol = buffer[(x, y)].symbol();
+        row.push_str(symbol);
+        x += 1.max(u16::try_from(Line::raw(symbol).width()).unwrap());
+    }
+    row.trim_end().to_owned()
+}
+
+/// Draws into a buffer of a size, and fails when something was drawn that a terminal obeys.
+pub(crate) fn harmless(
+    (width, height): (u16, u16),
+    draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+) {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    let cursor = draw(buffer.area, &mut buffer);
+    assert!(cursor.is_none_or(|at| buffer.area.contains(at.into())), "the cursor is at {cursor:?}");
+    for cell in &buffer.content {
+        assert!(!cell.symbol().contains(char::is_control), "{:?} is drawn", cell.symbol());
+        assert!(obeys(cell.symbol().as_bytes()).is_empty(), "{:?} is drawn", cell.symbol());
+    }
 }

@@ -258,7 +258,6 @@ impl State {
 
     pub(in crate::app) fn copy(&mut self, text: String) {
         self.effect(Effect::Copy(text));
-        self.flash("copied");
     }
 
     /// What an editor of prompts does with text of its own.

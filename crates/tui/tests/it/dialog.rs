@@ -1,0 +1,496 @@
+//! Questions for the person: how they look, and what answers them.
+
+use std::time::{Duration, Instant};
+
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
+use haft_test_support::terminal::{ATTACKS, Hostile};
+use haft_tui::dialog::{Dialog, Question, Reply, Wanted};
+use haft_tui::keys::{ACTIONS, Chord, Keymap};
+use haft_tui::look::Look;
+use haft_tui::theme::Theme;
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use crate::shown::{harmless, screen};
+
+/// A dialog on a screen, and a clock that is moved by hand.
+struct Open {
+    dialog: Dialog,
+    now: Instant,
+}
+
+impl Open {
+    fn new(question: Question) -> Self {
+        let now = Instant::now();
+        Self { dialog: Dialog::open(question, now), now }
+    }
+
+    fn look(&self) -> Look {
+        Look { theme: Theme::dark(), now: self.now }
+    }
+
+    fn later(mut self, millis: u64) -> Self {
+        self.now += Duration::from_millis(millis);
+        self
+    }
+
+    /// What is drawn where there is room for 24 rows.
+    fn shown(&mut self, width: u16) -> String {
+        let look = self.look();
+        let rows = self.dialog.rows(width, 24, &look);
+        self.shown_at(width, rows)
+    }
+
+    fn shown_at(&mut self, width: u16, height: u16) -> String {
+        let look = self.look();
+        screen((width, height), |area, buffer| self.dialog.draw(area, buffer, &look))
+    }
+
+    /// Keys, one after the other; what came of the last one.
+    fn keys(&mut self, keys: &str) -> Reply {
+        let mut reply = Reply::Open;
+        for key in keys.split(' ') {
+            reply = self.dialog.key(key.parse().unwrap(), &Keymap::default(), self.now);
+        }
+        reply
+    }
+}
+
+fn question(wanted: Wanted) -> Question {
+    Question {
+        owner: None,
+        wanted,
+        title: "Delete the branch?".to_owned(),
+        message: "It has 3 commits that are nowhere else.".to_owned(),
+        call: None,
+        grants: false,
+        within: None,
+        default: None,
+    }
+}
+
+fn asked_by_todo(wanted: Wanted) -> Question {
+    Question { owner: Some("todo".to_owned()), ..question(wanted) }
+}
+
+fn request(kind: UiKind) -> UiRequest {
+    UiRequest {
+        id: "ui-1".to_owned(),
+        extension: Some(ExtensionName::new("todo")),
+        kind,
+        title: "Which one?".to_owned(),
+        message: String::new(),
+        options: Vec::new(),
+        call: None,
+        timeout_ms: 42_000,
+        default: UiAnswer::Confirmed(false),
+    }
+}
+
+fn approve(args: &str) -> Question {
+    let args = RawJson::parse(args).unwrap();
+    let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
+    let title = "Run bash?".to_owned();
+    Question::of(&UiRequest { extension: None, title, call: Some(call), ..request(UiKind::Approve) })
+}
+
+fn gate() -> Question {
+    let options = ["restart", "continue_without", "stop"].map(str::to_owned).to_vec();
+    let title = "Extension todo keeps failing, and nothing happens without it".to_owned();
+    let message = "3 times in a row; last: no answer in 5 s".to_owned();
+    let default = UiAnswer::Value("stop".to_owned());
+    Question::of(&UiRequest { options, title, message, default, ..request(UiKind::GateFailing) })
+}
+
+fn long_call() -> Question {
+    let lines: Vec<String> = (1..=60).map(|line| format!("line {line}")).collect();
+    approve(&serde_json::json!({"path": "a.txt", "content": lines.join("\n")}).to_string())
+}
+
+fn numbered(count: usize) -> Wanted {
+    Wanted::Select((1..=count).map(|number| format!("choice {number}")).collect())
+}
+
+/// Both widths, one below the other.
+fn both(question: Question) -> String {
+    let mut open = Open::new(question);
+    [80, 30].map(|width| open.shown(width)).join("\n\n")
+}
+
+#[test]
+fn a_confirmation() {
+    insta::assert_snapshot!(both(asked_by_todo(Wanted::Confirm)));
+}
+
+#[test]
+fn haft_asks_in_its_own_name() {
+    insta::assert_snapshot!(both(Question { message: String::new(), ..question(Wanted::Confirm) }));
+}
+
+#[test]
+fn a_countdown() {
+    let asked = Question::of(&UiRequest { title: "Go on?".to_owned(), ..request(UiKind::Confirm) });
+    let mut open = Open::new(asked);
+    let shown = [0, 500, 1000, 40_500, 42_000, 99_000].map(|millis| {
+        let mut at = Open { dialog: Dialog::open(open.dialog.question().clone(), open.now), now: open.now }
+            .later(millis);
+        at.shown(70).lines().next().unwrap().to_owned()
+    });
+    insta::assert_snapshot!(shown.join("\n"));
+    insta::assert_snapshot!(open.shown(30), @"
+    ╭─ [todo] asks ─────── 42 s ─╮
+    │ Go on?                     │
+    │                            │
+    │  [Yes]  ›[No]              │
+    ╰ y yes · n no · enter wh… ──╯
+    ");
+    let within = Some(Duration::from_secs(754));
+    insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(Wanted::Confirm) }).shown(60), @"
+    ╭─ [todo] asks ───────────── closes itself in 12 min 34 s ─╮
+    │ Delete the branch?                                       │
+    │ It has 3 commits that are nowhere else.                  │
+    │                                                          │
+    │  [Yes]  ›[No]                                            │
+    ╰ y yes · n no · enter what is chosen · esc leaves it ─────╯
+    ");
+}
+
+#[test]
+fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
+    let mut open = Open::new(Question::of(&request(UiKind::Confirm)));
+    let start = open.now;
+    let mut wakes = Vec::new();
+    while let Some(at) = open.dialog.wakes_at(open.now) {
+        assert!(at > open.now);
+        wakes.push(at.duration_since(start).as_millis());
+        open.now = at;
+    }
+    assert_eq!((wakes.len(), wakes.first(), wakes.last()), (42, Some(&1000), Some(&42_000)));
+    assert_eq!(
+        open.dialog.wakes_at(start + Duration::from_millis(1300)),
+        Some(start + Duration::from_secs(2))
+    );
+    assert_eq!(Open::new(question(Wanted::Confirm)).dialog.wakes_at(start), None);
+    let forever = Question { within: Some(Duration::MAX), ..question(Wanted::Confirm) };
+    assert_eq!(Open::new(forever).dialog.wakes_at(start), None);
+}
+
+#[test]
+fn a_selection() {
+    let options =
+        vec!["main".to_owned(), "a-branch-with-a-rather-long-name-to-it".to_owned(), "日本".to_owned()];
+    insta::assert_snapshot!(both(asked_by_todo(Wanted::Select(options))));
+    insta::assert_snapshot!(Open::new(asked_by_todo(Wanted::Select(vec![]))).shown(50), @"
+    ╭─ [todo] asks ──────────────────────────────────╮
+    │ Delete the branch?                             │
+    │ It has 3 commits that are nowhere else.        │
+    │                                                │
+    │ there is nothing to choose from                │
+    ╰ ↑↓ choose · enter answers · esc leaves it ─────╯
+    ");
+    let mut many = Open::new(asked_by_todo(numbered(30)));
+    many.keys("up");
+    insta::assert_snapshot!(many.shown_at(50, 9), @"
+    ╭─ [todo] asks ──────────────────────────────────╮
+    │ Delete the branch?                             │
+    │ It has 3 commits that are nowhere else.        │
+    │     choice 26                                  │
+    │     choice 27                                  │
+    │     choice 28                                  │
+    │     choice 29                                  │
+    │ ›   choice 30                            30/30 │
+    ╰ ↑↓ choose · enter answers · esc leaves it ─────╯
+    ");
+}
+
+#[test]
+fn an_input() {
+    let mut open = Open::new(asked_by_todo(Wanted::Input { secret: false }));
+    open.keys("a b");
+    open.dialog.paste("c\nd\r\n", open.now);
+    insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
+    open.keys("ctrl+a");
+    open.dialog.paste("and a text that is longer than the row that it has got to be typed into ", open.now);
+    insta::assert_snapshot!(open.shown(30).lines().rev().nth(1).unwrap(), @"
+    │ › typed into ▏abc d         │
+    ");
+}
+
+#[test]
+fn a_secret_is_dots() {
+    let mut open = Open::new(question(Wanted::Input { secret: true }));
+    open.dialog.paste("sk-1é日👩‍🔬\n", open.now);
+    open.keys("left left");
+    let shown = open.shown(40);
+    insta::assert_snapshot!(shown, @"
+    ╭─ haft asks ──────────────────────────╮
+    │ Delete the branch?                   │
+    │ It has 3 commits that are nowhere    │
+    │ else.                                │
+    │                                      │
+    │ › •••••▏••                            │
+    ╰ enter answers · esc leaves it ───────╯
+    ");
+    assert!(!format!("{open:?}", open = open.dialog).contains("sk-1"));
+    assert_eq!(open.keys("enter"), Reply::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
+    open.dialog.paste(&"x".repeat(50), open.now);
+    insta::assert_snapshot!(open.shown(30), @"
+    ╭─ haft asks ────────────────╮
+    │ Delete the branch?         │
+    │ It has 3 commits that are  │
+    │ nowhere else.              │
+    │                            │
+    │ › •••••••••••••••••••••••▏• │
+    ╰ enter answers · esc lea… ──╯
+    ");
+}
+
+#[test]
+fn a_text_of_several_lines() {
+    let mut open = Open::new(asked_by_todo(Wanted::Editor("one\ntwo".to_owned())));
+    open.keys("shift+enter x");
+    insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
+    assert_eq!(open.keys("ctrl+g"), Reply::OpenEditor("one\ntwo\nx".to_owned()));
+    open.dialog.edited("other\u{1b}[2J\n");
+    assert_eq!(open.keys("up enter"), Reply::Answered(UiAnswer::Value("other".to_owned())));
+}
+
+#[test]
+fn what_is_granted_is_shown() {
+    insta::assert_snapshot!(both(approve(r#"{"command":"rm -rf target\necho done","timeout":30}"#)));
+    insta::assert_snapshot!(both(gate()));
+    insta::assert_snapshot!(both(Question { grants: true, ..question(Wanted::Confirm) }));
+}
+
+#[test]
+fn what_is_granted_cannot_hide() {
+    let args =
+        r#"{"command":"ls \u001b[8m; rm -rf /\u001b[0m\u202e\u2066 \u200b\u009b","\u0063wd":"/\r\u00a0"}"#;
+    insta::assert_snapshot!(Open::new(approve(args)).shown(80), @r#"
+    ╭─ haft asks ───────────────────────────────────── answers itself in 42 s: no ─╮
+    │ Run bash?                                                                    │
+    │ bash                                                                         │
+    │ {                                                                            │
+    │   "command": "ls \u{1b}[8m; rm -rf /\u{1b}[0m\u{202e}\u{2066} \u{200b}\u{9b} │
+    │ ",                                                                           │
+    │   "cwd": "/\r\u{a0}"                                                         │
+    │ }                                                                            │
+    │                                                                              │
+    │  [Allow once]  ›[Do not allow]                                               │
+    ╰ y yes · n no · enter what is chosen · esc leaves it ─────────────────────────╯
+    "#);
+}
+
+#[test]
+fn what_is_granted_is_never_cut_silently() {
+    let mut open = Open::new(long_call());
+    let first = open.shown(60);
+    let mut open = open.later(300);
+    open.keys("pagedown");
+    let second = open.shown(60);
+    open.keys("pagedown pagedown pagedown pagedown");
+    let last = open.shown(60);
+    insta::assert_snapshot!([first, second, last].join("\n\n"));
+    // Every row of it can be reached, at any size that can be read.
+    for (width, height) in [(60, 12), (20, 6), (20, 3), (21, 4)] {
+        let mut open = Open::new(long_call());
+        let mut seen = open.shown_at(width, height);
+        let mut open = open.later(300);
+        for _ in 0..200 {
+            open.keys("pagedown");
+            seen.push_str(&open.shown_at(width, height));
+        }
+        for line in 2..=59 {
+            // The first one stands behind its name, and where it is narrow in two rows.
+            assert!(seen.contains(&format!("line {line}\\n")), "line {line} at {width}×{height}");
+        }
+        assert!(seen.contains("line 60\""));
+    }
+}
+
+#[test]
+fn it_is_of_use_where_there_is_little_room() {
+    let mut sizes = String::new();
+    for (width, height) in [(20, 3), (20, 4), (24, 5), (40, 6)] {
+        for question in [approve(r#"{"command":"rm a.png"}"#), asked_by_todo(numbered(4))] {
+            let shown = Open::new(question).shown_at(width, height);
+            sizes.push_str(&format!("{width}×{height}\n{shown}\n\n"));
+        }
+    }
+    insta::assert_snapshot!(sizes);
+}
+
+#[track_caller]
+fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
+    let mut open = Open::new(question);
+    open.shown(80);
+    let mut open = open.later(300);
+    let reply = open.keys(keys);
+    assert_eq!(reply, expect.map_or(Reply::Open, Reply::Answered), "{keys}");
+}
+
+#[test]
+fn keys_answer_yes_or_no() {
+    for question in [asked_by_todo(Wanted::Confirm), approve("{}")] {
+        let check = |keys: &str, expect| check(question.clone(), keys, expect);
+        check("y", Some(UiAnswer::Confirmed(true)));
+        check("n", Some(UiAnswer::Confirmed(false)));
+        check("enter", Some(UiAnswer::Confirmed(false)));
+        check("tab enter", Some(UiAnswer::Confirmed(true)));
+        check("left enter", Some(UiAnswer::Confirmed(true)));
+        check("up down enter", Some(UiAnswer::Confirmed(false)));
+        check("esc", Some(UiAnswer::Cancelled));
+        check("ctrl+c", Some(UiAnswer::Cancelled));
+        check("x", None);
+        check("1", None);
+        check("1 enter", Some(UiAnswer::Confirmed(false)));
+    }
+}
+
+#[test]
+fn keys_choose() {
+    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
+    let check_of = |keys: &str, expect| check(asked_by_todo(numbered(12)), keys, expect);
+    check_of("enter", value("choice 1"));
+    check_of("down down enter", value("choice 3"));
+    check_of("up enter", value("choice 12"));
+    check_of("7 enter", value("choice 7"));
+    check_of("7", None);
+    check_of("7 0 x enter", value("choice 7"));
+    check_of("esc", Some(UiAnswer::Cancelled));
+    check(asked_by_todo(numbered(0)), "down up 1 enter", None);
+    let preset = Question { default: Some("choice 4".to_owned()), ..asked_by_todo(numbered(5)) };
+    check(preset, "enter", value("choice 4"));
+    check(gate(), "enter", value("stop"));
+    check(gate(), "down enter", value("restart"));
+    check(gate(), "2 enter", value("continue_without"));
+}
+
+#[test]
+fn keys_type() {
+    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
+    let input = || asked_by_todo(Wanted::Input { secret: false });
+    check(input(), "y n 1 enter", value("yn1"));
+    check(input(), "a shift+enter b ctrl+b backspace c up down enter", value("cb"));
+    check(input(), "enter", value(""));
+    check(input(), "ctrl+g", None);
+    check(input(), "a esc", Some(UiAnswer::Cancelled));
+    let editor = || asked_by_todo(Wanted::Editor("ab\ncd".to_owned()));
+    check(editor(), "up x enter", value("abx\ncd"));
+    check(editor(), "shift+enter y enter", value("ab\ncd\ny"));
+    check(editor(), "tab x enter", value("ab\ncd\tx"));
+}
+
+#[test]
+fn who_types_on_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    // Before it is drawn, and from then on as fast as people type.
+    for _ in 0..20 {
+        assert_eq!(open.keys("y enter tab enter n"), Reply::Open);
+        open.shown(80);
+        open = open.later(250);
+    }
+    open.dialog.paste("y", open.now);
+    let mut open = open.later(299);
+    assert_eq!(open.keys("y"), Reply::Open);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+    // Where nothing is granted, keys count at once.
+    assert_eq!(Open::new(question(Wanted::Confirm)).keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+}
+
+#[test]
+fn what_cannot_be_read_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    open.shown_at(19, 3);
+    let mut open = open.later(1000);
+    assert_eq!(open.keys("y"), Reply::Open);
+    open.shown_at(20, 3);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+}
+
+fn hostile_questions(text: &str) -> Vec<Question> {
+    let call = ToolCall {
+        id: ToolCallId::new("t"),
+        name: text.to_owned(),
+        args: RawJson::from_value(&serde_json::json!({"a": text, "b": [text, {}]})).unwrap(),
+    };
+    let texts = vec![text.to_owned(), text.repeat(3)];
+    let wanted = [
+        Wanted::Confirm,
+        Wanted::Select(texts.clone()),
+        Wanted::Gate(texts),
+        Wanted::Input { secret: false },
+        Wanted::Input { secret: true },
+        Wanted::Editor(text.to_owned()),
+    ];
+    let question = |wanted| Question {
+        owner: Some(text.to_owned()),
+        wanted,
+        title: text.to_owned(),
+        message: format!("{text}\n{text}"),
+        call: Some(call.clone()),
+        grants: text.len() % 2 == 0,
+        within: Some(Duration::from_secs(5)),
+        default: Some(text.to_owned()),
+    };
+    wanted.map(question).into()
+}
+
+#[test]
+fn no_attack_reaches_the_screen() {
+    let mut hostile = Hostile::new(4);
+    let mut text = String::new();
+    for round in 0..300 {
+        match ATTACKS.get(round) {
+            Some((_, attack)) => (*attack).clone_into(&mut text),
+            None => hostile.next_into(&mut text),
+        }
+        for question in hostile_questions(&text) {
+            let mut open = Open::new(question);
+            let look = open.look();
+            open.dialog.paste(&text, open.now);
+            harmless((61, 30), |area, buffer| open.dialog.draw(area, buffer, &look));
+        }
+    }
+}
+
+fn chord() -> impl Strategy<Value = Chord> {
+    let named: Vec<&str> = ACTIONS.iter().flat_map(|entry| entry.keys).copied().collect();
+    prop_oneof![
+        proptest::sample::select(named).prop_map(|key| key.parse().unwrap()),
+        any::<char>()
+            .prop_map(|c| Chord::new(haft_tui::keys::Code::Char(c), haft_tui::keys::Modifiers::default())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_typed_at_any_size(
+        text in "[a-z\\n日\u{1b}\u{202e}\u{301} ]{0,40}",
+        which in 0..6_usize,
+        steps in proptest::collection::vec((chord(), 0..90_u16, 0..30_u16, ".{0,5}", 0..500_u64), 0..20),
+    ) {
+        let mut open = Open::new(hostile_questions(&text).remove(which));
+        for (chord, width, height, pasted, millis) in steps {
+            open = open.later(millis);
+            open.dialog.paste(&pasted, open.now);
+            let reply = open.dialog.key(chord, &Keymap::default(), open.now);
+            if let Reply::OpenEditor(text) = reply {
+                open.dialog.edited(&text);
+            }
+            let look = open.look();
+            let rows = open.dialog.rows(width, height, &look);
+            prop_assert!(rows <= height);
+            harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
+            // Also where it is told to draw beside the screen.
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
+            open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Panels of extensions, as they look.
+
+use std::time::Instant;
+
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{Command, PanelContent};
+use haft_test_support::terminal::{ATTACKS, Hostile};
+use haft_tui::keys::Keymap;
+use haft_tui::look::Look;
+use haft_tui::panel::Panel;
+use haft_tui::theme::Theme;
+use proptest::prelude::*;
+use ratatui_core::layout::Rect;
+
+use crate::shown::{harmless, screen};
+
+fn content(title: &str, lines: &[&str], footer: &str) -> PanelContent {
+    let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+    PanelContent { panel_id: PanelId::new("main"), title: title.to_owned(), lines, footer: footer.to_owned() }
+}
+
+fn open(title: &str, lines: &[&str], footer: &str) -> Panel {
+    Panel::open(ExtensionName::new("todo"), content(title, lines, footer))
+}
+
+fn shown(panel: &Panel, size: (u16, u16)) -> String {
+    let look = Look { theme: Theme::dark(), now: Instant::now() };
+    screen(size, |area, buffer| {
+        panel.draw(area, buffer, &look);
+        None
+    })
+}
+
+#[test]
+fn a_panel() {
+    let panel = open("Todos", &["□ ship panel api", "", "✓ persist state"], "enter toggles · a adds");
+    insta::assert_snapshot!([(80, 9), (30, 9)].map(|size| shown(&panel, size)).join("\n\n"));
+    insta::assert_snapshot!(shown(&open("", &["x"], ""), (30, 6)), @"
+    ╭─ [todo] ───────────────────╮
+    │ x                          │
+    │                            │
+    │                            │
+    │                            │
+    ╰ esc closes ────────────────╯
+    ");
+}
+
+#[test]
+fn what_is_too_much_says_so() {
+    let long = "a line that is much longer than the panel is wide, as lines are";
+    let panel = open(
+        "A title that has no room beside the name",
+        &[long, "1", "2", "3", "日本語日本語日本語日本語日本語"],
+        "",
+    );
+    insta::assert_snapshot!(shown(&panel, (30, 6)), @"
+    ╭─ [todo] A title that has… ─╮
+    │ a line that is much longe… │
+    │ 1                          │
+    │ 2                          │
+    │ … 2 more                   │
+    ╰ esc closes ────────────────╯
+    ");
+    let panel = open("Todos", &[long, "1", "2", "3", "4"], "the foot of it");
+    insta::assert_snapshot!(shown(&panel, (30, 6)), @"
+    ╭─ [todo] Todos ─────────────╮
+    │ a line that is much longe… │
+    │ 1                          │
+    │ 2                          │
+    │ … 2 more · the foot of it  │
+    ╰ esc closes ────────────────╯
+    ");
+    insta::assert_snapshot!(shown(&panel, (20, 3)), @"
+    ─ [todo] Todos ─────
+    a line that is much…
+    … 4 more · the foot…
+    ");
+    insta::assert_snapshot!(shown(&panel, (12, 2)), @"
+    ─ [todo] … ─
+    a line that…
+    ");
+}
+
+#[test]
+fn new_content_takes_the_place_of_the_old() {
+    let mut panel = open("Todos", &["one"], "foot");
+    panel.render(content("", &["two"], ""));
+    insta::assert_snapshot!(shown(&panel, (30, 6)), @"
+    ╭─ [todo] Todos ─────────────╮
+    │ two                        │
+    │                            │
+    │                            │
+    │                            │
+    ╰ esc closes ────────────────╯
+    ");
+}
+
+#[test]
+fn what_is_hostile_is_harmless_and_stays_inside() {
+    let panel = open(
+        "[haft] \u{1b}]0;owned\u{7}asks",
+        &[
+            "\u{1b}[31mred\u{1b}[0m \u{1b}[2J",
+            "over\nthe\rframe\ttab",
+            "photo\u{202e}gpj.exe",
+            "\u{301}a\u{200b}b",
+        ],
+        "y/n\u{8}\u{8}?",
+    );
+    insta::assert_snapshot!(shown(&panel, (40, 8)), @"
+    ╭─ [todo] [haft] asks ─────────────────╮
+    │ red                                  │
+    │ over theframe tab                    │
+    │ photo�gpj.exe                        │
+    │ a�b                                  │
+    │                                      │
+    │ y/n?                                 │
+    ╰ esc closes ──────────────────────────╯
+    ");
+    let mut hostile = Hostile::new(5);
+    let mut text = String::new();
+    for round in 0..300 {
+        match ATTACKS.get(round) {
+            Some((_, attack)) => (*attack).clone_into(&mut text),
+            None => hostile.next_into(&mut text),
+        }
+        let panel = open(&text, &[&text, &text.repeat(9)], &text);
+        let look = Look { theme: Theme::light(), now: Instant::now() };
+        harmless((40, 9), |area, buffer| {
+            panel.draw(area, buffer, &look);
+            None
+        });
+        assert!(shown(&panel, (40, 9)).starts_with("╭─ [todo] "), "{text:?}");
+    }
+}
+
+#[test]
+fn the_room_that_is_told_is_the_room_that_is_drawn() {
+    for (width, height) in [(80, 24), (24, 5), (23, 5), (20, 4), (20, 3), (20, 2), (9, 1)] {
+        let wide = "x".repeat(100);
+        let lines = vec![wide.as_str(); 100];
+        let mut panel = open("Todos", &lines, "");
+        let Some(Command::PanelResize(room)) = panel.resized(Rect::new(0, 0, width, height)) else {
+            panic!("nothing was told");
+        };
+        let rows = shown(&panel, (width, height));
+        let full = format!("{}…", "x".repeat(usize::try_from(room.width).unwrap() - 1));
+        let drawn = rows.lines().filter(|row| row.contains(&full)).count();
+        assert_eq!(drawn, usize::try_from(room.height).unwrap(), "{width}×{height}:\n{rows}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
+        let mut panel = open(&text, &[&text, &text], &text);
+        let look = Look { theme: Theme::dark(), now: Instant::now() };
+        panel.resized(Rect::new(0, 0, width, height));
+        panel.key(haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default()), &Keymap::default());
+        if let Some(Command::PanelKey(key)) = panel.paste(&text) {
+            let text = key.text.unwrap();
+            prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')));
+        }
+        harmless((width, height), |area, buffer| {
+            panel.draw(area, buffer, &look);
+            None
+        });
+    }
+}
