@@ -35,12 +35,28 @@ pub fn example_hook(name: &str) -> PathBuf {
     built(&format!("haft-example-{name}"), name, changed_at)
 }
 
+/// The absolute path of an example of a package; built first when it is missing or older than what lies in these
+/// directories of the workspace.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn example(package: &str, name: &str, sources: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let changed_at = sources.iter().map(|source| newest(&root.join(source))).max();
+    built_as("--example", package, name, changed_at.unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
 /// The path of a package's binary, which must not be older than this.
 fn built(package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
+    built_as("--bin", package, name, changed_at)
+}
+
+fn built_as(kind: &str, package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
     let profile = profile_dir();
-    let path = profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let directory = if kind == "--example" { profile.join("examples") } else { profile.clone() };
+    let path = directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     if changed(&path) < changed_at {
-        build(package, name, &profile);
+        build(kind, package, name, &profile);
     }
     assert!(path.is_file(), "{} is missing", path.display());
     path
@@ -69,10 +85,10 @@ fn changed(path: &Path) -> SystemTime {
 }
 
 #[expect(clippy::disallowed_methods, reason = "runs Cargo, which is no extension and no tool")]
-fn build(package: &str, name: &str, profile: &Path) {
+fn build(kind: &str, package: &str, name: &str, profile: &Path) {
     let target = profile.parent().expect("target/<profile>");
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", package, "--bin", name, "--target-dir"]);
+    cargo.args(["build", "--quiet", "--package", package, kind, name, "--target-dir"]);
     cargo.arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
     if profile.ends_with("release") {
         cargo.arg("--release");

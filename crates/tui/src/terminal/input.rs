@@ -1,9 +1,11 @@
 //! Keys, pastes, clicks and sizes, as the terminal's library tells them and as the interface takes them.
 
+use std::future::poll_fn;
 use std::io;
+use std::task::Poll;
 
 use crossterm::event::{Event as Raw, EventStream, MouseButton, MouseEvent, MouseEventKind};
-use futures::{FutureExt as _, StreamExt as _};
+use futures::StreamExt as _;
 
 use super::TerminalError;
 use crate::app::{Event, Mouse, MouseKind};
@@ -29,17 +31,22 @@ impl Input {
     }
 
     /// What has come, at least one event; waits for it.
+    ///
+    /// All of it is asked for in one poll: the stream wakes whoever asked first, so it must never be asked by anybody who
+    /// does not wait.
     pub(super) async fn next(&mut self) -> Result<Vec<Raw>, TerminalError> {
         let mut all = Vec::new();
-        while all.is_empty() {
-            let first = self.events.next().await;
-            self.keep(&mut all, first)?;
-        }
-        while all.len() < MOST_AT_ONCE
-            && let Some(next) = self.events.next().now_or_never()
-        {
-            self.keep(&mut all, next)?;
-        }
+        poll_fn(|context| {
+            while all.len() < MOST_AT_ONCE {
+                match self.events.poll_next_unpin(context) {
+                    Poll::Ready(next) => self.keep(&mut all, next)?,
+                    Poll::Pending if all.is_empty() => return Poll::Pending,
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await?;
         Ok(all)
     }
 

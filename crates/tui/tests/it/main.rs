@@ -12,5 +12,7 @@ mod panel;
 mod picker;
 mod shown;
 mod streaming;
+#[cfg(unix)]
+mod terminal;
 mod theme;
 mod wrap;

@@ -1,2 +1,189 @@
-//! stub
-fn main() {}
+//! A tiny interface in the loop of the terminal: it shows what it is told, and wants what its keys say. For the tests of
+//! the terminal, which run it in a pseudo-terminal.
+
+#![expect(clippy::unwrap_used, reason = "a peer that fails shall fail its test")]
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_protocol::rpc::{Abort, CommandKind, Line, Request, Response};
+use haft_tui::app::{Answer, Ask, Effect, Event};
+use haft_tui::clean::{CleanLine, span};
+use haft_tui::look::Look;
+use haft_tui::terminal::{Connection, End, Environment, Interface, Program, Setup, run};
+use haft_tui::theme::{Appearance, Role, Theme};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line as Row;
+use tokio::sync::mpsc;
+
+/// Shows what it is told.
+#[derive(Default)]
+struct Peer {
+    appearance: Appearance,
+    size: (u16, u16),
+    told: Vec<String>,
+    lines: usize,
+    ticks: bool,
+    next_tick: Option<Instant>,
+}
+
+impl Peer {
+    fn key(&mut self, name: &str) -> Vec<Effect> {
+        match name {
+            "ctrl+d" => vec![Effect::Quit],
+            "ctrl+z" => vec![Effect::Suspend],
+            "ctrl+l" => vec![Effect::Redraw],
+            "ctrl+b" => vec![Effect::Bell, Effect::Title("the title".to_owned())],
+            "ctrl+y" => vec![Effect::Copy("copied".to_owned())],
+            "ctrl+n" => vec![Effect::Copy("x".repeat(100_000))],
+            "ctrl+a" => vec![Effect::Ask(Ask::Branch)],
+            "ctrl+x" => vec![Effect::Ask(Ask::Files)],
+            "ctrl+r" => vec![Effect::Send(Box::new(Request::new(Abort::default())))],
+            "ctrl+e" => vec![Effect::OpenEditor("the draft".to_owned())],
+            "ctrl+p" => panic!("on the thread of the terminal"),
+            "ctrl+o" => {
+                let _ = std::thread::spawn(|| panic!("on another thread\x1b[2J")).join();
+                Vec::new()
+            }
+            "ctrl+t" => {
+                self.ticks = true;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Interface for Peer {
+    fn appearance(&mut self, appearance: Appearance) {
+        self.appearance = appearance;
+    }
+
+    fn start(&mut self, _: Instant) -> Vec<Effect> {
+        vec![Effect::Title("peer".to_owned())]
+    }
+
+    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let told = match event {
+            Event::Key(chord) => {
+                effects = self.key(&chord.to_string());
+                format!("key {chord}")
+            }
+            Event::Paste(text) => format!("paste {text:?}"),
+            Event::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
+            Event::Resize(columns, rows) => {
+                self.size = (columns, rows);
+                return effects;
+            }
+            Event::Line(_) => {
+                self.lines += 1;
+                return effects;
+            }
+            Event::Gone => "gone".to_owned(),
+            Event::Answer(answer) => format!("{answer:?}"),
+            Event::Edited(edited) => format!("edited {edited:?}"),
+            Event::Copied(copied) => format!("copied {copied:?}"),
+            Event::Tick => {
+                self.next_tick = Some(now + Duration::from_millis(10));
+                "tick".to_owned()
+            }
+        };
+        self.told.push(told);
+        effects
+    }
+
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        let (columns, rows) = self.size;
+        let head = format!("peer {columns}x{rows} {:?}, {} lines", self.appearance, self.lines);
+        let head = span(CleanLine::new(&head), look.theme.style(Role::Error));
+        buffer.set_span(0, 0, &head, area.width);
+        let room = usize::from(area.height.saturating_sub(1));
+        let told = &self.told[self.told.len().saturating_sub(room)..];
+        for (row, text) in (1..).zip(told) {
+            buffer.set_span(0, row, &span(CleanLine::new(text), look.theme.style(Role::Text)), area.width);
+        }
+        Some((0, area.height.saturating_sub(1)))
+    }
+
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        self.ticks.then(|| self.next_tick.unwrap_or(now))
+    }
+
+    fn theme(&self) -> Theme {
+        Theme::built_in(self.appearance)
+    }
+
+    fn tail(&mut self, _: u16, rows: usize, look: &Look) -> Vec<Row<'static>> {
+        let style = look.theme.style(Role::Error);
+        let told = &self.told[self.told.len().saturating_sub(rows)..];
+        told.iter().map(|text| Row::from(vec![span(CleanLine::new(text), style)])).collect()
+    }
+}
+
+/// Knows a branch, and runs editors.
+struct Knows;
+
+#[async_trait::async_trait]
+impl Program for Knows {
+    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
+        match ask {
+            Ask::Branch => answers.send(Answer::Branch(Some("main".to_owned()))).await.unwrap(),
+            Ask::Files => panic!("the program fails"),
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test's editor")]
+    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
+        let run = move || std::process::Command::new(&command[0]).args(&command[1..]).status();
+        let status = tokio::task::spawn_blocking(run).await.map_err(io::Error::other)?;
+        status.map(|status| status.code())
+    }
+}
+
+/// Replies to each request, and sends so many lines before.
+async fn serve(mut requests: mpsc::UnboundedReceiver<Request>, lines: mpsc::Sender<Line>, flood: usize) {
+    let reply =
+        |id| Line::from(Response { id, command: CommandKind::Abort.name().to_owned(), outcome: Ok(None) });
+    for _ in 0..flood {
+        let _ = lines.send(reply(None)).await;
+    }
+    while let Some(request) = requests.recv().await {
+        let _ = lines.send(reply(request.id)).await;
+    }
+}
+
+fn main() {
+    let argument = |name: &str| std::env::args().any(|arg| arg == name);
+    let (requests, received) = mpsc::unbounded_channel();
+    let (sender, lines) = mpsc::channel(64);
+    let flood = if argument("flood") { 50_000 } else { 0 };
+    let setup = Setup {
+        environment: Environment::of_process(),
+        mouse: argument("mouse"),
+        appearance: argument("dark").then_some(Appearance::Dark),
+        depth: None,
+        tail: 3,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let end = runtime.block_on(async {
+        if argument("gone") {
+            drop((received, sender));
+        } else {
+            tokio::spawn(serve(received, sender, flood));
+        }
+        run(Peer::default(), Arc::new(Knows), Connection { requests, lines }, setup).await
+    });
+    std::process::exit(match end {
+        Ok(End::Quit) => 0,
+        Ok(End::Signal(number)) => 128 + number,
+        Err(error) => {
+            use io::Write as _;
+            let _ = writeln!(io::stderr(), "{error}");
+            2
+        }
+    });
+}

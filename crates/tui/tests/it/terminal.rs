@@ -1,0 +1,314 @@
+//! The loop in a pseudo-terminal: what it does to the terminal, and that it takes it back.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use haft_test_support::example;
+use haft_test_support::pty::{Ended, Pty, Setup};
+use rustix::process::Signal;
+
+static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
+    example("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
+});
+
+fn peer(args: &[&str]) -> Setup {
+    Setup::new(&*PEER).args(args)
+}
+
+fn running(args: &[&str]) -> Pty {
+    let pty = peer(args).spawn();
+    pty.wait_for("peer 80x24");
+    pty
+}
+
+fn quit(pty: &Pty) {
+    pty.press(&["ctrl+d"]);
+    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+}
+
+/// Everything that was switched on is switched off again, and the other way round.
+#[track_caller]
+fn is_restored(pty: &Pty) {
+    let bytes = pty.bytes();
+    let text = String::from_utf8_lossy(&bytes);
+    for number in ["1049", "2004", "1000", "1002", "1006"] {
+        let last = |end: char| text.rfind(&format!("\x1b[?{number}{end}"));
+        assert!(last('h').is_none() || last('h') < last('l'), "{number}: {pty:?}");
+    }
+    assert_eq!(text.matches("\x1b[>1u").count(), text.matches("\x1b[<1u").count(), "{pty:?}");
+    assert_eq!(text.matches("\x1b[22;2t").count(), text.matches("\x1b[23;2t").count(), "{pty:?}");
+    let screen = pty.screen();
+    assert!(!screen.hide_cursor() && !screen.alternate_screen() && !screen.bracketed_paste(), "{pty:?}");
+}
+
+#[test]
+fn takes_the_terminal_and_gives_it_back() {
+    let pty = running(&["mouse"]);
+    let screen = pty.screen();
+    assert!(screen.alternate_screen() && screen.bracketed_paste(), "{pty:?}");
+    assert_eq!(screen.mouse_protocol_mode(), haft_test_support::pty::vt100::MouseProtocolMode::ButtonMotion);
+    assert_eq!(pty.told().titles, ["peer"]);
+    quit(&pty);
+    is_restored(&pty);
+    // The end of the transcript stays.
+    assert!(pty.rows()[0].starts_with("key ctrl+d"), "{pty:?}");
+}
+
+#[test]
+fn the_mode_of_the_line_is_as_it_was() {
+    let script = "stty -a > before; \"$PEER\"; stty -a > after; cmp before after && echo same";
+    let home = tempfile::tempdir().unwrap();
+    let setup = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).cwd(home.path());
+    let pty = setup.spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["ctrl+d"]);
+    pty.wait_for("same");
+}
+
+#[test]
+fn a_panic_gives_it_back_and_is_read_then() {
+    let pty = running(&["mouse"]);
+    pty.press(&["ctrl+p"]);
+    assert_eq!(pty.wait_for_end().code, 101);
+    is_restored(&pty);
+    assert!(pty.rows().join("\n").contains("on the thread of the terminal"), "{pty:?}");
+}
+
+#[test]
+fn a_panic_of_what_was_asked_is_one() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+x"]);
+    assert_eq!(pty.wait_for_end().code, 101);
+    is_restored(&pty);
+    assert!(pty.rows().join("\n").contains("the program fails"), "{pty:?}");
+}
+
+#[test]
+fn a_panic_of_another_thread_waits_to_be_told() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+o", "x"]);
+    pty.wait_for("key x");
+    assert!(!pty.rows().join("\n").contains("another"), "{pty:?}");
+    quit(&pty);
+    assert!(pty.rows().join("\n").contains("on another thread"), "{pty:?}");
+}
+
+#[test]
+fn signals_end_it() {
+    for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1), (Signal::INT, 2)] {
+        let pty = running(&["mouse"]);
+        pty.signal(signal);
+        assert_eq!(pty.wait_for_end(), Ended { code: 128 + number, signal: None });
+        is_restored(&pty);
+    }
+}
+
+#[test]
+fn another_size_is_drawn() {
+    let pty = running(&[]);
+    pty.resize(40, 10);
+    pty.wait_for("peer 40x10");
+    pty.resize(100, 30);
+    pty.wait_for("peer 100x30");
+    quit(&pty);
+}
+
+#[test]
+fn keys_and_pastes_and_clicks_arrive() {
+    let pty = running(&["mouse"]);
+    pty.paste("one\r\ntwo\x1b[31mé");
+    pty.wait_for(r#"paste "one\ntwo\u{1b}[31mé""#);
+    pty.press(&["a", "ctrl+k", "alt+enter", "up", "esc"]);
+    pty.wait_for("key a\nkey ctrl+k\nkey alt+enter\nkey up\nkey esc");
+    pty.send("\x1b[<0;5;3M\x1b[<0;5;3m\x1b[<65;1;1M");
+    pty.wait_for("Press 4 2\nRelease 4 2\nWheelDown 0 0");
+    quit(&pty);
+}
+
+#[test]
+fn a_program_is_asked_and_a_connection_is_used() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+a"]);
+    pty.wait_for(r#"Branch(Some("main"))"#);
+    pty.press(&["ctrl+r"]);
+    pty.wait_for("1 lines");
+    quit(&pty);
+}
+
+#[test]
+fn the_end_of_the_connection_is_told_once() {
+    let pty = peer(&["gone"]).spawn();
+    pty.wait_for("gone");
+    pty.press(&["x"]);
+    pty.wait_for("gone\nkey x");
+    quit(&pty);
+}
+
+#[test]
+fn lines_are_many_and_frames_are_few() {
+    let pty = peer(&["flood"]).spawn();
+    pty.wait_for("50000 lines");
+    let text = String::from_utf8_lossy(&pty.bytes()).into_owned();
+    let frames = text.matches("\x1b[?2026h").count();
+    assert!(frames < 2_000, "{frames} frames for 50000 lines");
+    quit(&pty);
+}
+
+#[test]
+fn the_clipboard_is_told_and_too_much_is_not() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+y"]);
+    pty.wait_until_told("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
+    pty.wait_for("copied Ok(())");
+    pty.press(&["ctrl+n"]);
+    pty.wait_for("copied Err(\"The text is 98 KiB long");
+    pty.press(&["ctrl+b"]);
+    pty.wait_until_told("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
+    quit(&pty);
+}
+
+#[test]
+fn the_background_is_asked_for() {
+    let light = peer(&[]).background("rgb:ffff/ffff/ffff").spawn();
+    light.wait_for("peer 80x24 Light");
+    light.press(&["x"]);
+    light.wait_for("key x");
+    assert_eq!(light.rows()[1], "key x", "an answer is no key: {light:?}");
+    let dark = peer(&[]).background("rgb:1e1e/1e1e/2e2e").env("COLORFGBG", "0;15").spawn();
+    dark.wait_for("peer 80x24 Dark");
+    let deaf = peer(&[]).deaf().env("COLORFGBG", "0;15").spawn();
+    deaf.wait_for("peer 80x24 Light");
+    let told = peer(&["dark"]).background("rgb:ffff/ffff/ffff").spawn();
+    told.wait_for("peer 80x24 Dark");
+    assert!(!String::from_utf8_lossy(&told.bytes()).contains("\x1b]11;"), "{told:?}");
+}
+
+#[test]
+fn an_answer_that_comes_late_is_no_text() {
+    let pty = peer(&[]).deaf().spawn();
+    pty.wait_for("peer 80x24 Dark");
+    pty.send("a\x1b]11;rgb:ffff/ffff/ffff\x1b\\b");
+    pty.wait_for("peer 80x24 Light");
+    pty.wait_for("key a\nkey b");
+    quit(&pty);
+}
+
+#[test]
+fn keys_that_are_typed_before_anything_is_drawn_count() {
+    let pty = peer(&[]).deaf().spawn();
+    pty.wait_for_bytes(0, b"\x1b]11;?");
+    pty.send("xy");
+    pty.wait_for("key x\nkey y");
+    quit(&pty);
+}
+
+#[test]
+fn without_colours_there_are_none() {
+    let pty = peer(&[]).env("NO_COLOR", "1").spawn();
+    pty.wait_for("peer 80x24");
+    assert_eq!(pty.screen().cell(0, 0).unwrap().fgcolor(), haft_test_support::pty::vt100::Color::Default);
+    quit(&pty);
+    let pty = running(&[]);
+    assert_ne!(pty.screen().cell(0, 0).unwrap().fgcolor(), haft_test_support::pty::vt100::Color::Default);
+    quit(&pty);
+}
+
+#[test]
+fn nothing_happens_when_nothing_happens() {
+    let pty = running(&[]);
+    pty.press(&["x"]);
+    pty.wait_for("key x");
+    // What the key began comes to its end.
+    pty.printed_within(Duration::from_millis(300));
+    #[cfg(target_os = "linux")]
+    let before = pty.wake_ups();
+    assert_eq!(pty.printed_within(Duration::from_secs(1)), 0, "{pty:?}");
+    #[cfg(target_os = "linux")]
+    assert!(pty.wake_ups() - before <= 2, "{} wake-ups", pty.wake_ups() - before);
+    quit(&pty);
+}
+
+#[test]
+fn time_is_told_when_it_is_wanted() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+t"]);
+    pty.wait_for("tick\ntick\ntick");
+    quit(&pty);
+}
+
+#[test]
+fn everything_is_drawn_anew_on_request() {
+    let pty = running(&[]);
+    let before = pty.bytes().len();
+    pty.press(&["ctrl+l"]);
+    pty.wait_for_bytes(before, b"\x1b[2J");
+    pty.wait_for("key ctrl+l");
+    quit(&pty);
+}
+
+#[test]
+fn an_editor_has_the_terminal_and_gives_its_text_back() {
+    let home = tempfile::tempdir().unwrap();
+    let editor = home.path().join("my editor");
+    let script = "#!/bin/sh\nstty -a | grep -q ' icanon' && echo cooked\ncat \"$2\"; echo; read answer\nprintf '%s\\n' \"$answer\" > \"$2\"\n";
+    std::fs::write(&editor, script).unwrap();
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
+    std::fs::set_permissions(&editor, mode).unwrap();
+    let pty = peer(&[]).env("VISUAL", format!("'{}' -w", editor.display())).spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["ctrl+e"]);
+    pty.wait_for("cooked\nthe draft");
+    assert!(!pty.screen().alternate_screen(), "{pty:?}");
+    // An interrupt is for the editor's ears only, and it does not care.
+    pty.signal(Signal::INT);
+    pty.send("what I meant\n");
+    pty.wait_for("edited Ok(\"what I meant\")");
+    pty.press(&["x"]);
+    pty.wait_for("key x");
+    quit(&pty);
+    is_restored(&pty);
+}
+
+#[test]
+fn an_editor_that_is_not_there_is_said() {
+    let pty = peer(&[]).env("EDITOR", "no-such-editor").spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["ctrl+e"]);
+    pty.wait_for("edited Err(\"The editor no-such-editor cannot be started");
+    quit(&pty);
+}
+
+#[test]
+fn a_shell_stops_it_and_has_it_go_on() {
+    let script = "set -m; \"$PEER\"; echo stopped; read x; fg; echo over";
+    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["ctrl+z"]);
+    pty.wait_for("stopped");
+    is_restored(&pty);
+    pty.resize(60, 20);
+    pty.send("\n");
+    pty.wait_for("peer 60x20");
+    assert!(pty.screen().alternate_screen(), "{pty:?}");
+    pty.press(&["x"]);
+    pty.wait_for("key x");
+    pty.press(&["ctrl+d"]);
+    pty.wait_for("over");
+    is_restored(&pty);
+}
+
+#[test]
+fn without_a_shell_nothing_stops() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+z", "x"]);
+    pty.wait_for("key x");
+    quit(&pty);
+}
+
+#[test]
+fn without_a_terminal_it_does_not_begin() {
+    let pty = Setup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
+    assert_eq!(pty.wait_for_end().code, 2);
+    assert!(pty.rows()[0].starts_with("standard input is no terminal"), "{pty:?}");
+}
