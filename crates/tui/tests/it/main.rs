@@ -15,4 +15,5 @@ mod streaming;
 #[cfg(unix)]
 mod terminal;
 mod theme;
+mod transcript;
 mod wrap;

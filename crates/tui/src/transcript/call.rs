@@ -1,0 +1,200 @@
+//! A call: of a tool by the model, of a tool by an extension, of a command by the person.
+
+mod rows;
+
+pub(super) use rows::{Room, owner};
+
+use std::time::{Duration, Instant};
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, joined_text};
+use haft_protocol::ids::ExtensionName;
+use serde::Deserialize;
+
+use super::args::Sum;
+use super::item::Picture;
+use super::output::Output;
+use crate::clean::{Clean, CleanLine};
+use crate::diff::Diff;
+use crate::theme::Role;
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The model.
+    Model,
+    /// The person; whether the model is told what came of it.
+    Shell { kept: bool },
+    /// An extension.
+    Extension(CleanLine),
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The model still writes the arguments.
+    Writing,
+    /// It has not begun.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It went well.
+    Done,
+    /// It failed, or was refused.
+    Failed,
+    /// Nothing is known of how it ended.
+    Gone,
+}
+
+/// Something to know about a call.
+#[derive(Debug, Clone)]
+pub(super) struct Remark {
+    pub(super) mark: &'static str,
+    pub(super) role: Role,
+    pub(super) text: Clean,
+}
+
+/// A call.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) origin: Origin,
+    /// The tool, as it was called.
+    pub(super) name: CleanLine,
+    pub(super) sum: Sum,
+    pub(super) phase: Phase,
+    pub(super) began: Option<Instant>,
+    pub(super) took: Option<Duration>,
+    pub(super) remarks: Vec<Remark>,
+    /// The extension whose tool it is.
+    pub(super) owner: Option<CleanLine>,
+    pub(super) exit: Option<i64>,
+    pub(super) output: Output,
+    /// With the diff of a change.
+    pub(super) details: Option<RawJson>,
+    /// How many lines that adds and removes.
+    pub(super) counts: Option<(usize, usize)>,
+    pub(super) images: Vec<Picture>,
+    /// Whether the remarks say what the result says.
+    pub(super) told: bool,
+}
+
+#[derive(Deserialize)]
+struct Exit {
+    exit_code: Option<i64>,
+}
+
+impl Call {
+    pub(super) fn new(origin: Origin, name: &str, sum: Sum, phase: Phase) -> Self {
+        Self {
+            origin,
+            name: CleanLine::new(name),
+            sum,
+            phase,
+            began: None,
+            took: None,
+            remarks: Vec::new(),
+            owner: None,
+            exit: None,
+            output: Output::default(),
+            details: None,
+            counts: None,
+            images: Vec::new(),
+            told: false,
+        }
+    }
+
+    /// A command of the person's.
+    pub(super) fn shell(command: &str, kept: bool, now: Instant) -> Self {
+        let name = if kept { "!" } else { "!!" };
+        let mut call = Self::new(Origin::Shell { kept }, name, Sum::text(command), Phase::Running);
+        call.began = Some(now);
+        call
+    }
+
+    /// Whether nothing is known of it but its name.
+    pub(super) fn is_new(&self) -> bool {
+        self.phase == Phase::Waiting && self.sum == Sum::default() && self.remarks.is_empty()
+    }
+
+    pub(super) fn remark(&mut self, mark: &'static str, role: Role, text: &str) {
+        self.remarks.push(Remark { mark, role, text: Clean::new(text) });
+    }
+
+    /// It begins to run.
+    pub(super) fn start(&mut self, name: &str, args: &RawJson, now: Instant) {
+        self.sum = Sum::of(name, args);
+        self.phase = Phase::Running;
+        self.began = Some(now);
+    }
+
+    /// It was changed by somebody.
+    pub(super) fn rewritten(&mut self, by: &str, tool: Option<&str>, args: &RawJson, changed: &[String]) {
+        let named = |path: &String| if path.is_empty() { "everything".to_owned() } else { path.clone() };
+        let mut what: Vec<String> = changed.iter().map(named).collect();
+        what.extend(tool.map(|tool| format!("{tool} runs instead")));
+        self.remark("", Role::Muted, &format!("rewritten by {by}: {}", what.join(", ")));
+        let name = tool.unwrap_or(self.name.as_str()).to_owned();
+        self.sum = Sum::of(&name, args);
+    }
+
+    /// What it came to.
+    pub(super) fn result(&mut self, content: &[Content], failed: bool, details: Option<&RawJson>) {
+        self.phase = if failed { Phase::Failed } else { Phase::Done };
+        self.output = Output::whole(&joined_text(content));
+        self.images = Picture::all(content);
+        self.exit =
+            details.and_then(|details| details.read::<Exit>().ok()?.exit_code).filter(|code| *code != 0);
+        self.counts = details.and_then(Diff::from_details).map(|diff| (diff.added, diff.removed));
+        self.details = details.filter(|_| self.counts.is_some()).cloned();
+    }
+
+    /// Whose tool gave the result.
+    pub(super) fn owned_by(&mut self, extension: Option<&ExtensionName>) {
+        self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
+    }
+
+    /// Whether nothing more is to come of it.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Done | Phase::Failed | Phase::Gone)
+    }
+
+    /// Nothing more comes of it.
+    pub(super) fn over(&mut self) {
+        if !self.is_over() {
+            self.phase = Phase::Gone;
+        }
+    }
+
+    pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
+        see(self.name.as_str());
+        see(self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str));
+        self.remarks.iter().for_each(|remark| see(remark.text.as_str()));
+        see(self.output.as_str());
+        if let Some(details) = &self.details {
+            see(details.as_str());
+        }
+    }
+
+    /// What was called and what came of it.
+    pub(super) fn copied(&self) -> String {
+        let what = self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str);
+        let output = self.output.as_str().trim_end();
+        let called = match self.origin {
+            Origin::Shell { .. } => what.to_owned(),
+            Origin::Model | Origin::Extension(_) => format!("{} {what}", self.name),
+        };
+        if output.is_empty() { called } else { format!("{}\n{output}", called.trim_end()) }
+    }
+}
+
+/// A duration for people; nothing for what is over before anybody looks.
+pub(super) fn lasted(time: Duration) -> Option<String> {
+    let (seconds, tenths) = (time.as_secs(), time.subsec_millis() / 100);
+    match (seconds, tenths) {
+        (0, 0) => None,
+        (0..10, 1..) => Some(format!("{seconds}.{tenths}s")),
+        (0..60, _) => Some(format!("{seconds}s")),
+        (60..3600, _) => Some(format!("{}m {:02}s", seconds / 60, seconds % 60)),
+        (3600.., _) => Some(format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60)),
+    }
+}

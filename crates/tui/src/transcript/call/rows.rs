@@ -1,0 +1,235 @@
+//! A call as rows: one for itself, and below it what is to be known of it and what came of it.
+
+use std::time::{Duration, Instant};
+
+use ratatui_core::text::{Line, Span};
+
+use super::super::row::Row;
+use super::{Call, Origin, Phase, lasted};
+use crate::clean::{Clean, CleanLine, span};
+use crate::diff::Diff;
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap};
+
+/// How far what belongs to a call is indented.
+const INDENT: u16 = 2;
+
+/// Rows of output while it runs, folded.
+const RUNNING: usize = 5;
+
+/// Rows of output when it is over, folded.
+const OVER: usize = 4;
+
+/// Rows of a diff, folded.
+const DIFF: usize = 12;
+
+/// Lines of output while it runs, unfolded: all of it would be laid out anew with every piece.
+const LIVE: usize = 500;
+
+/// What is laid out for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::transcript) struct Room<'t> {
+    pub(in crate::transcript) width: u16,
+    pub(in crate::transcript) theme: &'t Theme,
+    pub(in crate::transcript) open: bool,
+}
+
+impl Room<'_> {
+    fn inner(&self) -> u16 {
+        self.width.saturating_sub(INDENT).max(1)
+    }
+
+    /// A row that is cut where it is too long.
+    fn short(&self, text: CleanLine, role: Role) -> Row {
+        let text = text.shortened(usize::from(self.inner()));
+        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
+    }
+
+    /// Rows of a text.
+    fn wrapped(&self, mark: &'static str, text: &Clean, role: Role, mode: Mode) -> Vec<Row> {
+        let style = self.theme.style(role);
+        let blank = CleanLine::repeated(' ', CleanLine::from(mark).columns());
+        let mut hang = Hang { first: vec![span(mark, style)], rest: vec![span(blank, style)] };
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let wrapped = wrap(&[span(line, style)], self.inner(), &hang, mode);
+            rows.extend(wrapped.into_iter().map(|line| Row::indented(line, INDENT)));
+            hang.first.clone_from(&hang.rest);
+        }
+        rows
+    }
+}
+
+impl Call {
+    /// The row of the call itself.
+    pub(in crate::transcript) fn head(
+        &self,
+        width: u16,
+        theme: &Theme,
+        now: Option<Instant>,
+    ) -> Line<'static> {
+        let quiet = matches!(self.origin, Origin::Extension(_));
+        let role = |role| if quiet { Role::Muted } else { role };
+        let mut before = vec![self.dot(theme, now)];
+        if let Origin::Extension(extension) = &self.origin {
+            before.push(owner(extension, theme));
+            before.push(span(" ", theme.style(Role::Text)));
+        }
+        before.push(span(self.name.clone().shortened(40), theme.style(role(Role::ToolTitle))));
+        let after = self.after(theme, now);
+        let used: usize = before.iter().chain(&after).map(|span| crate::clean::columns(&span.content)).sum();
+        let left = usize::from(width).saturating_sub(used + 2);
+        if left > 3 && self.sum.line.columns() > 0 {
+            before.push(span("  ", theme.style(Role::Text)));
+            before.push(span(self.sum.line.clone().shortened(left), theme.style(role(Role::Text))));
+        }
+        before.extend(after);
+        let rows = wrap(&before, width, &Hang::default(), Mode::Columns);
+        rows.into_iter().next().unwrap_or_default()
+    }
+
+    fn elapsed(&self, now: Option<Instant>) -> Duration {
+        let both = self.began.zip(now);
+        both.map(|(began, now)| now.saturating_duration_since(began)).unwrap_or_default()
+    }
+
+    fn dot(&self, theme: &Theme, now: Option<Instant>) -> Span<'static> {
+        let (dot, role) = match self.phase {
+            Phase::Running => {
+                let spinner = theme.spinner();
+                let elapsed = self.elapsed(now).as_millis();
+                let turn = elapsed / spinner.interval.as_millis().max(1);
+                let at = usize::try_from(turn).unwrap_or_default() % spinner.frames.len().max(1);
+                let frame = spinner.frames.get(at).cloned().unwrap_or_else(|| "●".into());
+                let text = CleanLine::new(&format!("{frame} "));
+                return span(text, theme.style(Role::Spinner));
+            }
+            Phase::Writing | Phase::Waiting | Phase::Gone => ("○ ", Role::Muted),
+            Phase::Done if matches!(self.origin, Origin::Extension(_)) => ("● ", Role::Muted),
+            Phase::Done => ("● ", Role::Ok),
+            Phase::Failed => ("✗ ", Role::Error),
+        };
+        span(dot, theme.style(role))
+    }
+
+    /// What stands behind the arguments.
+    fn after(&self, theme: &Theme, now: Option<Instant>) -> Vec<Span<'static>> {
+        let mut spans = Vec::new();
+        let mut put = |text: String, role| {
+            spans.push(span(CleanLine::new(&format!("  {text}")), theme.style(role)));
+        };
+        if let Some((added, removed)) = self.counts {
+            put(format!("+{added}"), Role::DiffAdded);
+            put(format!("−{removed}"), Role::DiffRemoved);
+        }
+        let time = if self.phase == Phase::Running {
+            // Whole seconds, so that the row is quiet beside the spinner.
+            lasted(Duration::from_secs(self.elapsed(now).as_secs()))
+        } else {
+            self.took.and_then(lasted)
+        };
+        if let Some(time) = time {
+            put(time, Role::Muted);
+        }
+        if let Some(code) = self.exit {
+            put(format!("exit {code}"), Role::Error);
+        }
+        if self.origin == (Origin::Shell { kept: true }) {
+            put("→ context".to_owned(), Role::Muted);
+        }
+        if let Some(extension) = &self.owner {
+            put(format!("[{extension}]"), Role::Extension);
+        }
+        spans
+    }
+
+    /// What stands below the row of the call.
+    pub(in crate::transcript) fn below(&self, room: Room<'_>) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if room.open {
+            rows.extend(self.whole_sum(room));
+        }
+        for remark in &self.remarks {
+            rows.extend(room.wrapped(remark.mark, &remark.text, remark.role, Mode::Words));
+        }
+        match self.details.as_ref().and_then(Diff::from_details) {
+            Some(diff) => rows.extend(changes(&diff, room)),
+            None if self.told && !room.open => {}
+            None => rows.extend(self.printed(room)),
+        }
+        for picture in &self.images {
+            rows.push(Row::indented(picture.facts.line(room.theme), INDENT));
+        }
+        rows
+    }
+
+    /// The arguments, where the row above has not all of them.
+    fn whole_sum(&self, room: Room<'_>) -> Vec<Row> {
+        let line = &self.sum.line;
+        let head = self.head(room.width, room.theme, None);
+        let fits = line.columns() == 0 || head.spans.iter().any(|span| span.content.contains(line.as_str()));
+        match &self.sum.whole {
+            Some(whole) => room.wrapped("", whole, Role::Text, Mode::Columns),
+            None if fits => Vec::new(),
+            None => room.wrapped("", &Clean::new(line.as_str()), Role::Text, Mode::Columns),
+        }
+    }
+
+    fn printed(&self, room: Room<'_>) -> Vec<Row> {
+        let running = self.phase == Phase::Running;
+        let quiet = matches!(self.origin, Origin::Extension(_)) && self.phase != Phase::Failed;
+        let most = match (room.open, running) {
+            (true, true) => LIVE,
+            (true, false) => usize::MAX,
+            (false, true) => RUNNING,
+            (false, false) if quiet => 0,
+            (false, false) => OVER,
+        };
+        let role = if self.phase == Phase::Failed { Role::Error } else { Role::ToolOutput };
+        let role = if self.exit.is_some() || self.origin != Origin::Model { Role::ToolOutput } else { role };
+        let count = self.output.count();
+        let hidden = count.saturating_sub(most);
+        let end = running || self.name.as_str() == "bash" || matches!(self.origin, Origin::Shell { .. });
+        let lines = if end { self.output.last(most) } else { self.output.first(most) };
+        let mut rows: Vec<Row> = match room.open {
+            true => lines
+                .into_iter()
+                .flat_map(|line| {
+                    let line = [span(line, room.theme.style(role))];
+                    wrap(&line, room.inner(), &Hang::default(), Mode::Columns)
+                })
+                .map(|line| Row::indented(line, INDENT))
+                .collect(),
+            false => lines.into_iter().map(|line| room.short(line, role)).collect(),
+        };
+        if hidden > 0 && !quiet {
+            let at = if end { 0 } else { rows.len() };
+            rows.insert(at, more(hidden, "lines", room));
+        }
+        if self.output.is_cut() && room.open {
+            rows.insert(0, room.short("… what came before is not kept".into(), Role::Muted));
+        }
+        rows
+    }
+}
+
+fn changes(diff: &Diff, room: Room<'_>) -> Vec<Row> {
+    let mut lines = diff.lines(room.inner(), room.theme);
+    let hidden = if room.open { 0 } else { lines.len().saturating_sub(DIFF) };
+    lines.truncate(lines.len() - hidden);
+    let mut rows: Vec<Row> = lines.into_iter().map(|line| Row::indented(line, INDENT)).collect();
+    if hidden > 0 {
+        rows.push(more(hidden, "rows", room));
+    }
+    rows
+}
+
+fn more(hidden: usize, what: &str, room: Room<'_>) -> Row {
+    let key = if room.open { "" } else { " (ctrl+o)" };
+    room.short(CleanLine::new(&format!("… +{hidden} {what}{key}")), Role::Muted)
+}
+
+/// `[todo]`
+pub(in crate::transcript) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
+    span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
+}

@@ -1,0 +1,200 @@
+//! What stands in the transcript, one after the other.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_protocol::content::{Content, Image, joined_text};
+
+use super::call::{Call, Phase};
+use super::note::Note;
+use super::text::Text;
+use crate::clean::{Clean, CleanLine};
+use crate::image::ImageFacts;
+
+/// One thing that stands in the transcript.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    /// Counts its changes, so that its layout is known to be old.
+    pub(super) version: u32,
+    /// Whether this one is unfolded; without an answer, it is as all of its kind are.
+    pub(super) unfolded: Option<bool>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    User(Box<User>),
+    Text(Box<Text>),
+    Thinking(Box<Thinking>),
+    Call(Box<Call>),
+    Note(Box<Note>),
+    Page(Box<Page>),
+}
+
+/// What the person said.
+#[derive(Debug)]
+pub(super) struct User {
+    pub(super) text: Clean,
+    pub(super) images: Vec<Picture>,
+}
+
+/// What the model thinks.
+#[derive(Debug, Default)]
+pub(super) struct Thinking {
+    pub(super) text: Text,
+    pub(super) began: Option<Instant>,
+    pub(super) took: Option<Duration>,
+    pub(super) over: bool,
+}
+
+/// A text with a heading: what a command shows.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) owner: Option<CleanLine>,
+    pub(super) heading: CleanLine,
+    pub(super) body: Clean,
+    pub(super) markdown: bool,
+}
+
+/// An image. What it is made of is kept for terminals that can show it.
+#[derive(Debug, Clone)]
+pub(super) struct Picture {
+    pub(super) facts: ImageFacts,
+    #[expect(dead_code, reason = "terminals that show images come later")]
+    pub(super) image: Arc<Image>,
+}
+
+/// What is unfolded where nothing else is said.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Folds {
+    pub(super) calls: bool,
+    pub(super) thinking: bool,
+}
+
+impl Picture {
+    pub(super) fn all(content: &[Content]) -> Vec<Self> {
+        let images = content.iter().filter_map(|content| match content {
+            Content::Image(image) => Some(image),
+            Content::Text { .. } => None,
+        });
+        images.map(|image| Self { facts: ImageFacts::of(image), image: Arc::new(image.clone()) }).collect()
+    }
+}
+
+impl User {
+    pub(super) fn new(content: &[Content]) -> Self {
+        Self { text: Clean::new(joined_text(content).trim_end()), images: Picture::all(content) }
+    }
+}
+
+impl Item {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { kind, version: 0, unfolded: None }
+    }
+
+    pub(super) fn changed(&mut self) {
+        self.version = self.version.wrapping_add(1);
+    }
+
+    /// Whether it has two forms.
+    pub(super) fn folds(&self) -> bool {
+        match &self.kind {
+            Kind::Call(_) | Kind::Thinking(_) => true,
+            Kind::Note(note) => note.more.is_some(),
+            Kind::User(_) | Kind::Text(_) | Kind::Page(_) => false,
+        }
+    }
+
+    pub(super) fn is_open(&self, folds: Folds) -> bool {
+        let as_others = match &self.kind {
+            Kind::Call(_) | Kind::Note(_) => folds.calls,
+            Kind::Thinking(_) => folds.thinking,
+            Kind::User(_) | Kind::Text(_) | Kind::Page(_) => true,
+        };
+        self.unfolded.unwrap_or(as_others)
+    }
+
+    /// Whether it is a row among rows: no row is free between two of them.
+    pub(super) fn is_compact(&self) -> bool {
+        match &self.kind {
+            Kind::Call(_) | Kind::Note(_) => true,
+            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Page(_) => false,
+        }
+    }
+
+    /// Whether somebody says something with it.
+    pub(super) fn is_message(&self) -> bool {
+        match &self.kind {
+            Kind::User(_) | Kind::Text(_) => true,
+            Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => false,
+        }
+    }
+
+    /// The call that is shown as running.
+    pub(super) fn running(&self) -> Option<&Call> {
+        match &self.kind {
+            Kind::Call(call) => (call.phase == Phase::Running).then_some(call.as_ref()),
+            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
+        }
+    }
+
+    pub(super) fn call(&mut self) -> Option<&mut Call> {
+        match &mut self.kind {
+            Kind::Call(call) => Some(call),
+            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
+        }
+    }
+
+    pub(super) fn note(&self) -> Option<&Note> {
+        match &self.kind {
+            Kind::Note(note) => Some(note),
+            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Page(_) => None,
+        }
+    }
+
+    /// The model's text, or its thinking.
+    pub(super) fn words(&mut self) -> Option<&mut Text> {
+        match &mut self.kind {
+            Kind::Text(text) => Some(text),
+            Kind::Thinking(thinking) => Some(&mut thinking.text),
+            Kind::User(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
+        }
+    }
+
+    /// Everything that is written in it, in pieces.
+    pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
+        match &self.kind {
+            Kind::User(user) => see(user.text.as_str()),
+            Kind::Text(text) => see(text.as_str()),
+            Kind::Thinking(thinking) => see(thinking.text.as_str()),
+            Kind::Call(call) => call.parts(see),
+            Kind::Note(note) => note.parts(see),
+            Kind::Page(page) => {
+                see(page.heading.as_str());
+                see(page.body.as_str());
+            }
+        }
+    }
+
+    /// What is copied when nothing of it is selected.
+    pub(super) fn copied(&self) -> String {
+        if let Kind::Call(call) = &self.kind {
+            return call.copied();
+        }
+        let mut text: Vec<String> = Vec::new();
+        self.parts(&mut |part| text.push(part.trim_end().to_owned()));
+        text.retain(|part| !part.is_empty());
+        text.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_small() {
+        assert!(size_of::<Item>() <= 24, "there may be a hundred thousand: {}", size_of::<Item>());
+        assert!(size_of::<Text>() <= 32, "{}", size_of::<Text>());
+    }
+}

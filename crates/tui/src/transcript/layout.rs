@@ -1,0 +1,229 @@
+//! Items as rows of a width, kept for what is near the view.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::{Duration, Instant};
+
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+
+use super::call::{Room, lasted, owner};
+use super::item::{Item, Kind, Page, Thinking, User};
+use super::row::{Row, Rows};
+use crate::clean::{Clean, CleanLine, span};
+use crate::markdown;
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap};
+
+/// How far text below a heading is indented.
+const INDENT: u16 = 2;
+
+/// What a layout was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    version: u32,
+    open: bool,
+    gap: bool,
+}
+
+/// The rows of one item.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layout {
+    pub(super) rows: Vec<Row>,
+    /// What follows the rows.
+    pub(super) lines: Vec<Line<'static>>,
+    /// Whether the lines are kept with the item's text instead.
+    pub(super) elsewhere: bool,
+    pub(super) indent: u16,
+    pub(super) over: Option<Style>,
+}
+
+/// The layouts that are kept.
+#[derive(Debug)]
+pub(super) struct Layouts {
+    pub(super) width: u16,
+    pub(super) theme: Theme,
+    pub(super) now: Option<Instant>,
+    kept: BTreeMap<usize, (Key, Layout)>,
+    pub(super) made: usize,
+}
+
+impl Default for Layouts {
+    fn default() -> Self {
+        Self { width: 80, theme: Theme::dark(), now: None, kept: BTreeMap::new(), made: 0 }
+    }
+}
+
+impl Layouts {
+    /// What is drawn with from now on. Whether that is as it was.
+    pub(super) fn fit(&mut self, width: u16, theme: &Theme, now: Instant) -> bool {
+        self.now = Some(now);
+        if self.width == width && self.theme.is_same(theme) {
+            return true;
+        }
+        self.width = width;
+        self.theme = theme.clone();
+        false
+    }
+
+    /// The rows of an item.
+    pub(super) fn of<'a>(&'a mut self, at: usize, item: &'a mut Item, open: bool, gap: bool) -> Rows<'a> {
+        let key = Key { version: item.version, open, gap };
+        let room = Room { width: self.width, theme: &self.theme, open };
+        let made = &mut self.made;
+        let mut make = |item: &mut Item| {
+            *made += 1;
+            (key, Layout::of(item, room, gap, self.now))
+        };
+        let (old, layout) = self.kept.entry(at).or_insert_with(|| make(item));
+        if *old != key {
+            (*old, *layout) = make(item);
+        }
+        let width = self.width.saturating_sub(layout.indent).max(1);
+        let lines = match item.words().filter(|_| layout.elsewhere) {
+            Some(text) => text.lines(width, &self.theme).unwrap_or_default(),
+            None => &layout.lines,
+        };
+        Rows { own: &layout.rows, lines, indent: layout.indent, over: layout.over }
+    }
+
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.kept.contains_key(&at)
+    }
+
+    /// Forgets all from one on; those that are forgotten.
+    pub(super) fn forget_from(&mut self, at: usize) -> Vec<usize> {
+        self.kept.split_off(&at).into_keys().collect()
+    }
+
+    /// Forgets all but some; those that are forgotten.
+    pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) -> Vec<usize> {
+        let far: Vec<usize> = self.kept.keys().copied().filter(|at| !near.contains(at)).collect();
+        for at in &far {
+            self.kept.remove(at);
+        }
+        far
+    }
+}
+
+impl Layout {
+    /// Lays an item out.
+    pub(super) fn of(item: &mut Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
+        let mut layout = match &mut item.kind {
+            Kind::User(user) => user_rows(user, room).into(),
+            Kind::Text(text) if text.is_blank() => return Self::default(),
+            Kind::Text(text) => {
+                let elsewhere = text.lines(room.width, room.theme).is_some();
+                let lines = if elsewhere { Vec::new() } else { render(text.as_str(), room.width, room) };
+                Self { lines, elsewhere, ..Self::default() }
+            }
+            Kind::Thinking(thinking) => thinking_layout(thinking, room),
+            Kind::Call(call) => {
+                let mut rows = vec![Row::new(call.head(room.width, room.theme, now))];
+                rows.extend(call.below(room));
+                rows.into()
+            }
+            Kind::Note(note) => {
+                let mut layout = Self::from(note.rows(room));
+                if let Some(more) = note.more.as_ref().filter(|_| room.open) {
+                    layout.lines = render(more.as_str(), room.width.saturating_sub(INDENT), room);
+                    layout.indent = INDENT;
+                    layout.over = Some(room.theme.style(Role::Muted));
+                }
+                layout
+            }
+            Kind::Page(page) => page_layout(page, room),
+        };
+        if gap {
+            layout.rows.insert(0, Row::default());
+        }
+        layout
+    }
+}
+
+impl From<Vec<Row>> for Layout {
+    fn from(rows: Vec<Row>) -> Self {
+        Self { rows, ..Self::default() }
+    }
+}
+
+fn render(text: &str, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
+    markdown::render(text, width.max(1), room.theme)
+}
+
+fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
+    let ground = room.theme.style(Role::UserMessage);
+    let mark = ground.patch(room.theme.style(Role::User));
+    let mut hang = Hang { first: vec![span("› ", mark)], rest: vec![span("  ", ground)] };
+    let mut rows = Vec::new();
+    let mut lines: Vec<_> = user.text.lines().map(|line| vec![span(line, ground)]).collect();
+    let images = user.images.iter().map(|picture| picture.facts.line(room.theme).patch_style(ground).spans);
+    lines.extend(images);
+    if lines.is_empty() {
+        lines.push(Vec::new());
+    }
+    for line in lines {
+        let wrapped = wrap(&line, room.width, &hang, Mode::Words);
+        let row = |line| Row { frame: 2, ground: Some(ground), ..Row::new(line) };
+        rows.extend(wrapped.into_iter().map(row));
+        hang.first.clone_from(&hang.rest);
+    }
+    rows
+}
+
+fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
+    if thinking.text.is_blank() {
+        return Layout::default();
+    }
+    let style = room.theme.style(Role::Thinking);
+    let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
+    let head = match (thinking.over, seconds.and_then(lasted)) {
+        (true, Some(time)) => format!("∴ thought for {time}"),
+        (true, None) => "∴ thought".to_owned(),
+        (false, _) if room.open => "∴ thinking…".to_owned(),
+        (false, _) => {
+            let last = thinking.text.as_str().trim_end().lines().next_back().unwrap_or_default();
+            format!("∴ thinking… {last}")
+        }
+    };
+    let head = CleanLine::new(&head).shortened(usize::from(room.width));
+    let mut layout = Layout::from(vec![Row::new(Line::from(span(head, style)))]);
+    if room.open {
+        let width = room.width.saturating_sub(INDENT).max(1);
+        layout.elsewhere = thinking.text.lines(width, room.theme).is_some();
+        if !layout.elsewhere {
+            layout.lines = render(thinking.text.as_str(), width, room);
+        }
+        layout.indent = INDENT;
+        layout.over = Some(style);
+    }
+    layout
+}
+
+fn page_layout(page: &Page, room: Room<'_>) -> Layout {
+    let width = room.width.saturating_sub(INDENT).max(1);
+    let mut heading = Vec::new();
+    if let Some(extension) = &page.owner {
+        heading.push(owner(extension, room.theme));
+    }
+    if page.heading.columns() > 0 {
+        heading.push(span(page.heading.clone(), room.theme.style(Role::Heading)));
+    }
+    let mut layout = Layout { indent: INDENT, ..Layout::default() };
+    if !heading.is_empty() {
+        let rows = wrap(&heading, room.width, &Hang::default(), Mode::Words);
+        layout.rows.extend(rows.into_iter().map(Row::new));
+    }
+    layout.lines = match page.markdown {
+        true => render(page.body.as_str(), width, room),
+        false => plain(&page.body, width, room),
+    };
+    layout
+}
+
+fn plain(text: &Clean, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
+    let style = room.theme.style(Role::Note);
+    let lines =
+        text.lines().flat_map(|line| wrap(&[span(line, style)], width, &Hang::default(), Mode::Words));
+    lines.collect()
+}

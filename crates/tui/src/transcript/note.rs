@@ -1,0 +1,124 @@
+//! Rows that say what happened beside what was said.
+
+use haft_protocol::event::CompactReason;
+
+use super::call::{Room, owner};
+use super::row::Row;
+use crate::clean::{Clean, CleanLine, span};
+use crate::theme::Role;
+use crate::wrap::{Hang, Mode, wrap};
+
+/// What becomes of a note when more of its kind happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    /// It stays as it is.
+    Plain,
+    /// The next attempt takes its place.
+    Retry,
+    /// The next gap is counted to it.
+    Gap(u64),
+    /// How it ended takes its place.
+    Compacting,
+    /// The same failure, told again, says no more.
+    Failure,
+}
+
+/// A note.
+#[derive(Debug)]
+pub(super) struct Note {
+    pub(super) tag: Tag,
+    pub(super) mark: &'static str,
+    pub(super) role: Role,
+    /// The extension that it is about.
+    pub(super) owner: Option<CleanLine>,
+    pub(super) text: Clean,
+    /// What is shown when it is unfolded.
+    pub(super) more: Option<Clean>,
+}
+
+impl Note {
+    fn new(mark: &'static str, role: Role, text: &str) -> Self {
+        let text = Clean::new(text.trim_end());
+        Self { tag: Tag::Plain, mark, role, owner: None, text, more: None }
+    }
+
+    pub(super) fn muted(text: &str) -> Self {
+        Self::new("· ", Role::Muted, text)
+    }
+
+    pub(super) fn info(text: &str) -> Self {
+        Self::new("· ", Role::Note, text)
+    }
+
+    pub(super) fn warning(text: &str) -> Self {
+        Self::new("! ", Role::Warning, text)
+    }
+
+    pub(super) fn error(text: &str) -> Self {
+        Self::new("✗ ", Role::Error, text)
+    }
+
+    #[must_use]
+    pub(super) fn tagged(self, tag: Tag) -> Self {
+        Self { tag, ..self }
+    }
+
+    #[must_use]
+    pub(super) fn of(self, extension: &str) -> Self {
+        Self { owner: Some(CleanLine::new(extension)), ..self }
+    }
+
+    #[must_use]
+    pub(super) fn with_more(self, more: Option<&str>) -> Self {
+        let more = more.map(Clean::new).filter(|more| !more.as_str().trim().is_empty());
+        Self { more, ..self }
+    }
+
+    pub(super) fn gap(lost: u64) -> Self {
+        let what = if lost == 1 { "event was" } else { "events were" };
+        Self::muted(&format!("{lost} {what} left out, because they came too fast")).tagged(Tag::Gap(lost))
+    }
+
+    pub(super) fn compacting(reason: CompactReason) -> Self {
+        let why = match reason {
+            CompactReason::Manual => "",
+            CompactReason::Threshold => ", because it is nearly full",
+            CompactReason::Overflow => ", because it is too long for the model",
+        };
+        Self::muted(&format!("summing up the context{why} …")).tagged(Tag::Compacting)
+    }
+
+    pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
+        if let Some(owner) = &self.owner {
+            see(owner.as_str());
+        }
+        see(self.text.as_str());
+        if let Some(more) = &self.more {
+            see(more.as_str());
+        }
+    }
+
+    pub(super) fn rows(&self, room: Room<'_>) -> Vec<Row> {
+        let style = room.theme.style(self.role);
+        let rest = CleanLine::repeated(' ', CleanLine::from(self.mark).columns());
+        let mut hang = Hang { first: vec![span(self.mark, style)], rest: vec![span(rest, style)] };
+        let frame = u16::try_from(CleanLine::from(self.mark).columns()).unwrap_or_default();
+        let mut rows = Vec::new();
+        for (at, line) in self.text.lines().enumerate() {
+            let mut spans = Vec::new();
+            if let (0, Some(extension)) = (at, &self.owner) {
+                spans.push(owner(extension, room.theme));
+                spans.push(span(" ", style));
+            }
+            spans.push(span(line, style));
+            let wrapped = wrap(&spans, room.width, &hang, Mode::Words);
+            rows.extend(wrapped.into_iter().map(|line| Row { frame, ..Row::new(line) }));
+            hang.first.clone_from(&hang.rest);
+        }
+        if !room.open && self.more.is_some() {
+            let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
+            rows.push(Row::new(wrap(&[hint], room.width, &Hang::default(), Mode::Columns).swap_remove(0)));
+        }
+        rows
+    }
+}

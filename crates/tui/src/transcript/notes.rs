@@ -1,0 +1,134 @@
+//! Events that become notes.
+
+use haft_protocol::event::AgentEvent as E;
+
+use super::Transcript;
+use super::call::lasted;
+use super::item::{Item, Kind, Page};
+use super::note::{Note, Tag};
+use crate::clean::{Clean, CleanLine};
+
+impl Transcript {
+    /// Puts a note at the end, or in the place of the one that it goes on with.
+    pub(super) fn note(&mut self, note: Note) {
+        let Some(last) = self.items.last().and_then(Item::note) else {
+            self.push(Kind::Note(Box::new(note)));
+            return;
+        };
+        let goes_on = match (last.tag, note.tag) {
+            (Tag::Retry, Tag::Retry) | (Tag::Gap(_), Tag::Gap(_)) => true,
+            (Tag::Failure, Tag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
+            (Tag::Failure, Tag::Failure) => note.text.as_str().contains(last.text.as_str()),
+            _ => false,
+        };
+        if goes_on && let Some(item) = self.changed(self.items.len() - 1) {
+            item.kind = Kind::Note(Box::new(note));
+            return;
+        }
+        self.push(Kind::Note(Box::new(note)));
+    }
+
+    pub(super) fn noted(&mut self, event: &E) {
+        if let Some(note) = of_run(event).or_else(|| of_session(event)) {
+            self.note(note);
+        }
+        if let E::EventGap { lost } = event {
+            let before = match self.items.last().and_then(Item::note).map(|note| note.tag) {
+                Some(Tag::Gap(before)) => before,
+                Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+            };
+            self.note(Note::gap(before.saturating_add(*lost)));
+        }
+        if let E::ExtDisplay { extension, text } = event {
+            let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
+            let page = Page { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };
+            self.push(Kind::Page(Box::new(page)));
+        }
+        self.compacted(event);
+    }
+
+    /// In the place of the row that says that it goes on.
+    fn compacted(&mut self, event: &E) {
+        let E::CompactionEnd { summary, tokens_before, tokens_after, messages_summed_up, by, error, .. } =
+            event
+        else {
+            return;
+        };
+        let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let note = match (summary, error) {
+            (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
+            (None, None) => Note::muted(&format!("the context was not summed up{by}")),
+            (Some(summary), None) => {
+                let messages =
+                    messages_summed_up.map(|many| format!(", {many} messages")).unwrap_or_default();
+                let after =
+                    tokens_after.map(|after: u64| format!(" → {}", thousands(after))).unwrap_or_default();
+                let before = thousands(*tokens_before);
+                let text = format!("the context was summed up{by}: {before}{after} tokens{messages}");
+                Note::muted(&text).with_more(Some(summary))
+            }
+        };
+        let goes_on = |at: &usize| {
+            let note = self.items.get(*at).and_then(Item::note);
+            note.is_some_and(|note| note.tag == Tag::Compacting)
+        };
+        // Not much comes between the two.
+        let at = (0..self.items.len()).rev().take(100).find(goes_on);
+        match at.and_then(|at| self.changed(at)) {
+            Some(item) => item.kind = Kind::Note(Box::new(note)),
+            None => self.note(note),
+        }
+    }
+}
+
+/// About the run.
+fn of_run(event: &E) -> Option<Note> {
+    if let E::Retry { attempt, delay_ms, message, max_attempts, .. } = event {
+        let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
+        let wait =
+            lasted(std::time::Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
+        let text = format!("attempt {attempt}{of} in {wait}: {message}");
+        return Some(Note::warning(&text).tagged(Tag::Retry));
+    }
+    if let E::ModelFallback { from, to, message } = event {
+        return Some(Note::warning(&format!("{to} is asked instead of {from}: {message}")));
+    }
+    if let E::Interrupted { .. } = event {
+        return Some(Note::muted("interrupted: what has not begun is skipped"));
+    }
+    if let E::TurnDiscarded { by, reason } = event {
+        return Some(Note::warning(&format!("{by} discarded this turn: {reason}")));
+    }
+    if let E::CompactionStart { reason } = event {
+        return Some(Note::compacting(*reason));
+    }
+    if let E::Error { message, .. } = event {
+        return Some(Note::error(message).tagged(Tag::Failure));
+    }
+    None
+}
+
+/// About the session and the extensions.
+fn of_session(event: &E) -> Option<Note> {
+    if let E::SessionRepaired { message, .. } = event {
+        return Some(Note::warning(&format!("the session was repaired: {message}")));
+    }
+    if let E::TrustRequired { project, skipped, message } = event {
+        let text = format!("{project} is not trusted: {message}\nnot used: {}", skipped.join(", "));
+        return Some(Note::warning(&text));
+    }
+    if let E::GateOff { extension, reason } = event {
+        let text = format!("goes on without its gates: {reason}");
+        return Some(Note::warning(&text).of(extension.as_str()));
+    }
+    if let E::ExtensionError(fault) = event {
+        let text = format!("{} ({})", fault.message, fault.code);
+        return Some(Note::error(&text).of(fault.extension.as_str()));
+    }
+    None
+}
+
+/// `34k`
+fn thousands(tokens: u64) -> String {
+    if tokens < 1_000 { tokens.to_string() } else { format!("{}k", tokens / 1_000) }
+}

@@ -1,0 +1,104 @@
+//! One row of the transcript, and what of it stands in which columns.
+
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::clean::columns_of;
+
+/// A row that is kept.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    pub(super) line: Line<'static>,
+    /// Blank columns before the line.
+    pub(super) indent: u16,
+    /// How many columns of the line are a frame: they are shown and not copied.
+    pub(super) frame: u16,
+    /// What is below it, across the width.
+    pub(super) ground: Option<Style>,
+}
+
+impl Row {
+    pub(super) fn new(line: Line<'static>) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    pub(super) fn indented(line: Line<'static>, indent: u16) -> Self {
+        Self { line, indent, ..Self::default() }
+    }
+}
+
+/// A row as it is drawn, copied and searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shown<'a> {
+    pub(super) line: &'a Line<'static>,
+    pub(super) indent: u16,
+    pub(super) frame: u16,
+    pub(super) ground: Option<Style>,
+    /// What is laid over the line's own styles.
+    pub(super) over: Option<Style>,
+}
+
+/// The rows of an item: some of its own, then lines of a longer text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rows<'a> {
+    pub(super) own: &'a [Row],
+    pub(super) lines: &'a [Line<'static>],
+    pub(super) indent: u16,
+    pub(super) over: Option<Style>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.own.len() + self.lines.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<Shown<'a>> {
+        if let Some(row) = self.own.get(at) {
+            let Row { line, indent, frame, ground } = row;
+            return Some(Shown { line, indent: *indent, frame: *frame, ground: *ground, over: None });
+        }
+        let line = self.lines.get(at - self.own.len())?;
+        Some(Shown { line, indent: self.indent, frame: 0, ground: None, over: self.over })
+    }
+}
+
+/// A grapheme of a row, and the columns that it takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub(super) text: &'a str,
+    pub(super) from: usize,
+    pub(super) columns: usize,
+}
+
+impl<'a> Shown<'a> {
+    /// What is in it, without its frame.
+    pub(super) fn cells(self) -> impl Iterator<Item = Cell<'a>> {
+        let mut next = usize::from(self.indent);
+        let first = next + usize::from(self.frame);
+        let texts = self.line.spans.iter().flat_map(|span| span.content.graphemes(true));
+        let cells = texts.map(move |text| {
+            let cell = Cell { text, from: next, columns: columns_of(text) };
+            next += cell.columns;
+            cell
+        });
+        cells.filter(move |cell| cell.from >= first)
+    }
+
+    /// The text between two columns, both included.
+    pub(super) fn text(self, from: usize, to: usize) -> String {
+        let within = self.cells().filter(|cell| cell.from + cell.columns.max(1) > from && cell.from <= to);
+        let text: String = within.map(|cell| cell.text).collect();
+        text.trim_end().to_owned()
+    }
+
+    /// Where the last grapheme begins.
+    pub(super) fn last_column(self) -> usize {
+        self.cells().last().map_or_else(|| self.first_column(), |cell| cell.from)
+    }
+
+    /// Where the text begins.
+    pub(super) fn first_column(self) -> usize {
+        usize::from(self.indent) + usize::from(self.frame)
+    }
+}

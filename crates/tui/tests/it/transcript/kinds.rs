@@ -1,0 +1,284 @@
+//! Each kind of item, folded and unfolded, wide and narrow.
+
+use haft_protocol::content::{Content, Image};
+use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::message::Stop;
+use haft_tui::transcript::{Said, Transcript};
+use insta::assert_snapshot;
+
+use super::{
+    Shown, answer, answers, block, call, called, delta, ended, id, json, progress, result, said, start,
+    thinks, time, with_details,
+};
+
+/// What a transcript looks like in all four forms.
+fn forms(make: impl Fn(&mut Shown)) -> String {
+    let mut text = String::new();
+    for width in [80, 40] {
+        for open in [false, true] {
+            let mut shown = Shown::new(width, 40);
+            make(&mut shown);
+            if open {
+                shown.transcript.toggle_calls();
+                shown.transcript.toggle_thinking();
+            }
+            let form = if open { "unfolded" } else { "folded" };
+            text.push_str(&format!("── {width}, {form} ──\n{}\n", shown.draw()));
+        }
+    }
+    text
+}
+
+fn lines(many: usize) -> String {
+    (1..=many).map(|line| format!("line {line} of the output\n")).collect()
+}
+
+fn details(rows: usize) -> String {
+    let changed: String = (1..=rows).map(|row| format!("-old {row}\n+new {row}\n")).collect();
+    let unified =
+        format!("--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,{rows} +1,{rows} @@ fn main() {{\n{changed}");
+    let diff = serde_json::json!({"path": "src/lib.rs", "unified": unified, "added": rows, "removed": rows});
+    serde_json::json!({ "diff": diff }).to_string()
+}
+
+#[test]
+fn the_person_says_something() {
+    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    let long = "Please look at this picture, and tell me what is wrong with the second column of the table.\n\nThanks!";
+    let content = vec![Content::text(long), image];
+    assert_snapshot!(forms(|shown| {
+        shown.event(&E::UserMessage { content: content.clone(), time: time() });
+        shown.event(&said("and more"));
+    }));
+}
+
+#[test]
+fn the_model_thinks_and_answers() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&said("hi"));
+        shown.event(&E::AssistantStart);
+        shown.event(&thinks(
+            "Let me see.\n\nThe **table** has two columns, and one of them is far too narrow for that.",
+        ));
+        shown.pass(4_000);
+        shown.event(&delta("# Found\n\nIt is `this`:\n\n```rust\nfn main() {}\n```\n\n- one\n- two"));
+    }));
+}
+
+#[test]
+fn the_model_still_thinks() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&E::AssistantStart);
+        shown.event(&thinks(
+            "Let me see.\nThe table has two columns, and one of them is far too narrow for what",
+        ));
+    }));
+}
+
+#[test]
+fn a_command_runs() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&E::ToolUseStart { id: id("0"), name: "write".into() });
+        shown.event(&call("bash", "{\"command\":\"cargo test\"}"));
+        shown.event(&start("bash", "{\"command\":\"cargo test\"}"));
+        shown.event(&progress(&lines(8)));
+        shown.event(&progress("half a"));
+        shown.pass(12_340);
+    }));
+}
+
+#[test]
+fn a_command_is_over() {
+    assert_snapshot!(forms(|shown| {
+        shown.events(&called("bash", "{\"command\":\"cargo test -p x\"}", &lines(9)));
+        let command = "{\"command\":\"cat <<E\\none\\ntwo\\nE\"}";
+        shown.events(&[call("bash", command), start("bash", command), ended("bash", 75_000)]);
+        shown.event(&with_details("bash", "no such file\nexit code 2", true, Some("{\"exit_code\":2}")));
+        shown.event(&call("bash", "{\"command\":\"true\"}"));
+    }));
+}
+
+#[test]
+fn files_are_read_and_changed() {
+    assert_snapshot!(forms(|shown| {
+        shown.events(&called("read", "{\"path\":\"src/lib.rs\",\"offset\":3}", &lines(6)));
+        shown.events(&called("edit", "{\"path\":\"src/lib.rs\"}", "")[..3]);
+        shown.event(&with_details("edit", "edited src/lib.rs", false, Some(&details(8))));
+    }));
+}
+
+#[test]
+fn an_extension_has_a_tool() {
+    let image = Content::Image(Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() });
+    assert_snapshot!(forms(|shown| {
+        shown.event(&start(
+            "todo_add",
+            "{\"text\":\"milk\",\"list\":\"things to buy on the way home\",\"due\":null}",
+        ));
+        shown.event(&E::ToolResult {
+            id: id("1"),
+            name: "todo_add".into(),
+            is_error: false,
+            content: vec![Content::text("added"), image.clone()],
+            extension: Some(ExtensionName::new("todo")),
+            synthetic_by: Some("cache".into()),
+            details: None,
+        });
+    }));
+}
+
+#[test]
+fn others_decide_about_a_call() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&call("bash", "{\"command\":\"rm -rf /\"}"));
+        let args = json("{\"command\":\"rm -rf ./target\"}");
+        let (by, changed) = ("guard".to_owned(), vec!["/command".to_owned()]);
+        shown.event(&E::ToolRewritten { id: id("1"), by, tool: None, args, changed });
+        let by = ["guard".to_owned(), "policy".to_owned()];
+        shown.event(&E::ToolRewriteConflict { id: id("1"), path: "/command".into(), by });
+        let reason = "this removes more than you think, so it does not run".to_owned();
+        shown.event(&E::ToolBlocked { id: id("1"), by: "policy".into(), reason: reason.clone() });
+        shown.event(&result("bash", &reason, true));
+        shown.event(&E::ToolCall { id: id("2"), name: "ls".into(), args: json("{}") });
+        let reason = "you said something else".to_owned();
+        shown.event(&E::ToolSkipped { id: id("2"), name: "ls".into(), reason });
+    }));
+}
+
+#[test]
+fn an_extension_calls_tools() {
+    let start = |id_: &str| E::HostCallStart {
+        id: id(id_),
+        extension: ExtensionName::new("todo"),
+        name: "bash".into(),
+        args: json("{\"command\":\"git status\"}"),
+    };
+    let end = |id_: &str, is_error| E::HostCallEnd {
+        id: id(id_),
+        extension: ExtensionName::new("todo"),
+        name: "bash".into(),
+        is_error,
+        code: None,
+        content: vec![Content::text("one\ntwo\nthree")],
+        details: None,
+    };
+    assert_snapshot!(forms(|shown| {
+        shown.events(&[start("a"), start("b"), start("c"), end("a", false)]);
+        shown.pass(2_000);
+        shown.event(&end("b", true));
+    }));
+}
+
+#[test]
+fn the_person_runs_commands() {
+    assert_snapshot!(forms(|shown| {
+        let now = shown.now;
+        let transcript: &mut Transcript = &mut shown.transcript;
+        transcript.shell(1, "git log --oneline", true, now);
+        transcript.shell_output(1, &lines(7));
+        transcript.shell_end(1, Ok(Some(0)), now);
+        transcript.shell(2, "false", false, now);
+        transcript.shell_end(2, Ok(Some(1)), now);
+        transcript.shell(3, "sleep 9", false, now);
+        transcript.shell_end(3, Ok(None), now);
+        transcript.shell(4, "x", false, now);
+        transcript.shell_end(4, Err("the shell could not be started: no such file".into()), now);
+        transcript.shell(5, "top", true, now);
+    }));
+}
+
+#[test]
+fn things_happen_to_a_run() {
+    assert_snapshot!(forms(|shown| {
+        let message = "the server is overloaded".to_owned();
+        for attempt in [2, 3] {
+            let (max_attempts, message) = (Some(5), message.clone());
+            shown.event(&E::Retry { attempt, delay_ms: 4_000, message, max_attempts, reason: None });
+        }
+        shown.event(&E::ModelFallback { from: "a/b".into(), to: "c/d".into(), message });
+        shown.event(&E::Interrupted { hint_bytes: 3 });
+        shown.event(&E::EventGap { lost: 1 });
+        shown.event(&E::EventGap { lost: 119 });
+        shown.event(&E::TurnEnd { stop: Stop::Length, error: None });
+        shown.event(&E::TurnEnd { stop: Stop::Aborted, error: None });
+        let error =
+            "the context is larger than the model's window; use /compact, or a model with a larger one";
+        shown.event(&E::TurnEnd { stop: Stop::Error, error: Some(error.into()) });
+        shown.event(&E::Error { message: format!("the model failed: {error}"), stage: None });
+        shown.event(&E::TurnDiscarded { by: "guard".into(), reason: "it was about a secret".into() });
+    }));
+}
+
+#[test]
+fn things_happen_to_a_session() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&E::SessionRepaired { id: "1f".into(), message: "the last line was torn".into() });
+        let skipped = vec![".haft/config.toml".to_owned(), "extension e".to_owned()];
+        let message = "run `haft trust` to look at it".to_owned();
+        shown.event(&E::TrustRequired { project: "/w".into(), skipped, message });
+        let extension = ExtensionName::new("guard");
+        shown.event(&E::GateOff { extension: extension.clone(), reason: "it did not answer in 5 s".into() });
+        let (code, message) =
+            ("hello_timeout".to_owned(), "it did not say hello; look at its log".to_owned());
+        shown.event(&E::ExtensionError(ExtensionFault { extension: extension.clone(), code, message }));
+        shown.event(&E::ExtDisplay { extension, text: "two *things*\nto see".into() });
+    }));
+}
+
+fn compacted(summary: Option<&str>, error: Option<&str>) -> E {
+    E::CompactionEnd {
+        summary: summary.map(str::to_owned),
+        tokens_before: 34_000,
+        tokens_after: summary.map(|_| 8_000),
+        messages_summed_up: summary.map(|_| 40),
+        messages_kept: summary.map(|_| 4),
+        by: None,
+        error: error.map(str::to_owned),
+    }
+}
+
+#[test]
+fn the_context_is_summed_up() {
+    assert_snapshot!(forms(|shown| {
+        shown.event(&E::CompactionStart { reason: CompactReason::Manual });
+        shown.event(&compacted(Some("# Goal\n\nThe table."), None));
+        shown.event(&E::CompactionStart { reason: CompactReason::Overflow });
+        shown.event(&compacted(None, Some("the model did not answer")));
+        shown.event(&E::CompactionStart { reason: CompactReason::Threshold });
+    }));
+}
+
+#[test]
+fn haft_says_something() {
+    assert_snapshot!(forms(|shown| {
+        shown.transcript.say(Said::Info("copied 12 lines".into()));
+        shown.transcript.say(Said::Error("there is no file `x`\nlook at `ls`".into()));
+        shown.transcript.say(Said::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
+    }));
+}
+
+#[test]
+fn a_small_conversation_in_colours() {
+    let mut shown = Shown::new(40, 20);
+    shown.event(&said("hi"));
+    shown.events(&called("bash", "{\"command\":\"ls\"}", "a\nb"));
+    shown.events(&answers("**done**"));
+    shown.draw();
+    let lines = shown.transcript.tail(40, 20, &shown.theme.clone());
+    assert_snapshot!(crate::shown::styled(&lines));
+    assert_eq!(crate::shown::drawn(&lines, 40).trim_end(), shown.draw());
+}
+
+#[test]
+fn the_answer_was_changed() {
+    assert_snapshot!(forms(|shown| {
+        shown.events(&[E::AssistantStart, delta("the key is 123"), answer(&[block("the key is ***")])]);
+        shown.event(&E::AssistantStart);
+        shown.event(&E::ModelResponse { text_bytes: 9, tool_calls: 0, thinking: false });
+        shown.events(&[delta("held"), answer(&[block("held")])]);
+        shown.event(&E::AssistantStart);
+        shown.event(&E::ModelResponse { text_bytes: 9, tool_calls: 0, thinking: false });
+        shown.event(&E::TurnEnd { stop: Stop::End, error: None });
+    }));
+}

@@ -1,0 +1,81 @@
+//! A hundred thousand messages.
+
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent as E;
+use haft_protocol::message::{AssistantMessage, Message};
+use haft_tui::keys::Scroll;
+
+use super::{Shown, block, delta, time};
+
+/// Items that a frame may lay out when all that is seen is new.
+const FRAME: usize = 40;
+
+fn many() -> Shown {
+    let mut messages = Vec::new();
+    for number in 0..50_000 {
+        let content = vec![Content::text(format!("question {number}"))];
+        messages.push(Message::User { content, time: time() });
+        let content = vec![block(&format!("answer {number}"))];
+        messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
+    }
+    let mut shown = Shown::new(80, 24);
+    shown.transcript.restore(&messages);
+    shown
+}
+
+#[test]
+fn a_frame_costs_what_is_seen() {
+    let mut shown = many();
+    assert_eq!(shown.rows().last().unwrap(), "answer 49999");
+    let mut before = shown.transcript.laid_out();
+    assert!(before <= FRAME, "{before}");
+
+    // A text that streams: one item a frame.
+    shown.event(&E::AssistantStart);
+    for _ in 0..200 {
+        shown.event(&delta("a word and "));
+        shown.event(&delta("another\n\n"));
+        shown.draw();
+    }
+    let made = shown.transcript.laid_out() - before;
+    assert!((200..=200 + FRAME).contains(&made), "{made}");
+
+    for action in
+        [Scroll::PageUp, Scroll::MessageUp, Scroll::Top, Scroll::PageDown, Scroll::LineUp, Scroll::Bottom]
+    {
+        before = shown.transcript.laid_out();
+        shown.transcript.scroll(action);
+        shown.draw();
+        let made = shown.transcript.laid_out() - before;
+        assert!(made <= 2 * FRAME, "{action:?}: {made}");
+    }
+
+    // Far from where it streams, that costs nothing.
+    shown.transcript.scroll(Scroll::Top);
+    shown.draw();
+    before = shown.transcript.laid_out();
+    for _ in 0..100 {
+        shown.event(&delta("word "));
+        shown.draw();
+    }
+    assert_eq!(shown.transcript.laid_out(), before);
+}
+
+#[test]
+fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
+    let mut shown = many();
+    shown.transcript.scroll(Scroll::Top);
+    shown.draw();
+    let before = shown.transcript.laid_out();
+    shown.size = (60, 30);
+    shown.draw();
+    shown.transcript.toggle_calls();
+    shown.transcript.toggle_thinking();
+    shown.draw();
+    let made = shown.transcript.laid_out() - before;
+    assert!(made <= 2 * FRAME, "{made}");
+    assert!(shown.transcript.search("answer 49998"), "from the first to the last but one");
+    let made = shown.transcript.laid_out() - before;
+    assert!(made <= 6 * FRAME, "{made}");
+    assert!(shown.draw().contains("answer 49998"));
+}
