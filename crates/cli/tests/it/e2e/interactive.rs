@@ -3,11 +3,17 @@
 #![cfg(unix)]
 
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::{Pty, Setup};
 use rustix::process::Signal;
+use serde_json::json;
 
+use super::requests::said;
+use super::running::eventually;
 use super::scene::Scene;
 
 /// `haft` of a scene in a terminal.
@@ -70,8 +76,154 @@ fn a_polite_signal_ends_it_with_the_terminal_as_it_was() {
     pty.wait_for("Hello.");
     pty.signal(Signal::TERM);
     ends_with(&pty, 130);
-    let listed = scene.haft(&["session", "list"]);
+    let listed = scene.world.haft(&["session", "list"]);
     assert!(listed.stdout.contains("hi"), "{listed:?}");
+}
+
+#[test]
+fn leaving_in_the_middle_of_a_command_stops_it_and_keeps_what_was_said() {
+    for leaves in ["quit", "signal"] {
+        let call = json!({"name": "bash", "args": {"command": "echo $$ >pid; exec sleep 600"}});
+        let scene = Scene::scripted(&json!([{"say": [{"text": "I wait."}, {"call": call}]}]));
+        let pty = terminal(&scene, &["wait for me"]);
+        pty.wait_for("sleep 600");
+        let pid = scene.world.project().join("pid");
+        let started = || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'));
+        assert!(eventually(started), "{}", pty.rows().join("\n"));
+        match leaves {
+            "quit" => pty.press(&["ctrl+c", "ctrl+c"]),
+            _ => pty.signal(Signal::TERM),
+        }
+        ends_with(&pty, if leaves == "quit" { 0 } else { 130 });
+        let process = Path::new("/proc").join(fs::read_to_string(&pid).unwrap().trim());
+        assert!(
+            !cfg!(target_os = "linux") || eventually(|| !process.exists()),
+            "{leaves}: it is left behind"
+        );
+        let shown = scene.world.haft(&["session", "show", "last"]);
+        assert!(shown.stdout.contains("wait for me") && shown.stdout.contains("I wait."), "{shown:?}");
+    }
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let scene = Scene::new(["One.", "Two.", "Three."].map(Scenario::text).into());
+    scene.haft(&["-p", "about alpha"]).expect(0);
+    scene.haft(&["-p", "about beta"]).expect(0);
+    let pty = terminal(&scene, &["-c"]);
+    pty.wait_for("about beta");
+    pty.wait_for("Two.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+    let pty = terminal(&scene, &["--resume"]);
+    pty.wait_for("about alpha");
+    pty.send("alph");
+    pty.wait_gone("about beta");
+    pty.press(&["enter"]);
+    pty.wait_for("One.");
+    pty.send("go on");
+    pty.press(&["enter"]);
+    pty.wait_for("Three.");
+    assert_eq!(said(&scene.server.requests()[2], "user"), ["about alpha", "go on"]);
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn who_leaves_a_session_can_come_back_to_it() {
+    let scene = Scene::new(["First answer.", "Second answer."].map(Scenario::text).into());
+    let pty = terminal(&scene, &["first question"]);
+    pty.wait_for("First answer.");
+    pty.send("/new");
+    pty.press(&["enter"]);
+    pty.wait_gone("First answer.");
+    pty.send("second question");
+    pty.press(&["enter"]);
+    pty.wait_for("Second answer.");
+    pty.send("/resume");
+    pty.press(&["enter"]);
+    pty.wait_for("first question");
+    pty.send("first");
+    pty.wait_gone("second question");
+    pty.press(&["enter"]);
+    pty.wait_for("First answer.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn a_command_of_the_persons_is_run_and_the_model_is_told() {
+    let scene = Scene::new(vec![Scenario::text("I see.")]);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    pty.send("!echo from-the-$((40+2))");
+    pty.press(&["enter"]);
+    pty.wait_for("from-the-42");
+    pty.send("what was that?");
+    pty.press(&["enter"]);
+    pty.wait_for("I see.");
+    let told = said(&scene.server.requests()[0], "user").join("\n");
+    assert!(told.contains("from-the-42") && told.contains("what was that?"), "{told}");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn prompts_of_before_and_settings_stay() {
+    let scene = Scene::new(["One.", "Two."].map(Scenario::text).into());
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    pty.send("remember this one");
+    pty.press(&["enter"]);
+    pty.wait_for("One.");
+    pty.send("/theme light");
+    pty.press(&["enter"]);
+    let config = scene.world.home().join("config.toml");
+    assert!(eventually(|| fs::read_to_string(&config).is_ok_and(|text| text.contains("theme = \"light\""))));
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    // What was said before is read beside the first frame.
+    let shown = || pty.rows().iter().any(|row| row.contains("remember this one"));
+    assert!(eventually(|| shown() || {
+        pty.press(&["up"]);
+        false
+    }));
+    pty.press(&["ctrl+c", "ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn what_is_wrong_with_the_users_files_is_told_on_the_screen() {
+    let scene = Scene::new(Vec::new());
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("keybindings.toml"), "[keys]\n\"editor.undu\" = [\"alt+u\"]\n")
+        .unwrap();
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("keybindings.toml has a mistake");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn the_persons_own_editor_has_the_terminal() {
+    let scene = Scene::new(vec![Scenario::text("Read.")]);
+    let editor = scene.world.home().join("editor.sh");
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(&editor, "#!/bin/sh\nread line </dev/tty\nprintf 'typed: %s' \"$line\" >\"$1\"\n").unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o700)).unwrap();
+    let pty = setup(&scene, &[]).env("VISUAL", &editor).spawn();
+    pty.wait_for("›");
+    let before = pty.bytes().len();
+    pty.press(&["ctrl+g"]);
+    pty.wait_for_bytes(before, b"\x1b[?1049l");
+    pty.send("by hand\r");
+    pty.wait_for("typed: by hand");
+    pty.press(&["enter"]);
+    pty.wait_for("Read.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
 }
 
 #[test]
