@@ -83,7 +83,7 @@ pub struct Dialog {
 #[derive(Debug)]
 enum Control {
     Choices(Choices),
-    Field(Field),
+    Field(Box<Field>),
 }
 
 /// What came of a key.
@@ -102,8 +102,10 @@ impl Dialog {
     pub fn open(question: Question, now: Instant) -> Self {
         let control = match (Choices::of(&question), &question.wanted) {
             (Some(choices), _) => Control::Choices(choices),
-            (None, Wanted::Editor(text)) => Control::Field(Field::lines(text)),
-            (None, wanted) => Control::Field(Field::line("", *wanted == Wanted::Input { secret: true })),
+            (None, Wanted::Editor(text)) => Control::Field(Box::new(Field::lines(text))),
+            (None, wanted) => {
+                Control::Field(Box::new(Field::line("", *wanted == Wanted::Input { secret: true })))
+            }
         };
         Self { question, opened: now, body: Body::default(), control, quiet: Quiet::default() }
     }

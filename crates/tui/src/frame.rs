@@ -59,10 +59,10 @@ impl Frame {
             put(&upper, row(area, 0), buffer);
         }
         if inner.bottom() < area.bottom() {
-            let corners = if has_sides { ["╰", "╯"] } else { ["─", "─"] };
-            let room = usize::from(area.width).saturating_sub(6);
-            let lower =
-                self.edge(usize::from(area.width), corners, cut(self.lower.clone(), room).spans, None);
+            let corners = if has_sides { ["╰─", "─╯"] } else { ["─", "─"] };
+            let width = usize::from(area.width);
+            let words = cut(self.lower.clone(), width.saturating_sub(around(corners))).spans;
+            let lower = self.edge(width, corners, words, None);
             put(&lower, row(area, area.height - 1), buffer);
         }
         if has_sides {
@@ -195,7 +195,7 @@ mod tests {
         check(Rect::new(0, 0, 37, 5), &frame, &wide);
         let narrow = ["─ [todo] asks ─ 42 s ─", "                      "];
         check(Rect::new(0, 0, 22, 2), &frame, &narrow);
-        check(Rect::new(0, 0, 18, 2), &frame, &["─ [todo… ─ 42 s ─", ""]);
+        check(Rect::new(0, 0, 18, 2), &frame, &["─ [todo]… ─ 42 s ─", "                  "]);
         check(Rect::new(0, 0, 5, 1), &frame, &["     "]);
         check(Rect::new(0, 0, 0, 0), &frame, &[]);
     }

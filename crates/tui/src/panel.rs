@@ -192,9 +192,9 @@ mod tests {
         let mut panel = panel();
         let mut room = |width, height| {
             let told = panel.resized(Rect::new(0, 3, width, height));
-            told.map(|told| match told {
-                Command::PanelResize(room) => (room.width, room.height),
-                other => panic!("{other:?}"),
+            told.map(|told| {
+                let Command::PanelResize(room) = told else { panic!("{told:?}") };
+                (room.width, room.height)
             })
         };
         assert_eq!(room(80, 20), Some((76, 17)));

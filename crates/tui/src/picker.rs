@@ -60,7 +60,7 @@ enum Mode {
     /// It is picked, while the filter is typed.
     Pick,
     /// It is given another name.
-    Rename(Field),
+    Rename(Box<Field>),
     /// It is asked whether to delete it.
     Delete,
 }

@@ -60,7 +60,7 @@ impl Picker {
 
     fn begin_rename(&mut self) {
         if let Some(row) = self.list.chosen().filter(|_| self.can.rename) {
-            self.mode = Mode::Rename(Field::line(&row.text, false));
+            self.mode = Mode::Rename(Box::new(Field::line(&row.text, false)));
         }
     }
 

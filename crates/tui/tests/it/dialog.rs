@@ -1,4 +1,7 @@
-//! Questions for the person: how they look, and what answers them.
+//! Questions for the person: how they look.
+
+mod answers;
+mod hostile;
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +9,12 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
-use haft_test_support::terminal::{ATTACKS, Hostile};
 use haft_tui::dialog::{Dialog, Question, Reply, Wanted};
-use haft_tui::keys::{ACTIONS, Chord, Keymap};
+use haft_tui::keys::Keymap;
 use haft_tui::look::Look;
 use haft_tui::theme::Theme;
-use proptest::prelude::*;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
 
-use crate::shown::{harmless, screen};
+use crate::shown::screen;
 
 /// A dialog on a screen, and a clock that is moved by hand.
 struct Open {
@@ -146,7 +145,7 @@ fn a_countdown() {
     │ Go on?                     │
     │                            │
     │  [Yes]  ›[No]              │
-    ╰ y yes · n no · enter wh… ──╯
+    ╰─ y yes · n no · enter wh… ─╯
     ");
     let within = Some(Duration::from_secs(754));
     insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(Wanted::Confirm) }).shown(60), @"
@@ -155,7 +154,7 @@ fn a_countdown() {
     │ It has 3 commits that are nowhere else.                  │
     │                                                          │
     │  [Yes]  ›[No]                                            │
-    ╰ y yes · n no · enter what is chosen · esc leaves it ─────╯
+    ╰─ y yes · n no · enter what is chosen · esc leaves it ────╯
     ");
 }
 
@@ -190,7 +189,7 @@ fn a_selection() {
     │ It has 3 commits that are nowhere else.        │
     │                                                │
     │ there is nothing to choose from                │
-    ╰ ↑↓ choose · enter answers · esc leaves it ─────╯
+    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
     ");
     let mut many = Open::new(asked_by_todo(numbered(30)));
     many.keys("up");
@@ -203,7 +202,7 @@ fn a_selection() {
     │     choice 28                                  │
     │     choice 29                                  │
     │ ›   choice 30                            30/30 │
-    ╰ ↑↓ choose · enter answers · esc leaves it ─────╯
+    ╰─ ↑↓ choose · enter answers · esc leaves it ────╯
     ");
 }
 
@@ -233,7 +232,7 @@ fn a_secret_is_dots() {
     │ else.                                │
     │                                      │
     │ › •••••▏••                            │
-    ╰ enter answers · esc leaves it ───────╯
+    ╰─ enter answers · esc leaves it ──────╯
     ");
     assert!(!format!("{open:?}", open = open.dialog).contains("sk-1"));
     assert_eq!(open.keys("enter"), Reply::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
@@ -245,7 +244,7 @@ fn a_secret_is_dots() {
     │ nowhere else.              │
     │                            │
     │ › •••••••••••••••••••••••▏• │
-    ╰ enter answers · esc lea… ──╯
+    ╰─ enter answers · esc lea… ─╯
     ");
 }
 
@@ -281,7 +280,7 @@ fn what_is_granted_cannot_hide() {
     │ }                                                                            │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
-    ╰ y yes · n no · enter what is chosen · esc leaves it ─────────────────────────╯
+    ╰─ y yes · n no · enter what is chosen · esc leaves it ────────────────────────╯
     "#);
 }
 
@@ -322,175 +321,4 @@ fn it_is_of_use_where_there_is_little_room() {
         }
     }
     insta::assert_snapshot!(sizes);
-}
-
-#[track_caller]
-fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
-    let mut open = Open::new(question);
-    open.shown(80);
-    let mut open = open.later(300);
-    let reply = open.keys(keys);
-    assert_eq!(reply, expect.map_or(Reply::Open, Reply::Answered), "{keys}");
-}
-
-#[test]
-fn keys_answer_yes_or_no() {
-    for question in [asked_by_todo(Wanted::Confirm), approve("{}")] {
-        let check = |keys: &str, expect| check(question.clone(), keys, expect);
-        check("y", Some(UiAnswer::Confirmed(true)));
-        check("n", Some(UiAnswer::Confirmed(false)));
-        check("enter", Some(UiAnswer::Confirmed(false)));
-        check("tab enter", Some(UiAnswer::Confirmed(true)));
-        check("left enter", Some(UiAnswer::Confirmed(true)));
-        check("up down enter", Some(UiAnswer::Confirmed(false)));
-        check("esc", Some(UiAnswer::Cancelled));
-        check("ctrl+c", Some(UiAnswer::Cancelled));
-        check("x", None);
-        check("1", None);
-        check("1 enter", Some(UiAnswer::Confirmed(false)));
-    }
-}
-
-#[test]
-fn keys_choose() {
-    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
-    let check_of = |keys: &str, expect| check(asked_by_todo(numbered(12)), keys, expect);
-    check_of("enter", value("choice 1"));
-    check_of("down down enter", value("choice 3"));
-    check_of("up enter", value("choice 12"));
-    check_of("7 enter", value("choice 7"));
-    check_of("7", None);
-    check_of("7 0 x enter", value("choice 7"));
-    check_of("esc", Some(UiAnswer::Cancelled));
-    check(asked_by_todo(numbered(0)), "down up 1 enter", None);
-    let preset = Question { default: Some("choice 4".to_owned()), ..asked_by_todo(numbered(5)) };
-    check(preset, "enter", value("choice 4"));
-    check(gate(), "enter", value("stop"));
-    check(gate(), "down enter", value("restart"));
-    check(gate(), "2 enter", value("continue_without"));
-}
-
-#[test]
-fn keys_type() {
-    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
-    let input = || asked_by_todo(Wanted::Input { secret: false });
-    check(input(), "y n 1 enter", value("yn1"));
-    check(input(), "a shift+enter b ctrl+b backspace c up down enter", value("cb"));
-    check(input(), "enter", value(""));
-    check(input(), "ctrl+g", None);
-    check(input(), "a esc", Some(UiAnswer::Cancelled));
-    let editor = || asked_by_todo(Wanted::Editor("ab\ncd".to_owned()));
-    check(editor(), "up x enter", value("abx\ncd"));
-    check(editor(), "shift+enter y enter", value("ab\ncd\ny"));
-    check(editor(), "tab x enter", value("ab\ncd\tx"));
-}
-
-#[test]
-fn who_types_on_grants_nothing() {
-    let mut open = Open::new(approve("{}"));
-    // Before it is drawn, and from then on as fast as people type.
-    for _ in 0..20 {
-        assert_eq!(open.keys("y enter tab enter n"), Reply::Open);
-        open.shown(80);
-        open = open.later(250);
-    }
-    open.dialog.paste("y", open.now);
-    let mut open = open.later(299);
-    assert_eq!(open.keys("y"), Reply::Open);
-    let mut open = open.later(300);
-    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
-    // Where nothing is granted, keys count at once.
-    assert_eq!(Open::new(question(Wanted::Confirm)).keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
-}
-
-#[test]
-fn what_cannot_be_read_grants_nothing() {
-    let mut open = Open::new(approve("{}"));
-    open.shown_at(19, 3);
-    let mut open = open.later(1000);
-    assert_eq!(open.keys("y"), Reply::Open);
-    open.shown_at(20, 3);
-    let mut open = open.later(300);
-    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
-}
-
-fn hostile_questions(text: &str) -> Vec<Question> {
-    let call = ToolCall {
-        id: ToolCallId::new("t"),
-        name: text.to_owned(),
-        args: RawJson::from_value(&serde_json::json!({"a": text, "b": [text, {}]})).unwrap(),
-    };
-    let texts = vec![text.to_owned(), text.repeat(3)];
-    let wanted = [
-        Wanted::Confirm,
-        Wanted::Select(texts.clone()),
-        Wanted::Gate(texts),
-        Wanted::Input { secret: false },
-        Wanted::Input { secret: true },
-        Wanted::Editor(text.to_owned()),
-    ];
-    let question = |wanted| Question {
-        owner: Some(text.to_owned()),
-        wanted,
-        title: text.to_owned(),
-        message: format!("{text}\n{text}"),
-        call: Some(call.clone()),
-        grants: text.len() % 2 == 0,
-        within: Some(Duration::from_secs(5)),
-        default: Some(text.to_owned()),
-    };
-    wanted.map(question).into()
-}
-
-#[test]
-fn no_attack_reaches_the_screen() {
-    let mut hostile = Hostile::new(4);
-    let mut text = String::new();
-    for round in 0..300 {
-        match ATTACKS.get(round) {
-            Some((_, attack)) => (*attack).clone_into(&mut text),
-            None => hostile.next_into(&mut text),
-        }
-        for question in hostile_questions(&text) {
-            let mut open = Open::new(question);
-            let look = open.look();
-            open.dialog.paste(&text, open.now);
-            harmless((61, 30), |area, buffer| open.dialog.draw(area, buffer, &look));
-        }
-    }
-}
-
-fn chord() -> impl Strategy<Value = Chord> {
-    let named: Vec<&str> = ACTIONS.iter().flat_map(|entry| entry.keys).copied().collect();
-    prop_oneof![
-        proptest::sample::select(named).prop_map(|key| key.parse().unwrap()),
-        any::<char>()
-            .prop_map(|c| Chord::new(haft_tui::keys::Code::Char(c), haft_tui::keys::Modifiers::default())),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn whatever_is_typed_at_any_size(
-        text in "[a-z\\n日\u{1b}\u{202e}\u{301} ]{0,40}",
-        which in 0..6_usize,
-        steps in proptest::collection::vec((chord(), 0..90_u16, 0..30_u16, ".{0,5}", 0..500_u64), 0..20),
-    ) {
-        let mut open = Open::new(hostile_questions(&text).remove(which));
-        for (chord, width, height, pasted, millis) in steps {
-            open = open.later(millis);
-            open.dialog.paste(&pasted, open.now);
-            let reply = open.dialog.key(chord, &Keymap::default(), open.now);
-            if let Reply::OpenEditor(text) = reply {
-                open.dialog.edited(&text);
-            }
-            let look = open.look();
-            let rows = open.dialog.rows(width, height, &look);
-            prop_assert!(rows <= height);
-            harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
-            // Also where it is told to draw beside the screen.
-            let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
-            open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
-        }
-    }
 }

@@ -1,0 +1,96 @@
+//! What answers a dialog, and what does not.
+
+use haft_protocol::rpc::UiAnswer;
+use haft_tui::dialog::{Question, Reply, Wanted};
+
+use super::{Open, approve, asked_by_todo, gate, numbered, question};
+
+#[track_caller]
+fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
+    let mut open = Open::new(question);
+    open.shown(80);
+    let mut open = open.later(300);
+    let reply = open.keys(keys);
+    assert_eq!(reply, expect.map_or(Reply::Open, Reply::Answered), "{keys}");
+}
+
+#[test]
+fn keys_answer_yes_or_no() {
+    for question in [asked_by_todo(Wanted::Confirm), approve("{}")] {
+        let check = |keys: &str, expect| check(question.clone(), keys, expect);
+        check("y", Some(UiAnswer::Confirmed(true)));
+        check("n", Some(UiAnswer::Confirmed(false)));
+        check("enter", Some(UiAnswer::Confirmed(false)));
+        check("tab enter", Some(UiAnswer::Confirmed(true)));
+        check("left enter", Some(UiAnswer::Confirmed(true)));
+        check("up down enter", Some(UiAnswer::Confirmed(false)));
+        check("esc", Some(UiAnswer::Cancelled));
+        check("ctrl+c", Some(UiAnswer::Cancelled));
+        check("x", None);
+        check("1", None);
+        check("1 enter", Some(UiAnswer::Confirmed(false)));
+    }
+}
+
+#[test]
+fn keys_choose() {
+    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
+    let check_of = |keys: &str, expect| check(asked_by_todo(numbered(12)), keys, expect);
+    check_of("enter", value("choice 1"));
+    check_of("down down enter", value("choice 3"));
+    check_of("up enter", value("choice 12"));
+    check_of("7 enter", value("choice 7"));
+    check_of("7", None);
+    check_of("7 0 x enter", value("choice 7"));
+    check_of("esc", Some(UiAnswer::Cancelled));
+    check(asked_by_todo(numbered(0)), "down up 1 enter", None);
+    let preset = Question { default: Some("choice 4".to_owned()), ..asked_by_todo(numbered(5)) };
+    check(preset, "enter", value("choice 4"));
+    check(gate(), "enter", value("stop"));
+    check(gate(), "down enter", value("restart"));
+    check(gate(), "2 enter", value("continue_without"));
+}
+
+#[test]
+fn keys_type() {
+    let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
+    let input = || asked_by_todo(Wanted::Input { secret: false });
+    check(input(), "y n 1 enter", value("yn1"));
+    check(input(), "a shift+enter b ctrl+b backspace c up down enter", value("cb"));
+    check(input(), "enter", value(""));
+    check(input(), "ctrl+g", None);
+    check(input(), "a esc", Some(UiAnswer::Cancelled));
+    let editor = || asked_by_todo(Wanted::Editor("ab\ncd".to_owned()));
+    check(editor(), "up x enter", value("abx\ncd"));
+    check(editor(), "shift+enter y enter", value("ab\ncd\ny"));
+    check(editor(), "tab x enter", value("ab\ncd\tx"));
+}
+
+#[test]
+fn who_types_on_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    // Before it is drawn, and from then on as fast as people type.
+    for _ in 0..20 {
+        assert_eq!(open.keys("y enter tab enter n"), Reply::Open);
+        open.shown(80);
+        open = open.later(250);
+    }
+    open.dialog.paste("y", open.now);
+    let mut open = open.later(299);
+    assert_eq!(open.keys("y"), Reply::Open);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+    // Where nothing is granted, keys count at once.
+    assert_eq!(Open::new(question(Wanted::Confirm)).keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+}
+
+#[test]
+fn what_cannot_be_read_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    open.shown_at(19, 3);
+    let mut open = open.later(1000);
+    assert_eq!(open.keys("y"), Reply::Open);
+    open.shown_at(20, 3);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+}

@@ -1,0 +1,96 @@
+//! Dialogs with hostile texts, and with anything that can be typed.
+
+use std::time::Duration;
+
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ToolCallId;
+use haft_test_support::terminal::{ATTACKS, Hostile};
+use haft_tui::dialog::{Question, Reply, Wanted};
+use haft_tui::keys::{ACTIONS, Chord, Code, Keymap, Modifiers};
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::Open;
+use crate::shown::harmless;
+
+fn hostile_questions(text: &str) -> Vec<Question> {
+    let call = ToolCall {
+        id: ToolCallId::new("t"),
+        name: text.to_owned(),
+        args: RawJson::from_value(&serde_json::json!({"a": text, "b": [text, {}]})).unwrap(),
+    };
+    let texts = vec![text.to_owned(), text.repeat(3)];
+    let wanted = [
+        Wanted::Confirm,
+        Wanted::Select(texts.clone()),
+        Wanted::Gate(texts),
+        Wanted::Input { secret: false },
+        Wanted::Input { secret: true },
+        Wanted::Editor(text.to_owned()),
+    ];
+    let question = |wanted| Question {
+        owner: Some(text.to_owned()),
+        wanted,
+        title: text.to_owned(),
+        message: format!("{text}\n{text}"),
+        call: Some(call.clone()),
+        grants: text.len().is_multiple_of(2),
+        within: Some(Duration::from_secs(5)),
+        default: Some(text.to_owned()),
+    };
+    wanted.map(question).into()
+}
+
+#[test]
+fn no_attack_reaches_the_screen() {
+    let mut hostile = Hostile::new(4);
+    let mut text = String::new();
+    for round in 0..300 {
+        match ATTACKS.get(round) {
+            Some((_, attack)) => (*attack).clone_into(&mut text),
+            None => hostile.next_into(&mut text),
+        }
+        for question in hostile_questions(&text) {
+            let mut open = Open::new(question);
+            let look = open.look();
+            open.dialog.paste(&text, open.now);
+            harmless((61, 30), |area, buffer| open.dialog.draw(area, buffer, &look));
+        }
+    }
+}
+
+fn chord() -> impl Strategy<Value = Chord> {
+    let named: Vec<&str> = ACTIONS.iter().flat_map(|entry| entry.keys).copied().collect();
+    prop_oneof![
+        proptest::sample::select(named).prop_map(|key| key.parse().unwrap()),
+        any::<char>().prop_map(|c| Chord::new(Code::Char(c), Modifiers::default())),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_typed_at_any_size(
+        text in "[a-z\\n日\u{1b}\u{202e}\u{301} ]{0,40}",
+        which in 0..6_usize,
+        steps in proptest::collection::vec((chord(), 0..90_u16, 0..30_u16, ".{0,5}", 0..500_u64), 0..20),
+    ) {
+        let mut open = Open::new(hostile_questions(&text).remove(which));
+        for (chord, width, height, pasted, millis) in steps {
+            open = open.later(millis);
+            open.dialog.paste(&pasted, open.now);
+            let reply = open.dialog.key(chord, &Keymap::default(), open.now);
+            if let Reply::OpenEditor(text) = reply {
+                open.dialog.edited(&text);
+            }
+            let look = open.look();
+            let rows = open.dialog.rows(width, height, &look);
+            prop_assert!(rows <= height);
+            harmless((width, height), |area, buffer| open.dialog.draw(area, buffer, &look));
+            // Also where it is told to draw beside the screen.
+            let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
+            open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
+        }
+    }
+}
