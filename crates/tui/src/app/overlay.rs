@@ -2,7 +2,7 @@
 
 use haft_protocol::rpc::{EntryInfo, SessionInfo, ToolInfo};
 
-use crate::picker::Picker;
+use crate::picker::{Can, Picker, Row};
 
 use super::SettingRow;
 use super::page::Page;
@@ -12,7 +12,7 @@ use super::settings::SETTINGS;
 #[derive(Debug)]
 pub(super) enum Overlay {
     /// A list to pick from, and what becomes of what is picked.
-    Picker(Picker, Purpose),
+    Picker(Box<Picker>, Purpose),
     /// A page to read.
     Page(Page),
 }
@@ -46,14 +46,20 @@ pub(super) enum Coming {
 }
 
 /// A setting, as the row of a list shows it.
-pub(super) fn setting_row(row: &SettingRow) -> crate::picker::Row {
+pub(super) fn setting_row(row: &SettingRow) -> Row {
     let help = SETTINGS.iter().find(|known| known.name == row.name).map_or("", |known| known.help);
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
     let about = if help.is_empty() { String::new() } else { format!("  {help}") };
-    crate::picker::Row {
+    Row {
         key: row.name.clone(),
         text: row.name.clone(),
         detail: format!("{}{origin}{about}", row.value),
-        ..crate::picker::Row::default()
+        ..Row::default()
+    }
+}
+
+impl Overlay {
+    pub(super) fn picker(title: &str, rows: Vec<Row>, can: Can, purpose: Purpose) -> Self {
+        Self::Picker(Box::new(Picker::new(title, rows, can)), purpose)
     }
 }

@@ -53,7 +53,7 @@ pub const SETTINGS: &[Setting] = &[
         choices: &["on", "off"],
         default: "on",
         help: "Whether the wheel scrolls and the mouse selects; without it, both are the terminal's.",
-        at_start: false,
+        at_start: true,
     },
     Setting {
         name: IMAGES,

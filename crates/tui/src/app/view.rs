@@ -38,12 +38,15 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     let below = ask(state, areas, buffer, look);
     status::draw(state, areas.status, buffer, look);
     // What has the keyboard has the cursor.
-    match (state.dialogs.is_empty(), &state.overlay) {
+    let cursor = match (state.dialogs.is_empty(), &state.overlay) {
         (false, _) => below,
         (true, Some(_)) => above,
         (true, None) if state.panel.is_some() || state.browses => None,
         (true, None) => search::cursor(state, areas.search).or(below),
-    }
+    };
+    // On a screen that has no room for what it is in, it stands at the edge.
+    let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
+    cursor.map(|(x, y)| (x.min(right), y.min(bottom)))
 }
 
 /// The transcript, or what stands in its place.

@@ -49,8 +49,8 @@ pub(super) struct Driver<I, P> {
     answers: mpsc::Receiver<Answer>,
     tasks: JoinSet<Done>,
     signals: Signals,
-    /// None while another program has the terminal.
-    input: Option<Input>,
+    /// Paused while another program has the terminal.
+    input: Input,
     replies: Replies,
     guard: Guard,
     painter: Painter,
@@ -116,7 +116,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             answers,
             tasks: JoinSet::new(),
             signals,
-            input: Some(Input::new()),
+            input: Input::new(),
             replies,
             guard,
             painter: Painter::default(),
@@ -183,11 +183,11 @@ impl<I: Interface, P: Program> Driver<I, P> {
         match signal {
             Signal::End(number) => self.end = Some(End::Signal(number)),
             // The program that has the terminal gets it, too, and it is meant.
-            Signal::Interrupt(_) if self.input.is_none() => {}
+            Signal::Interrupt(_) if self.input.is_paused() => {}
             Signal::Interrupt(number) => self.end = Some(End::Signal(number)),
             // Whoever stopped it may have changed the terminal.
-            Signal::Continued if self.input.is_some() => self.take_again().await?,
-            Signal::Continued => {}
+            Signal::Continued if self.input.is_paused() => {}
+            Signal::Continued => self.take_again().await?,
         }
         Ok(())
     }
@@ -231,7 +231,8 @@ impl<I: Interface, P: Program> Driver<I, P> {
         match done {
             Ok(Done::Asked) => Ok(()),
             Ok(Done::Edited(edited)) => {
-                self.input = Some(Input::new());
+                self.signals.forget_interrupts().await;
+                self.input.resume();
                 self.take_again().await?;
                 self.tell(Event::Edited(edited)).await
             }
@@ -289,7 +290,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     fn draw_if_due(&mut self) -> Result<(), TerminalError> {
         let now = Instant::now();
-        if self.input.is_none() || now < self.draws_from || !self.pace.is_due(now) {
+        if self.input.is_paused() || now < self.draws_from || !self.pace.is_due(now) {
             return Ok(());
         }
         let look = self.look();

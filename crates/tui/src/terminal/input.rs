@@ -20,14 +20,36 @@ const MOST_ERRORS: usize = 16;
 /// What comes from the terminal.
 #[derive(Debug)]
 pub(super) struct Input {
-    events: EventStream,
+    /// One that has never been asked reads nothing.
+    events: Option<EventStream>,
+    /// Somebody else reads.
+    paused: bool,
     errors: usize,
 }
 
 impl Input {
-    /// Begins to read. Waits until whoever read before has stopped.
     pub(super) fn new() -> Self {
-        Self { events: EventStream::new(), errors: 0 }
+        Self { events: Some(EventStream::new()), paused: false, errors: 0 }
+    }
+
+    /// Stops reading: what is typed from here on is for somebody else.
+    ///
+    /// The stream has a thread that waits for keys. Dropping the stream wakes the thread, and it ends; making the next
+    /// stream waits until it has let go. The order matters, and so does it that no second stream is made and dropped only to
+    /// wait: what wakes nobody stays, and hides the next key.
+    pub(super) fn pause(&mut self) {
+        self.events = None;
+        self.events = Some(EventStream::new());
+        self.paused = true;
+    }
+
+    /// Reads again.
+    pub(super) fn resume(&mut self) {
+        self.paused = false;
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused
     }
 
     /// What has come, at least one event; waits for it.
@@ -37,9 +59,10 @@ impl Input {
     pub(super) async fn next(&mut self) -> Result<Vec<Raw>, TerminalError> {
         let mut all = Vec::new();
         poll_fn(|context| {
+            let Some(events) = self.events.as_mut().filter(|_| !self.paused) else { return Poll::Pending };
             while all.len() < MOST_AT_ONCE {
-                match self.events.poll_next_unpin(context) {
-                    Poll::Ready(next) => self.keep(&mut all, next)?,
+                match events.poll_next_unpin(context) {
+                    Poll::Ready(next) => keep(&mut all, &mut self.errors, next)?,
                     Poll::Pending if all.is_empty() => return Poll::Pending,
                     Poll::Pending => break,
                 }
@@ -49,30 +72,21 @@ impl Input {
         .await?;
         Ok(all)
     }
-
-    fn keep(&mut self, all: &mut Vec<Raw>, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
-        match next {
-            Some(Ok(event)) => {
-                self.errors = 0;
-                all.push(event);
-                Ok(())
-            }
-            Some(Err(_)) if self.errors < MOST_ERRORS => {
-                self.errors += 1;
-                Ok(())
-            }
-            Some(Err(error)) => Err(TerminalError::Read(error)),
-            None => Err(TerminalError::Read(io::ErrorKind::UnexpectedEof.into())),
-        }
-    }
 }
 
-/// Stops reading: what is typed from here on is for somebody else.
-pub(super) fn stop(input: Option<Input>) {
-    if input.is_some() {
-        drop(input);
-        // Its thread may still be about to read. A new one is made only once that has let go.
-        drop(EventStream::new());
+fn keep(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
+    match next {
+        Some(Ok(event)) => {
+            *errors = 0;
+            all.push(event);
+            Ok(())
+        }
+        Some(Err(_)) if *errors < MOST_ERRORS => {
+            *errors += 1;
+            Ok(())
+        }
+        Some(Err(error)) => Err(TerminalError::Read(error)),
+        None => Err(TerminalError::Read(io::ErrorKind::UnexpectedEof.into())),
     }
 }
 

@@ -25,12 +25,10 @@ pub(super) fn write(text: &str) -> io::Result<()> {
 
 /// Whoever shares the terminal may have made it one that does not block.
 fn patience(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        ErrorKind::Interrupted => Ok(()),
-        ErrorKind::WouldBlock => {
-            std::thread::sleep(timeouts::TAKES_NOTHING);
-            Ok(())
-        }
-        _ => Err(error),
+    let kind = error.kind();
+    if kind == ErrorKind::WouldBlock {
+        std::thread::sleep(timeouts::TAKES_NOTHING);
+        return Ok(());
     }
+    if kind == ErrorKind::Interrupted { Ok(()) } else { Err(error) }
 }

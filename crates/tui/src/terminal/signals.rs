@@ -15,6 +15,7 @@ pub(super) enum Signal {
 mod listen {
     use std::io;
 
+    use futures::FutureExt as _;
     use rustix::process::{Signal as Raw, kill_current_process_group};
     use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 
@@ -50,6 +51,13 @@ mod listen {
             }
         }
 
+        /// Interrupts that have come so far were for somebody else.
+        pub(in super::super) async fn forget_interrupts(&mut self) {
+            // The runtime looks for signals only between its tasks.
+            tokio::task::yield_now().await;
+            while self.interrupt.recv().now_or_never().is_some() {}
+        }
+
         /// Stops the process, and all that belongs to it in the shell's eyes, until the shell has it go on. Where no shell
         /// could, the system stops nothing, and it goes on by itself.
         pub(in super::super) async fn stop(&mut self) -> io::Result<()> {
@@ -80,6 +88,8 @@ mod listen {
         pub(in super::super) async fn next(&mut self) -> Signal {
             std::future::pending().await
         }
+
+        pub(in super::super) async fn forget_interrupts(&mut self) {}
 
         /// Nothing has a program of this system go on, so it does not stop.
         pub(in super::super) async fn stop(&mut self) -> io::Result<()> {

@@ -4,13 +4,13 @@ use haft_protocol::rpc::Failure;
 
 use super::super::dialogs::Purpose as Asked;
 use super::super::input::Files;
-use super::super::overlay::{Coming, Overlay, Purpose, setting_row};
+use super::super::overlay::{Coming, Purpose, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Answer, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
 use crate::history::History;
-use crate::picker::{Can, Picker, Row};
+use crate::picker::{Can, Row};
 use haft_protocol::rpc::ListSessions;
 
 impl State {
@@ -120,7 +120,7 @@ impl State {
             self.info("there is no stored key");
             return;
         }
-        self.overlay = Some(Overlay::Picker(Picker::new(title, rows, Can::default()), purpose));
+        self.pick(title, rows, Can::default(), purpose);
     }
 
     fn trust(&mut self, trusted: Trusted) {
@@ -172,8 +172,7 @@ impl State {
         let Some(Coming::Settings(one)) = self.coming.take() else { return };
         let Some(name) = one else {
             let shown = rows.iter().map(setting_row).collect();
-            let picker = Picker::new("Settings", shown, Can::default());
-            self.overlay = Some(Overlay::Picker(picker, Purpose::Settings(rows)));
+            self.pick("Settings", shown, Can::default(), Purpose::Settings(rows));
             return;
         };
         match rows.iter().find(|row| row.name == name) {
@@ -202,8 +201,10 @@ impl State {
             }
             settings::APPROVE => self.greet(),
             settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
-            settings::SCREEN => self.info("it counts from the next start on"),
             _ => {}
+        }
+        if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {
+            self.info("it counts from the next start on");
         }
     }
 }

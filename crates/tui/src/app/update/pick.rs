@@ -10,7 +10,7 @@ use super::super::state::State;
 use super::super::{Ask, SettingRow, settings};
 use crate::dialog::{Question, Wanted};
 use crate::keys::Chord;
-use crate::picker::{Can, Picked, Picker, Row};
+use crate::picker::{Can, Picked, Row};
 
 impl State {
     pub(super) fn picker_key(&mut self, chord: Chord) {
@@ -77,7 +77,7 @@ impl State {
     }
 
     pub(in crate::app) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: Purpose) {
-        self.overlay = Some(Overlay::Picker(Picker::new(title, rows, can), purpose));
+        self.overlay = Some(Overlay::picker(title, rows, can, purpose));
     }
 
     pub(super) fn pick_model(&mut self) {

@@ -67,7 +67,6 @@ impl State {
             Typed::Nearly(name) => {
                 let typed = text.split_whitespace().next().unwrap_or_default().to_owned();
                 self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
-                return;
             }
             Typed::Own(command, args) => {
                 self.taken_out(&submission);

@@ -35,7 +35,9 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     if editor.is_empty() && state.input.search.is_none() {
         let hint =
             if state.work.is_on() { "enter: at the next step · alt+enter: when it is done" } else { "" };
-        put(buffer, beside_mark(inner), 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
+        let place = beside_mark(inner);
+        let hint = CleanLine::from(hint).shortened(usize::from(place.width));
+        put(buffer, place, 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
     }
     Some(text(editor, inner, buffer, theme))
 }

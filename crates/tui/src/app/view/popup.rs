@@ -79,7 +79,7 @@ fn line(
     let used = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
     let pad = (name + 2).saturating_sub(used(&spans)) + 2;
     let source = match (&popup.wanted.kind, candidate.source.as_str()) {
-        (Kind::Command, "") => CleanLine::from("haft"),
+        (Kind::Command, "") => "haft".into(),
         (_, source) => CleanLine::new(source),
     };
     let room = usize::from(width).saturating_sub(used(&spans) + pad);

@@ -27,29 +27,34 @@ const MOST_QUEUED: usize = 4;
 const LONGEST_NOTE: usize = 4096;
 
 pub(super) fn note_rows(state: &State, width: u16, theme: &Theme) -> u16 {
-    u16::try_from(note_lines(state, width, theme).len()).unwrap_or(u16::MAX)
+    u16::try_from(note_lines(state, width, MOST_NOTES, theme).len()).unwrap_or(u16::MAX)
 }
 
 pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
-    let lines = note_lines(state, area.width, &look.theme);
-    let left_out = lines.len().saturating_sub(usize::from(area.height));
-    for (row, line) in (0..area.height).zip(lines.iter().skip(left_out)) {
+    let lines = note_lines(state, area.width, usize::from(area.height), &look.theme);
+    for (row, line) in (0..area.height).zip(&lines) {
         put(buffer, area, row, line);
     }
 }
 
-/// The last rows of the notes.
-fn note_lines(state: &State, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// The newest notes that there is room for. Each begins with whose it is; one that is too long loses its end.
+fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     for note in state.notes.iter().rev() {
         let mut of_note = one_note(note, width, theme);
-        of_note.append(&mut lines);
-        lines = of_note;
-        if lines.len() >= MOST_NOTES {
+        if lines.is_empty() && of_note.len() > most {
+            of_note.truncate(most);
+            if let Some(last) = of_note.last_mut().filter(|_| most > 1) {
+                *last = Line::from(span("  …", theme.style(Role::Muted)));
+            }
+        }
+        if lines.len() + of_note.len() > most {
             break;
         }
+        of_note.append(&mut lines);
+        lines = of_note;
     }
-    lines.split_off(lines.len().saturating_sub(MOST_NOTES))
+    lines
 }
 
 fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -62,11 +67,13 @@ fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Ve
     let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let text = Clean::new(text.get(..end).unwrap_or_default());
     let owner = span(CleanLine::new(&format!("[{owner}] ")), theme.style(Role::Extension));
+    // What follows is seen to be of the same note.
+    let indent = vec![span("  ", theme.style(Role::Text))];
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let before = (at == 0).then(|| owner.clone());
-        let spans: Vec<_> = before.into_iter().chain([span(line, theme.style(role))]).collect();
-        lines.extend(wrap(&spans, width, &Hang::default(), Mode::Words));
+        let first = if at == 0 { vec![owner.clone()] } else { indent.clone() };
+        let hang = Hang { first, rest: indent.clone() };
+        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, Mode::Words));
     }
     // Even one that says nothing says whose it is.
     if lines.is_empty() {
@@ -88,8 +95,8 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     let turn = elapsed.as_nanos() / spinner.interval.as_nanos().max(1);
     let picture = one_of(&spinner.frames, turn);
     let words = match (state.work.is_on(), state.work.sums_up) {
-        (_, true) => CleanLine::from("summing up"),
-        (false, false) => CleanLine::from("running"),
+        (_, true) => "summing up".into(),
+        (false, false) => "running".into(),
         (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
     };
     let stop =

@@ -1,10 +1,14 @@
 //! What the interface wants done.
 
-use super::super::{clipboard, editor, input};
-use super::{Done, Draft, Driver, End, Event, Interface, Program, TerminalError, out};
-use crate::app::{Ask, Effect};
 use std::collections::VecDeque;
 use std::time::Instant;
+
+use super::super::{clipboard, editor};
+use super::{Done, Draft, Driver, End, Event, Interface, Program, TerminalError, out};
+use crate::app::{Ask, Effect};
+
+/// The most characters of a title, which a program must not make endless.
+const MOST_TITLE: usize = 200;
 
 impl<I: Interface, P: Program> Driver<I, P> {
     /// Does all of it, and what comes of that at once: some effects are over when they are done, and make an event.
@@ -67,7 +71,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     /// Writes to the terminal beside the frames; nothing while another program has it.
     fn say(&self, text: &str) -> Result<(), TerminalError> {
-        if self.input.is_none() {
+        if self.input.is_paused() {
             return Ok(());
         }
         out::write(text).map_err(TerminalError::Write)
@@ -75,7 +79,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     /// Gives the terminal to the person's editor. The error is for the person.
     fn open_editor(&mut self, text: &str) -> Result<(), String> {
-        if self.input.is_none() {
+        if self.input.is_paused() {
             return Err("An editor is open already.".to_owned());
         }
         let mut command = editor::command(&self.environment)?;
@@ -83,7 +87,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let draft = Draft::new(text)
             .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
         command.push(draft.path().to_string_lossy().into_owned());
-        input::stop(self.input.take());
+        self.input.pause();
         self.guard.give_back();
         let program = self.program.clone();
         self.tasks.spawn(async move {
@@ -94,7 +98,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
     }
 
     async fn suspend(&mut self) -> Result<Option<Event>, TerminalError> {
-        if self.input.is_none() || cfg!(not(unix)) {
+        if self.input.is_paused() || cfg!(not(unix)) {
             return Ok(None);
         }
         self.guard.give_back();
@@ -106,6 +110,3 @@ impl<I: Interface, P: Program> Driver<I, P> {
         Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
     }
 }
-
-/// The most characters of a title.
-const MOST_TITLE: usize = 200;

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use super::{Driver, Happening, Input, Interface, MOST_LINES, Program, TerminalError, rpc};
-use crate::timeouts;
 use tokio::sync::mpsc;
+
+use super::{Driver, Happening, Interface, MOST_LINES, Program, rpc};
+use crate::timeouts;
 
 impl<I: Interface, P: Program> Driver<I, P> {
     /// The next thing that happens. Whatever else has happened by then is kept for the next time.
@@ -12,7 +13,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let wakes_at = self.wakes_at(Instant::now());
         tokio::select! {
             signal = self.signals.next() => Happening::Signal(signal),
-            events = input(&mut self.input) => Happening::Input(events),
+            events = self.input.next() => Happening::Input(events),
             count = lines(&mut self.lines, &mut self.batch) => Happening::Lines(count),
             Some(answer) = self.answers.recv() => Happening::Answer(answer),
             Some(done) = self.tasks.join_next() => Happening::Done(done),
@@ -22,7 +23,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     /// When there is something to do though nothing happens.
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        let frame = self.pace.due_at().filter(|_| self.input.is_some()).map(|at| at.max(self.draws_from));
+        let frame = self.pace.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
         [frame, self.tick_at(now), self.replies.gives_up_at()].into_iter().flatten().min()
     }
 
@@ -30,13 +31,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
     pub(super) fn tick_at(&self, now: Instant) -> Option<Instant> {
         let wanted = self.interface.wakes_at(now)?;
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
-    }
-}
-
-async fn input(input: &mut Option<Input>) -> Result<Vec<crossterm::event::Event>, TerminalError> {
-    match input {
-        Some(input) => input.next().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -30,15 +30,15 @@ fn every_command_does_something() {
 
 #[test]
 fn commands_with_an_argument_ask_nothing() {
-    check("/model openai/gpt-5", "> set_model model=\"openai/gpt-5\"");
+    check("/model openai/gpt-5", "> get_models\n> set_model model=\"openai/gpt-5\"");
     check("/thinking high", "> set_thinking level=\"high\"");
     check("/compact keep the names", "> compact instructions=\"keep the names\"");
     check("/export a.html", "? Export { session: \"0199-first\", to: Some(\"a.html\") }");
-    check("/logout anthropic", "? Logout { provider: \"anthropic\" }");
+    check("/logout anthropic", "? Providers\n? Logout { provider: \"anthropic\" }");
     check("/reload-ext todo", "> reload_ext name=\"todo\"\n> list_commands\n> list_extensions");
     check("/q", "Quit");
     check("/clear", "> clear");
-    check("/tools todo_add", "> get_tools\n> set_tools tools=[\"bash\",\"todo_add\"]");
+    check("/tools todo_add", "> get_tools\n> get_tools\n> set_tools tools=[\"bash\",\"todo_add\"]");
 }
 
 #[test]

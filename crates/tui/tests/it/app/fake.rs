@@ -195,7 +195,12 @@ impl Fake {
                     self.log.push(format!("copy {text:?}"));
                     self.tell(Event::Copied(Ok(())));
                 }
-                other => self.log.push(format!("{other:?}")),
+                effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
+                    self.log.push(format!("{effect:?}"));
+                }
+                effect @ (Effect::Bell | Effect::Title(_) | Effect::Quit) => {
+                    self.log.push(format!("{effect:?}"));
+                }
             }
         }
         self.carries = false;
@@ -207,7 +212,9 @@ impl Fake {
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         let fields = line.as_object().unwrap().iter();
         let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "id" | "type" | "session"));
-        let fields = fields.map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+        let mut fields: Vec<String> = fields.map(|(name, value)| format!(" {name}={value}")).collect();
+        fields.sort();
+        let fields = fields.concat();
         let other =
             if session.is_empty() || session == SESSION { String::new() } else { format!(" @{session}") };
         self.log.push(format!("> {}{fields}{other}", request.command.kind()));
@@ -220,6 +227,7 @@ impl Fake {
         self.after(&request);
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no data")]
     fn data(&mut self, request: &Request) -> String {
         match &request.command {
             Command::Hello(_) => format!(
@@ -282,6 +290,7 @@ impl Fake {
     }
 
     /// What a server says of a command that was done.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
     fn after(&mut self, request: &Request) {
         match &request.command {
             Command::Prompt(said) => {

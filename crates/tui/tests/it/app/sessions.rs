@@ -18,7 +18,9 @@ fn steps(log: &str) -> String {
         "Delete",
         "set_name",
     ];
-    let lines = log.lines().filter(|line| matters.iter().any(|word| line.contains(word)));
+    let lines = log
+        .lines()
+        .filter(|line| !line.starts_with("? Remember") && matters.iter().any(|word| line.contains(word)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -112,6 +114,5 @@ fn the_end_of_the_session_and_of_all_is_said() {
     fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Failed });
     assert!(!fake.state.works());
     fake.tell(Event::Gone);
-    assert!(!fake.state.transcript().is_empty());
     assert_eq!(fake.state.session(), Some(SESSION));
 }

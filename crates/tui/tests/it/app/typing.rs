@@ -17,10 +17,11 @@ fn sent(fake: &mut Fake, expect: &str) {
 fn it_greets_and_asks_what_there_is() {
     let mut state = haft_tui::app::State::new(Options::default(), std::time::Instant::now());
     let effects = haft_tui::app::start(&mut state);
-    let names = effects.iter().map(|effect| match effect {
-        Effect::Send(request) => request.command.kind().name().to_owned(),
-        Effect::Ask(ask) => format!("{ask:?}"),
-        other => format!("{other:?}"),
+    let names = effects.iter().map(|effect| {
+        if let Effect::Send(request) = effect {
+            return request.command.kind().name().to_owned();
+        }
+        if let Effect::Ask(ask) = effect { format!("{ask:?}") } else { format!("{effect:?}") }
     });
     let names = names.collect::<Vec<_>>().join(" ");
     assert_eq!(
@@ -96,10 +97,7 @@ fn images_are_read_before_the_prompt_is_sent() {
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
     fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
     let log = fake.take_log();
-    assert!(
-        log.contains("> prompt images=[{\"data\":\"aGk=\",\"mime_type\":\"image/png\"}] message="),
-        "{log}"
-    );
+    assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
 }
 
 #[test]
