@@ -71,11 +71,12 @@ impl Needle {
         let follows = |mut text: &[u8]| {
             words.iter().all(|word| {
                 let blank = |byte: &&u8| byte.is_ascii_whitespace() || b"*_~`>".contains(*byte);
-                let between = text.iter().take_while(blank).count();
-                text = text.get(between..).unwrap_or_default();
+                let (between, rest) = text.split_at(text.iter().take_while(blank).count());
+                text = rest;
+                let apart = between.iter().any(u8::is_ascii_whitespace);
                 let here = begins(text, word);
                 text = text.get(word.len()..).unwrap_or_default();
-                here
+                apart && here
             })
         };
         let Some(letter) = first.first() else { return false };

@@ -85,6 +85,11 @@ fn nothing_is_found_where_nothing_is() {
     assert!(!shown.transcript.next_match(true));
     let mut shown = talk();
     let before = shown.draw();
+    let made = shown.transcript.laid_out();
     assert!(!shown.transcript.search("cherry"));
+    assert!(!shown.transcript.search("app le"));
+    assert!(!shown.transcript.search("apple  lies"));
+    assert!(shown.transcript.laid_out() <= made + 2, "only what may match is laid out");
+    shown.transcript.leave_search();
     assert_eq!(shown.draw(), before);
 }
