@@ -38,9 +38,11 @@ use screen::{Screen, Start};
 /// How many lines may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
 const LINES: usize = 256;
 
-/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
+/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to, which can do more
+/// than print lines.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
-    may_be(args) && io::stdin().is_terminal() && io::stdout().is_terminal()
+    let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
+    may_be(args) && is_terminal() && !terminal::Environment::of_process().is_dumb()
 }
 
 fn may_be(args: &RunArgs) -> bool {

@@ -17,7 +17,7 @@ use crate::interrupt::Interrupts;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
 
-use typed::Terminal;
+pub(crate) use typed::Terminal;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;

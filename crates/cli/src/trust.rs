@@ -188,7 +188,8 @@ pub(crate) fn trust(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<Str
         "the project has changed since it was shown; nothing was recorded. Look at it again"
     );
     TrustFile::grant(home, &now, env!("CARGO_PKG_VERSION"))?;
-    Ok(format!("trusted {} until it changes", now.dir().display()))
+    let trusted = format!("trusted {} until it changes", now.dir().display());
+    Ok(trusted + "; what it brings is used from the next session on: /new")
 }
 
 fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {

@@ -141,3 +141,6 @@ fn blocking(ground: &Ground, ask: Ask) -> Option<Answer> {
 fn plain<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
     outcome.map_err(|error| Failure::other(format!("{error:#}")))
 }
+
+#[cfg(test)]
+mod tests;

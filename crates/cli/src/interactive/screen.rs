@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::desk::{Desk, text};
 use crate::console::note;
+use crate::login::Terminal;
 use crate::timeouts::SCREEN_END;
 
 /// How many rows of the conversation stay on the normal screen.
@@ -68,6 +69,8 @@ pub(super) fn settings(config: &Config) -> Settings {
 /// The screen's thread.
 pub(super) struct Screen {
     over: oneshot::Receiver<()>,
+    /// How the terminal was.
+    before: Terminal,
     thread: Option<JoinHandle<anyhow::Result<End>>>,
 }
 
@@ -88,8 +91,9 @@ impl Screen {
             runtime.shutdown_background();
             outcome
         };
+        let before = Terminal::stdin();
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(shown);
-        Ok(Self { over, thread: Some(thread.context("cannot start the thread of the screen")?) })
+        Ok(Self { over, before, thread: Some(thread.context("cannot start the thread of the screen")?) })
     }
 
     /// When the person has left, or the screen failed.
@@ -103,7 +107,8 @@ impl Screen {
     /// Why there is no screen any more.
     pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
-            tracing::warn!("the terminal takes nothing any more; it is left as it is");
+            tracing::warn!("the terminal takes nothing any more; it keeps what it shows");
+            self.before.restore();
             return Ok(None);
         }
         let Some(thread) = self.thread.take() else { return Ok(None) };

@@ -240,6 +240,15 @@ fn without_a_provider_the_reason_is_on_the_normal_screen() {
 }
 
 #[test]
+fn a_terminal_that_only_prints_lines_has_a_prompt_worked_on_as_ever() {
+    let scene = Scene::new(vec![Scenario::text("Only this.")]);
+    let pty = setup(&scene, &["hi"]).env("TERM", "dumb").spawn();
+    assert_eq!(pty.wait_for_end().code, 0);
+    pty.wait_for("Only this.");
+    assert!(!String::from_utf8_lossy(&pty.bytes()).contains("\x1b[?1049h"));
+}
+
+#[test]
 fn without_a_terminal_there_is_nothing_to_do() {
     let scene = Scene::new(Vec::new());
     let ran = scene.haft(&[]);
