@@ -11,15 +11,6 @@ pub(crate) const SPINNER_MIN: Duration = Duration::from_millis(40);
 /// The longest time that a theme may ask for: beyond it, nobody sees that something moves.
 pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
 
-/// Within this time, ctrl+c a second time quits.
-pub(crate) const QUIT_AGAIN: Duration = Duration::from_secs(2);
-
-/// How long a word about what was done stands in the status line.
-pub(crate) const FLASH: Duration = Duration::from_secs(3);
-
-/// While extensions start or stop, how long until it is asked again how they are.
-pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);
-
 /// How long nothing may have been typed before the keys of a dialog that grants something count: who types when it
 /// appears does not type at it.
 pub(crate) const QUIET: Duration = Duration::from_millis(300);
