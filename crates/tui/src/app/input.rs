@@ -15,6 +15,8 @@ pub(super) struct Input {
     pub(super) history: History,
     pub(super) search: Option<Search>,
     pub(super) files: Files,
+    /// The revision of the text for which it was seen what is to be asked.
+    pub(super) asked_at: u64,
 }
 
 /// What is known of the project's files.

@@ -104,6 +104,10 @@ impl State {
 
     /// What is being completed and not known is asked for.
     fn ask_what_is_wanted(&mut self) {
+        let revision = self.input.editor.revision();
+        if std::mem::replace(&mut self.input.asked_at, revision) == revision {
+            return;
+        }
         match self.input.wanted() {
             Some(Kind::File { .. }) if self.input.files == Files::Unknown => {
                 self.input.files = Files::Asked;

@@ -11,7 +11,7 @@ pub(super) struct Work {
     pub(super) sums_up: bool,
     /// Prompts that were sent and are not replied to.
     pub(super) prompts: usize,
-    /// How often something began: what is known of an earlier time does not count.
+    /// How often something began or ended: what is known of an earlier time does not count.
     pub(super) begun: u64,
     /// Since when something is worked on.
     pub(super) since: Option<Instant>,
@@ -37,6 +37,11 @@ impl Work {
     pub(super) fn begins(&mut self) {
         self.begun += 1;
         self.runs = true;
+    }
+
+    pub(super) fn ends(&mut self) {
+        self.begun += 1;
+        self.runs = false;
     }
 
     /// Nothing is worked on any more, as somebody knows who must know.

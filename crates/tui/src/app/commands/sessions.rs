@@ -7,14 +7,17 @@ use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 
 pub(super) fn new(state: &mut State, _args: &str) {
-    state.held.switches = true;
-    state.send(NewSession { ephemeral: None }, Pending::Made);
+    if state.may_switch() {
+        state.held.switches = true;
+        state.send(NewSession { ephemeral: None }, Pending::Made);
+    }
 }
 
 pub(super) fn resume(state: &mut State, args: &str) {
     match args {
         "" => state.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
-        id => state.switch_to(id.to_owned()),
+        id if state.may_switch() => state.switch_to(id.to_owned()),
+        _ => {}
     }
 }
 
@@ -26,8 +29,10 @@ pub(super) fn tree(state: &mut State, _args: &str) {
 }
 
 pub(super) fn fork(state: &mut State, args: &str) {
-    state.held.switches = true;
-    state.send(Fork { entry: given(args) }, Pending::Made);
+    if state.may_switch() {
+        state.held.switches = true;
+        state.send(Fork { entry: given(args) }, Pending::Made);
+    }
 }
 
 pub(super) fn name(state: &mut State, args: &str) {

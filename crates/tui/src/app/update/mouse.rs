@@ -5,17 +5,17 @@ use super::super::state::State;
 use super::super::{Mouse, MouseKind};
 
 /// Rows that a turn of the wheel moves.
-const WHEEL: i32 = 3;
+const WHEEL: i16 = 3;
 
 impl State {
     pub(super) fn mouse(&mut self, mouse: Mouse) {
         match (mouse.kind, &mut self.overlay) {
-            (MouseKind::WheelUp, Some(Overlay::Page(page))) => page.by(-3),
-            (MouseKind::WheelDown, Some(Overlay::Page(page))) => page.by(3),
+            (MouseKind::WheelUp, Some(Overlay::Page(page))) => page.by(-isize::from(WHEEL)),
+            (MouseKind::WheelDown, Some(Overlay::Page(page))) => page.by(isize::from(WHEEL)),
             (_, Some(_)) => {}
             (_, None) if self.panel.is_some() => {}
-            (MouseKind::WheelUp, None) => self.transcript.scroll_lines(-WHEEL),
-            (MouseKind::WheelDown, None) => self.transcript.scroll_lines(WHEEL),
+            (MouseKind::WheelUp, None) => self.transcript.scroll_lines(-i32::from(WHEEL)),
+            (MouseKind::WheelDown, None) => self.transcript.scroll_lines(i32::from(WHEEL)),
             (kind @ (MouseKind::Press | MouseKind::Drag | MouseKind::Release), None) => {
                 let area = self.areas.main;
                 let inside = area.contains((mouse.column, mouse.row).into());

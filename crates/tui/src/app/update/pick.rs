@@ -54,7 +54,7 @@ impl State {
         match purpose {
             Purpose::Model => self.send(SetModel { model: key.to_owned() }, Pending::Model),
             Purpose::Thinking => self.run("thinking", key),
-            Purpose::Session(_) => self.switch_to(key.to_owned()),
+            Purpose::Session(_) => self.run("resume", key),
             Purpose::Tree(entries) => self.move_to(&entries, key),
             Purpose::Tools(_) => self.toggle_tool(key),
             Purpose::Extensions => self.pick_what(key),

@@ -149,10 +149,11 @@ impl State {
     }
 
     fn state(&mut self, begun: u64, data: StateData) {
+        // What has begun or ended since is known better.
         match data.busy {
+            _ if begun != self.work.begun => {}
             true => self.work.runs = self.work.runs || !self.work.sums_up,
-            false if begun == self.work.begun => self.work.is_over(),
-            false => {}
+            false => self.work.is_over(),
         }
         let QueueData { steering, follow_up, next_turn } = data.queue.clone();
         if !self.held.takes_back {
@@ -259,8 +260,9 @@ impl State {
         let ReloadData { stopped, loaded, ready, kept, errors } = data;
         let kept = if kept > 0 { format!(", {kept} kept as they were") } else { String::new() };
         self.info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
-        for fault in errors {
-            self.error(format!("extension {}: {}", fault.extension, fault.message));
+        // Each error was told as an event.
+        if !errors.is_empty() {
+            self.info(format!("{} extensions failed", errors.len()));
         }
         self.send(ListCommands {}, Pending::Commands);
         self.send(ListExtensions {}, Pending::Extensions(Shown::No));

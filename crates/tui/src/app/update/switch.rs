@@ -10,6 +10,14 @@ use crate::queue::Queue;
 use crate::transcript::Transcript;
 
 impl State {
+    /// Whether another session can be shown: one at a time.
+    pub(in crate::app) fn may_switch(&mut self) -> bool {
+        if self.held.switches {
+            self.flash("another session is being opened");
+        }
+        !self.held.switches
+    }
+
     /// From here on, the events of other sessions are kept: one of them will be shown.
     pub(in crate::app) fn switch_to(&mut self, id: String) {
         if self.session.id.as_deref() == Some(id.as_str()) {

@@ -46,40 +46,40 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
 }
 
-/// The items, what matters most first.
-fn left(state: &State, theme: &Theme) -> Vec<Span<'static>> {
+/// The items in the order in which they stand, each with how much it matters: what matters less goes first where there
+/// is no room.
+fn left(state: &State, theme: &Theme) -> Vec<(u8, Span<'static>)> {
     let session = &state.session;
-    let plain = theme.style(Role::Status);
     let mut items = Vec::new();
-    let mut item = |text: String, style| {
+    let mut item = |matters: u8, text: String, role: Role| {
         if !text.is_empty() {
-            items.push(span(CleanLine::new(&text).shortened(LONGEST), style));
+            items.push((matters, span(CleanLine::new(&text).shortened(LONGEST), theme.style(role))));
         }
     };
     match state.dialogs.behind() {
         0 => {}
-        1 => item("1 more question".to_owned(), theme.style(Role::Warning)),
-        more => item(format!("{more} more questions"), theme.style(Role::Warning)),
+        1 => item(6, "1 more question".to_owned(), Role::Warning),
+        more => item(6, format!("{more} more questions"), Role::Warning),
     }
-    item(session.model.clone(), plain);
+    item(5, session.model.clone(), Role::Status);
     if session.thinking != Thinking::Default {
-        item(format!("thinking {}", session.thinking.name()), plain);
+        item(1, format!("thinking {}", session.thinking.name()), Role::Status);
     }
     let role = match session.percent() {
         Some(percent) if percent >= OVERFULL => Role::Error,
         Some(percent) if percent >= FULL => Role::Warning,
         Some(_) | None => Role::Status,
     };
-    item(context(state), theme.style(role));
+    item(4, context(state), role);
     if session.usage.cost_usd > 0.0 {
-        item(format!("${:.2}", session.usage.cost_usd), plain);
+        item(2, format!("${:.2}", session.usage.cost_usd), Role::Status);
     }
-    item(state.branch.clone().unwrap_or_default(), plain);
+    item(0, state.branch.clone().unwrap_or_default(), Role::Status);
     let failing = session.not_ready().map(|info| match info.gates_off {
         true => format!("{} off", info.name),
         false => format!("{} {}", info.name, info.state),
     });
-    item(failing.collect::<Vec<_>>().join(", "), theme.style(Role::Warning));
+    item(3, failing.collect::<Vec<_>>().join(", "), Role::Warning);
     items
 }
 
@@ -101,14 +101,18 @@ fn short(tokens: u64) -> String {
     }
 }
 
-/// As many items as there is room for, whole ones, from the first on.
-fn fitting(items: Vec<Span<'static>>, width: usize) -> Vec<Span<'static>> {
-    let mut used = 0;
-    let fits = |item: &Span<'static>| {
-        used += columns(&item.content) + if used > 0 { columns(BETWEEN) } else { 0 };
-        used <= width
+/// The items that there is room for, whole ones.
+fn fitting(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'static>> {
+    let needed = |items: &[(u8, Span<'static>)]| {
+        let texts: usize = items.iter().map(|(_, item)| columns(&item.content)).sum();
+        texts + columns(BETWEEN) * items.len().saturating_sub(1)
     };
-    items.into_iter().take_while(fits).collect()
+    while needed(&items) > width {
+        let least = (0..items.len()).min_by_key(|at| items.get(*at).map(|(matters, _)| *matters));
+        let Some(least) = least else { break };
+        items.remove(least);
+    }
+    items.into_iter().map(|(_, item)| item).collect()
 }
 
 fn joined(items: Vec<Span<'static>>, theme: &Theme) -> Vec<Span<'static>> {

@@ -33,6 +33,8 @@ pub(crate) struct Fake {
     /// Commands that tests answer themselves.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
+    /// Tokens of the context.
+    pub(crate) context: u64,
     waiting: Vec<String>,
     sessions: usize,
     todo: VecDeque<Effect>,
@@ -60,6 +62,7 @@ impl Fake {
             held: Vec::new(),
             hold: Vec::new(),
             busy: false,
+            context: 34_000,
             waiting: Vec::new(),
             sessions: 0,
             todo: VecDeque::new(),
@@ -317,7 +320,7 @@ impl Fake {
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
             "busy": self.busy, "usage": usage, "session": session, "thinking": "high",
-            "context": { "tokens": 34_000, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
+            "context": { "tokens": self.context, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
         })
         .to_string()
     }

@@ -1,11 +1,12 @@
 //! The whole screen in the main situations.
 
 use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop};
 use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::theme::Role;
 
 use super::fake::{Fake, extension, time};
 
@@ -216,12 +217,16 @@ fn a_search_and_a_long_prompt() {
 }
 
 #[test]
-fn a_context_that_is_nearly_full_and_an_image() {
-    let mut fake = Fake::new();
-    let content = vec![Content::text("see"), Content::Image(super::fake::image())];
-    fake.event(AgentEvent::UserMessage { content, time: time() });
-    fake.done();
-    check("an_image", fake);
+fn a_context_that_is_nearly_full_stands_out() {
+    for (context, role) in [(34_000, Role::Status), (160_000, Role::Warning), (195_000, Role::Error)] {
+        let mut fake = Fake::new();
+        fake.context = context;
+        fake.done();
+        let (buffer, _) = fake.drawn();
+        let row = buffer.area.height - 1;
+        let at = (0..buffer.area.width).find(|x| buffer[(*x, row)].symbol() == "%").unwrap();
+        assert_eq!(buffer[(at, row)].style().fg, fake.state.theme().style(role).fg, "{context}");
+    }
 }
 
 #[test]

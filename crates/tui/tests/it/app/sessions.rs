@@ -1,10 +1,12 @@
 //! One session in the place of another.
 
+use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::message::Message;
 use haft_protocol::rpc::{RpcEvent, SessionEnd};
 use haft_tui::app::{Event, Options};
 
-use super::fake::{Fake, SESSION, extension};
+use super::fake::{Fake, SESSION, extension, time};
 
 /// The order of what matters.
 fn steps(log: &str) -> String {
@@ -108,6 +110,21 @@ fn a_session_has_the_name_that_it_is_given() {
 }
 
 #[test]
+fn a_session_that_has_something_said_shows_it() {
+    let mut fake = Fake::new();
+    let content = vec![Content::text("what was said before")];
+    fake.messages = vec![Message::User { content, time: time() }];
+    fake.enter("/resume 0188");
+    assert!(fake.screen().contains("› what was said before"));
+    // One at a time.
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    fake.take_log();
+    fake.enter("/new");
+    assert!(!fake.take_log().contains("new_session"));
+}
+
+#[test]
 fn the_end_of_the_session_and_of_all_is_said() {
     let mut fake = Fake::new();
     fake.enter("go");
@@ -115,4 +132,5 @@ fn the_end_of_the_session_and_of_all_is_said() {
     assert!(!fake.state.works());
     fake.tell(Event::Gone);
     assert_eq!(fake.state.session(), Some(SESSION));
+    assert!(fake.screen().contains("this session is closed"));
 }

@@ -207,6 +207,13 @@ fn the_prompts_of_before_are_searched() {
     assert!(fake.screen().contains("› fix the lexer"));
     fake.keys("ctrl+c up up");
     assert!(fake.screen().contains("› write a parser"));
+    // Commands among them do not hold it up.
+    fake.keys("ctrl+c");
+    fake.enter("/copy");
+    fake.keys("up");
+    assert!(fake.screen().contains("› /copy"));
+    fake.keys("up up");
+    assert!(fake.screen().contains("› write a parser"));
 }
 
 #[test]
