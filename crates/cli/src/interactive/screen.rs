@@ -10,7 +10,7 @@ use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
 use haft_protocol::rpc::{EventLine, Line, Request};
-use haft_tui::app::settings::{Settings, THEME};
+use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
 use haft_tui::app::{Options, State};
 use haft_tui::keys::Keymap;
 use haft_tui::terminal::{Connection, End, Environment, Setup, run};
@@ -62,6 +62,10 @@ pub(super) fn settings(config: &Config) -> Settings {
         if let Err(error) = settings.set(&row.key, &value) {
             note(&format!("haft: {}: {error}", row.origin));
         }
+    }
+    if settings.screen() != Where::Alternate {
+        let asked = settings.get(SCREEN);
+        note(&format!("haft: tui.screen = \"{asked}\" is not there yet; a screen of its own is used"));
     }
     settings
 }
