@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use haft_config::{Config, Home};
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
 use haft_protocol::rpc::{EventLine, Line, Request};
@@ -125,15 +125,15 @@ impl Screen {
     }
 }
 
-/// Notes as lines that the screen is told: haft signs them.
+/// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
+/// with the first prompt.
 pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
     move |text| {
-        let message = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
-        let event =
-            AgentEvent::ExtNotify { extension: ExtensionName::new(HAFT), level: Level::Warn, message };
+        let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
+        let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
         let line = Line::Event(EventLine { event: event.into(), session: None });
         if told.try_send(line).is_err() {
-            tracing::warn!(text, "a note is not shown");
+            tracing::warn!("a note is not shown");
         }
     }
 }

@@ -195,11 +195,12 @@ fn prompts_of_before_and_settings_stay() {
 
 #[test]
 fn what_is_wrong_with_the_users_files_is_told_on_the_screen() {
-    let scene = Scene::new(Vec::new());
+    let scene = Scene::new(vec![Scenario::text("Hello.")]);
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("keybindings.toml"), "[keys]\n\"editor.undu\" = [\"alt+u\"]\n")
         .unwrap();
-    let pty = terminal(&scene, &[]);
+    let pty = terminal(&scene, &["hi"]);
+    pty.wait_for("Hello.");
     pty.wait_for("keybindings.toml has a mistake");
     pty.press(&["ctrl+c", "ctrl+c"]);
     ends_with(&pty, 0);
