@@ -5,4 +5,5 @@ mod fake;
 mod random;
 mod screens;
 mod sessions;
+mod settings;
 mod typing;

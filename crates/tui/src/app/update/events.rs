@@ -143,9 +143,10 @@ impl State {
             RpcEvent::PanelClose { extension, panel_id } => {
                 self.panel.take_if(|open| open.is(&extension, &panel_id));
             }
-            RpcEvent::Insert { extension: _, text } => {
+            RpcEvent::Insert { extension, text } => {
                 self.input.editor.insert(&text);
                 self.input.completer.close();
+                self.flash(format!("[{extension}] put text into the editor"));
             }
             RpcEvent::SessionOpened { .. } => {}
             RpcEvent::SessionClosed { reason } => self.closed(reason),
