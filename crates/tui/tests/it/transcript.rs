@@ -58,7 +58,7 @@ impl Shown {
     pub(crate) fn draw(&mut self) -> String {
         let (width, height) = self.size;
         self.buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        let look = Look { theme: self.theme.clone(), now: self.now };
+        let look = Look { theme: self.theme.clone(), now: self.now, images: None };
         self.transcript.draw(self.buffer.area, &mut self.buffer, &look);
         text(&self.buffer)
     }
