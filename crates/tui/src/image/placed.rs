@@ -77,9 +77,10 @@ impl Images {
     ) -> Option<(u16, u16)> {
         let (across, down) = facts.pixels?;
         let (across, down) = (u64::try_from(across).ok()?, u64::try_from(down).ok()?);
-        let too_large = across.checked_mul(down)? > MOST_PIXELS || facts.bytes > MOST_BYTES;
+        let pixels = across.checked_mul(down)?;
+        let too_large = pixels > MOST_PIXELS || facts.bytes > MOST_BYTES;
         let is_broken = self.broken.iter().any(|broken| std::ptr::eq(broken.as_ptr(), Arc::as_ptr(image)));
-        if too_large || is_broken {
+        if pixels == 0 || too_large || is_broken {
             return None;
         }
         let cell = self.cell;

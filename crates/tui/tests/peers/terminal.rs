@@ -53,10 +53,11 @@ impl Pictures {
 
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
         self.shown.clear();
-        let (Some(image), Some(images)) = (&self.image, &look.images) else { return };
+        let Some(image) = &self.image else { return };
         let facts = ImageFacts::of(image);
         buffer.set_line(60, self.row, &facts.line(&look.theme), 20);
-        if let Some((width, height)) = images.space(image, &facts, 20, area.height) {
+        let size = look.images.as_ref().and_then(|images| images.space(image, &facts, 20, area.height));
+        if let Some((width, height)) = size {
             let space = Rect { x: 60, y: self.row, width: 20, height };
             self.shown.push(Placement::mark(image.clone(), Rect { width, ..space }, space, buffer));
         }
