@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use haft_protocol::content::Image;
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 
 use super::ImageFacts;
@@ -118,18 +118,18 @@ pub struct Placement {
     /// The marked rows: as wide as the words that stand there where the image is not.
     space: Rect,
     /// What the first row says then, cell by cell.
-    instead: Vec<String>,
+    instead: Vec<Cell>,
 }
 
 impl Placement {
     /// Marks an area, and the first row of a space around it in which words stand already.
     pub fn mark(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
         let (area, space) = (area.intersection(buffer.area), space.intersection(buffer.area));
-        let symbol = |x| buffer.cell((x, space.y)).map_or_else(String::new, |cell| cell.symbol().to_owned());
-        let instead = (space.left()..space.right()).map(symbol).collect();
+        let instead =
+            (space.left()..space.right()).filter_map(|x| buffer.cell((x, space.y)).cloned()).collect();
         for cell in space.positions() {
             if let Some(cell) = buffer.cell_mut(cell) {
-                cell.set_symbol(MARK);
+                *cell = looking_alike(MARK, cell);
             }
         }
         Self { image, area, space, instead }
@@ -147,14 +147,20 @@ impl Placement {
             let Some(cell) = buffer.cell_mut(at).filter(|cell| cell.symbol() == MARK) else { continue };
             let word = self.instead.get(usize::from(at.x - self.space.x));
             let word = word.filter(|_| !shown && at.y == self.space.y);
-            cell.set_symbol(word.map_or(" ", String::as_str));
+            *cell = word.cloned().unwrap_or_else(|| looking_alike(" ", cell));
         }
     }
 }
 
 /// Makes a cell one that differs from every other.
-pub(crate) fn forget_cell(cell: &mut ratatui_core::buffer::Cell) {
-    cell.set_symbol(MARK);
+pub(crate) fn forget_cell(cell: &mut Cell) {
+    *cell = Cell::new(MARK);
+}
+
+fn looking_alike(symbol: &'static str, other: &Cell) -> Cell {
+    let mut cell = Cell::new(symbol);
+    cell.set_style(other.style());
+    cell
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ fn what_is_not_seen_whole_is_words() {
     for at in 0..4 {
         shown.event(&said(&format!("message {at}")));
     }
+    shown.draw();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
     assert_eq!(areas(&shown), [Rect::new(2, 1, 10, 2)]);
@@ -91,6 +92,7 @@ fn what_is_cut_off_below_is_words() {
     tool_gives(&mut shown, &[(100, 80)]);
     shown.event(&said("two"));
     shown.event(&said("three"));
+    shown.draw();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
     assert_eq!(areas(&shown), [Rect::new(2, 3, 10, 4)]);
