@@ -1,14 +1,34 @@
 //! The interactive mode without a terminal: what there is, what follows from what happens, how it looks.
 //!
-//! One [`Event`] at a time goes into the state, and what is to be done comes out as [`Effect`]s; the state is drawn by a
-//! pure view. The interface is a client like any other: what it has done goes out as commands of the protocol of programs
-//! (`docs/rpc-protocol.md`) and comes back as its lines. What only the program knows (files, keys, settings) it is
-//! [asked](Ask).
+//! One [`Event`] at a time goes into the [`State`], and what is to be done comes out as [`Effect`]s ([`update`]); the
+//! state is drawn by a pure view ([`draw`]). The interface is a client like any other: what it has done goes out as
+//! commands of the protocol of programs (`docs/rpc-protocol.md`) and comes back as its lines. What only the program knows
+//! (files, keys, settings) it is [asked](Ask).
+
+pub mod commands;
+pub mod settings;
 
 mod ask;
+mod dialogs;
 mod effect;
 mod event;
+mod input;
+mod interface;
+mod known;
+mod notes;
+mod overlay;
+mod page;
+mod pending;
+mod session;
+mod state;
+mod themes;
+mod update;
+mod view;
+mod work;
 
 pub use ask::{Answer, Ask, Provider, SettingRow, Trusted};
 pub use effect::Effect;
 pub use event::{Event, Mouse, MouseKind};
+pub use state::{Options, State};
+pub use update::{start, update};
+pub use view::draw;

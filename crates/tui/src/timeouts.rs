@@ -41,3 +41,12 @@ pub(crate) const TAKES_NOTHING: Duration = Duration::from_millis(5);
 
 /// How long what the program was asked may take after the end.
 pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
+/// Within this time, ctrl+c a second time quits.
+pub(crate) const QUIT_AGAIN: Duration = Duration::from_secs(2);
+
+/// How long a word about what was done stands in the status line.
+pub(crate) const FLASH: Duration = Duration::from_secs(3);
+
+/// While extensions start or stop, how long until it is asked again how they are.
+pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);

@@ -95,6 +95,7 @@ fn words_to_complete_are_told_from_others() {
     wants("/usr/b|", None);
     wants("/model |", Some(("", "")));
     wants("/model so|", Some(("so", "so")));
+    wants("/model a\u{a0}so|", Some(("so", "so")));
     wants("/model a b|", Some(("b", "b")));
     wants("/model a\nb|", None);
     wants("see @|", Some(("@", "")));

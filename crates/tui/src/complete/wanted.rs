@@ -89,10 +89,9 @@ fn command(text: &str, before: &str) -> Option<Wanted> {
             query: typed.to_owned(),
         });
     };
-    let (words, query) = match arguments.rfind(char::is_whitespace) {
-        Some(blank) => arguments.split_at(blank + 1),
-        None => ("", arguments),
-    };
+    // Some blanks are longer than a byte.
+    let word = arguments.rsplit(char::is_whitespace).next().unwrap_or_default().len();
+    let (words, query) = arguments.split_at(arguments.len() - word);
     let on_first_line = !before.contains('\n') && !name.is_empty() && !name.contains('/');
     let kind = Kind::Argument { command: name.to_owned(), before: words.trim().to_owned() };
     let range = before.len() - query.len()..end;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+mod app;
 mod clean;
 mod dialog;
 mod diff;

@@ -1,0 +1,40 @@
+//! Commands about keys and trust: `/login`, `/logout`, `/trust`.
+
+use super::super::Ask;
+use super::super::dialogs::Purpose;
+use super::super::overlay::Coming;
+use super::super::state::State;
+use crate::dialog::{Question, Wanted};
+
+pub(super) fn login(state: &mut State, args: &str) {
+    if args.is_empty() {
+        state.coming = Some(Coming::Login);
+        state.ask(Ask::Providers);
+        return;
+    }
+    let question = Question {
+        owner: None,
+        wanted: Wanted::Input { secret: true },
+        title: format!("Key for {args}"),
+        message: "It is tried at the provider, and stored if it is taken. Nobody reads it on the screen."
+            .to_owned(),
+        call: None,
+        grants: false,
+        within: None,
+        default: None,
+    };
+    state.ask_person(question, Purpose::Key { provider: args.to_owned() });
+}
+
+pub(super) fn logout(state: &mut State, args: &str) {
+    if args.is_empty() {
+        state.coming = Some(Coming::Logout);
+        state.ask(Ask::Providers);
+        return;
+    }
+    state.ask(Ask::Logout { provider: args.to_owned() });
+}
+
+pub(super) fn trust(state: &mut State, _args: &str) {
+    state.ask(Ask::Trust);
+}

@@ -1,0 +1,60 @@
+//! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
+
+use haft_protocol::rpc::{Clear, Compact, Fork, ListSessions, NewSession, SetName, Tree};
+
+use super::super::Ask;
+use super::super::pending::{Pending, Shown};
+use super::super::state::State;
+
+pub(super) fn new(state: &mut State, _args: &str) {
+    if state.may_switch() {
+        state.held.switches = true;
+        state.send(NewSession { ephemeral: None }, Pending::Made);
+    }
+}
+
+pub(super) fn resume(state: &mut State, args: &str) {
+    match args {
+        "" => state.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
+        id if state.may_switch() => state.switch_to(id.to_owned()),
+        _ => {}
+    }
+}
+
+pub(super) fn tree(state: &mut State, _args: &str) {
+    match state.work.is_on() {
+        true => state.error("the agent is at work; stop it with esc, and then go on from another place"),
+        false => state.send(Tree {}, Pending::Tree),
+    }
+}
+
+pub(super) fn fork(state: &mut State, args: &str) {
+    if state.may_switch() {
+        state.held.switches = true;
+        state.send(Fork { entry: given(args) }, Pending::Made);
+    }
+}
+
+pub(super) fn name(state: &mut State, args: &str) {
+    let name = given(args);
+    state.send(SetName { name: args.to_owned() }, Pending::Named(name));
+}
+
+pub(super) fn compact(state: &mut State, args: &str) {
+    state.send(Compact { instructions: given(args) }, Pending::Compacted);
+}
+
+pub(super) fn export(state: &mut State, args: &str) {
+    match state.session.id.clone() {
+        Some(session) => state.ask(Ask::Export { session, to: given(args) }),
+        None => state.flash("there is no session yet"),
+    }
+}
+
+pub(super) fn clear(state: &mut State, _args: &str) {
+    state.send(Clear {}, Pending::Cleared);
+}
+
+fn given(args: &str) -> Option<String> {
+    Some(args).filter(|args| !args.is_empty()).map(str::to_owned)
+}

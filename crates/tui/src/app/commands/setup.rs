@@ -1,0 +1,164 @@
+//! Commands about what the agent works with, and how it looks: `/model`, `/thinking`, `/tools`, `/ext`, `/theme`, …
+
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::rpc::{
+    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking,
+};
+use haft_protocol::thinking::Thinking;
+
+use super::super::overlay::{Coming, Purpose};
+use super::super::pending::{Pending, Shown};
+use super::super::state::State;
+use super::super::{Ask, settings as table};
+use crate::picker::{Can, Row};
+
+pub(super) fn model(state: &mut State, args: &str) {
+    match args {
+        "" => state.send(GetModels {}, Pending::Models(Shown::Picker)),
+        model => state.send(SetModel { model: model.to_owned() }, Pending::Model),
+    }
+}
+
+pub(super) fn thinking(state: &mut State, args: &str) {
+    if args.is_empty() {
+        let levels = state.levels();
+        let rows = levels.into_iter().map(|level| Row {
+            key: level.name().to_owned(),
+            text: level.name().to_owned(),
+            current: level == state.session.thinking,
+            ..Row::default()
+        });
+        let rows = rows.collect();
+        state.pick("Thinking", rows, Can::default(), Purpose::Thinking);
+        return;
+    }
+    match args.parse::<Thinking>() {
+        Ok(level) => state.set_thinking(level),
+        Err(error) => state.error(error.to_string()),
+    }
+}
+
+pub(super) fn tools(state: &mut State, args: &str) {
+    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
+    state.send(GetTools {}, Pending::Tools(shown));
+}
+
+pub(super) fn extensions(state: &mut State, args: &str) {
+    let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
+    state.send(ListExtensions {}, Pending::Extensions(shown));
+}
+
+pub(super) fn reload(state: &mut State, args: &str) {
+    if state.work.is_on() {
+        state.info("what is worked on is stopped first");
+        state.abort();
+    }
+    let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
+    state.send(ReloadExt { name }, Pending::Reloaded);
+}
+
+pub(super) fn skills(state: &mut State, _args: &str) {
+    let rows: Vec<Row> = state
+        .known
+        .skills()
+        .map(|info| Row {
+            key: info.name.clone(),
+            text: info.name.strip_prefix("skill:").unwrap_or(&info.name).to_owned(),
+            detail: info.description.clone(),
+            ..Row::default()
+        })
+        .collect();
+    match rows.is_empty() {
+        true => state.info("there are no skills"),
+        false => state.pick("Skills", rows, Can::default(), Purpose::Skills),
+    }
+}
+
+pub(super) fn settings(state: &mut State, args: &str) {
+    let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
+    state.coming = Some(Coming::Settings(one));
+    state.ask(Ask::Settings);
+}
+
+pub(super) fn theme(state: &mut State, args: &str) {
+    if args.is_empty() {
+        let rows = state.themes.names().into_iter().map(|name| Row {
+            key: name.clone(),
+            current: name == state.themes.chosen(),
+            text: name,
+            ..Row::default()
+        });
+        let rows = rows.collect();
+        state.pick("Theme", rows, Can::default(), Purpose::Theme);
+        return;
+    }
+    if !state.themes.names().iter().any(|name| name == args) {
+        state.error(format!("there is no theme {args}; /theme shows them all"));
+        return;
+    }
+    state.themes.choose(args);
+    state.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+}
+
+impl State {
+    /// The levels that the model can be told to think at, as far as is known.
+    fn levels(&self) -> Vec<Thinking> {
+        let (provider, id) = (&self.session.provider, &self.session.model);
+        let models = self.known.models.as_deref().unwrap_or_default();
+        let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
+        let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
+        levels.unwrap_or_else(|| Thinking::ALL.to_vec())
+    }
+
+    /// The next level; behind the last comes the first.
+    pub(in crate::app) fn next_thinking(&mut self) {
+        let levels = self.levels();
+        // Where the model has a nearer one only, it still goes on.
+        let now = self.session.wanted_thinking.unwrap_or(self.session.thinking);
+        let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
+        if let Some(level) = levels.get(at).or(levels.first()) {
+            self.set_thinking(*level);
+        }
+    }
+
+    fn set_thinking(&mut self, level: Thinking) {
+        self.session.wanted_thinking = Some(level);
+        self.send(SetThinking { level }, Pending::Thinking);
+    }
+
+    /// How an extension is, and what it brings.
+    pub(in crate::app) fn show_extension(&mut self, name: &str) {
+        let known = self.session.extensions.iter().find(|info| info.name.as_str() == name);
+        match known.map(page) {
+            Some(text) => self.show_page(&format!("Extension {name}"), text),
+            None => self.error(format!("there is no extension {name}; /ext shows them all")),
+        }
+    }
+}
+
+fn page(info: &ExtensionInfo) -> String {
+    let state = if info.gates_off {
+        format!("{}, and is not asked about anything", info.state)
+    } else {
+        info.state.clone()
+    };
+    let fault = info.fault.as_ref().map(|fault| format!("{} ({})", fault.message, fault.code));
+    let named = |names: &[String], mark: &str| {
+        let names = names.iter().map(|name| format!("`{mark}{name}`")).collect::<Vec<_>>().join(", ");
+        Some(names).filter(|names| !names.is_empty())
+    };
+    let rows = [
+        ("is", info.description.clone()),
+        ("version", info.version.clone()),
+        ("state", Some(state)),
+        ("failed", fault),
+        ("commands", named(&info.commands, "/")),
+        ("tools", named(&info.tools, "")),
+        ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),
+        ("found", Some(format!("{} in `{}`", info.origin, info.dir))),
+        ("log", info.log.as_ref().map(|log| format!("`{log}`"))),
+    ];
+    let rows = rows.into_iter().filter_map(|(what, value)| Some((what, value?.replace(['|', '\n'], " "))));
+    let rows = rows.map(|(what, value)| format!("| {what} | {value} |\n")).collect::<String>();
+    format!("| | |\n|---|---|\n{rows}\n`/reload-ext {}` starts it again.\n", info.name)
+}

@@ -1,0 +1,77 @@
+//! Commands that show something, or do something here: `/help`, `/cost`, `/copy`, `/quit`.
+
+use std::fmt::Write as _;
+
+use crate::keys::{Keymap, Section};
+
+use super::super::Effect;
+use super::super::known::source_of;
+use super::super::state::State;
+
+pub(super) fn quit(state: &mut State, _args: &str) {
+    state.effect(Effect::Quit);
+}
+
+pub(super) fn copy(state: &mut State, _args: &str) {
+    match state.transcript.last_answer().map(str::to_owned) {
+        Some(text) => state.copy(text),
+        None => state.flash("there is no answer yet"),
+    }
+}
+
+pub(super) fn cost(state: &mut State, _args: &str) {
+    let session = &state.session;
+    let usage = &session.usage;
+    let window = match session.window {
+        Some(window) => format!(" of {window}"),
+        None => String::new(),
+    };
+    let rows = [
+        ("context", format!("{}{window} tokens", session.context)),
+        ("input", format!("{} tokens", usage.input)),
+        ("input, read from the cache", format!("{} tokens", usage.cache_read)),
+        ("input, written to the cache", format!("{} tokens", usage.cache_write)),
+        ("output", format!("{} tokens", usage.output)),
+        ("cost", format!("${:.4}, as far as prices are known", usage.cost_usd)),
+    ];
+    let mut text =
+        format!("`{}/{}`, since the session began:\n\n| | |\n|---|---|\n", session.provider, session.model);
+    for (what, value) in rows {
+        let _ = writeln!(text, "| {what} | {value} |");
+    }
+    state.show_page("What the session used", text);
+}
+
+pub(super) fn help(state: &mut State, _args: &str) {
+    let mut text = "## Commands\n\n".to_owned();
+    text.push_str(&super::markdown());
+    let others = &state.known.others;
+    if !others.is_empty() {
+        text.push_str("\n| command | from | does |\n|---|---|---|\n");
+        for info in others {
+            let about = info.description.replace(['|', '\n'], " ");
+            let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, source_of(info));
+        }
+    }
+    text.push_str(
+        "\n`!command` runs a command in the shell and tells the model what came of it; `!!command` does not tell. \
+         `@` names a file.\n\n## Keys\n\n",
+    );
+    text.push_str(&keys(&state.keymap));
+    state.show_page("Help", text);
+}
+
+/// The keys as the user's file has them.
+fn keys(keymap: &Keymap) -> String {
+    let mut out = String::new();
+    for section in Section::ALL {
+        let about = section.about().split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = write!(out, "{about}\n\n| keys | does |\n|---|---|\n");
+        for (entry, chords) in keymap.rows().filter(|(entry, _)| entry.section == *section) {
+            let keys = chords.iter().map(|chord| format!("`{chord}`")).collect::<Vec<_>>().join(" ");
+            let _ = writeln!(out, "| {keys} | {} |", entry.help);
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,44 @@
+//! The state, as the loop of the terminal takes it.
+
+use std::time::Instant;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+
+use crate::look::Look;
+use crate::terminal::Interface;
+use crate::theme::{Appearance, Theme};
+
+use super::{Effect, Event, State, draw, start, update};
+
+impl Interface for State {
+    fn appearance(&mut self, appearance: Appearance) {
+        self.themes.set_appearance(appearance);
+    }
+
+    fn start(&mut self, now: Instant) -> Vec<Effect> {
+        self.now = now;
+        start(self)
+    }
+
+    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        update(self, now, event)
+    }
+
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        draw(self, area, buffer, look)
+    }
+
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        State::wakes_at(self, now)
+    }
+
+    fn theme(&self) -> Theme {
+        State::theme(self).clone()
+    }
+
+    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
+        self.transcript.tail(width, rows, &look.theme)
+    }
+}

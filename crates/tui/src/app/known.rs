@@ -1,0 +1,147 @@
+//! What completion knows: commands, files, and what may follow a command.
+
+use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
+use haft_protocol::thinking::Thinking;
+
+use crate::complete::{Argument, Command, Source};
+
+use super::Provider;
+use super::commands::{self, COMMANDS, Completes};
+use super::settings::SETTINGS;
+
+/// What completion knows.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    commands: Vec<Command>,
+    /// Those that are not haft's own.
+    pub(super) others: Vec<CommandInfo>,
+    files: Vec<String>,
+    files_version: u64,
+    pub(super) models: Option<Vec<ModelInfo>>,
+    pub(super) sessions: Option<Vec<SessionInfo>>,
+    pub(super) tools: Option<Vec<ToolInfo>>,
+    pub(super) providers: Option<Vec<Provider>>,
+    pub(super) extensions: Vec<String>,
+    pub(super) themes: Vec<String>,
+}
+
+/// How the server names the command of a skill.
+const SKILL: &str = "skill:";
+
+/// Where a command comes from, for people.
+pub(super) fn source_of(info: &CommandInfo) -> String {
+    match &info.extension {
+        Some(extension) => extension.to_string(),
+        None if info.name.starts_with(SKILL) => "skill".to_owned(),
+        None => "template".to_owned(),
+    }
+}
+
+impl Known {
+    pub(super) fn new() -> Self {
+        let mut known = Self::default();
+        known.set_commands(Vec::new());
+        known
+    }
+
+    /// The commands of extensions, then templates and skills: they come in that order.
+    pub(super) fn set_commands(&mut self, others: Vec<CommandInfo>) {
+        let own = COMMANDS.iter().map(|command| Command {
+            name: command.name.to_owned(),
+            hint: Some(command.hint).filter(|hint| !hint.is_empty()).map(str::to_owned),
+            description: command.help.to_owned(),
+            source: String::new(),
+        });
+        let told = others.iter().map(|info| Command {
+            name: info.name.clone(),
+            // Whether something follows is not known: it is never run before somebody has seen it.
+            hint: Some("…".to_owned()),
+            description: info.description.clone(),
+            source: source_of(info),
+        });
+        self.commands = own.chain(told).collect();
+        self.others = others;
+    }
+
+    pub(super) fn set_files(&mut self, files: Vec<String>) {
+        self.files = files;
+        self.files_version += 1;
+    }
+
+    /// A command that is not haft's own.
+    pub(super) fn other(&self, name: &str) -> Option<&CommandInfo> {
+        self.others.iter().find(|info| info.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The skills there are.
+    pub(super) fn skills(&self) -> impl Iterator<Item = &CommandInfo> {
+        self.others.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILL))
+    }
+
+    /// The names of all commands.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.commands.iter().map(|command| command.name.as_str())
+    }
+
+    fn candidates(&self, completes: Completes) -> Option<Vec<Argument>> {
+        let argument = |text: &str, description: &str| Argument {
+            text: text.to_owned(),
+            description: description.to_owned(),
+        };
+        let found = match completes {
+            Completes::Models => {
+                let models = self.models.as_ref()?.iter();
+                let named = |model: &ModelInfo| format!("{}/{}", model.provider, model.id);
+                models
+                    .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
+                    .collect()
+            }
+            Completes::Levels => Thinking::NAMES.iter().map(|name| argument(name, "")).collect(),
+            Completes::Sessions => {
+                let sessions = self.sessions.as_ref()?.iter();
+                sessions.map(|session| argument(&session.session, about(session))).collect()
+            }
+            Completes::Themes => self.themes.iter().map(|name| argument(name, "")).collect(),
+            Completes::Tools => {
+                let first = |tool: &ToolInfo| tool.description.lines().next().unwrap_or_default().to_owned();
+                self.tools.as_ref()?.iter().map(|tool| argument(&tool.name, &first(tool))).collect()
+            }
+            Completes::Extensions => self.extensions.iter().map(|name| argument(name, "")).collect(),
+            Completes::Providers => {
+                let providers = self.providers.as_ref()?.iter();
+                let key = |provider: &Provider| provider.key.clone().unwrap_or_default();
+                providers.map(|provider| argument(&provider.name, &key(provider))).collect()
+            }
+            Completes::Settings => SETTINGS.iter().map(|known| argument(known.name, known.help)).collect(),
+        };
+        Some(found)
+    }
+}
+
+/// What a session is about, in a line.
+pub(super) fn about(session: &SessionInfo) -> &str {
+    let name = session.name.as_deref().filter(|name| !name.is_empty());
+    name.or(session.first_text.as_deref()).unwrap_or_default()
+}
+
+impl Source for Known {
+    fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
+        let completes = commands::Command::named(command).and_then(|command| command.completes);
+        match completes.filter(|_| before.is_empty()) {
+            Some(completes) => self.candidates(completes),
+            None => Some(Vec::new()),
+        }
+    }
+
+    fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    fn files_version(&self) -> u64 {
+        self.files_version
+    }
+}

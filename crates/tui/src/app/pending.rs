@@ -1,0 +1,121 @@
+//! What was sent, and what is to be done with the reply.
+
+use std::collections::BTreeMap;
+
+use crate::editor::Submission;
+
+/// What is to be done with a reply.
+#[derive(Debug)]
+pub(super) enum Pending {
+    Hello,
+    /// How the session is. Where it says that nothing is worked on, that counts if nothing has begun since.
+    State {
+        begun: u64,
+    },
+    Commands,
+    Extensions(Shown),
+    Models(Shown),
+    Sessions(Shown),
+    Tools(Shown),
+    Tree,
+    /// A prompt, and what it was in the editor.
+    Prompt(Box<Submission>),
+    /// Something said to the agent at work.
+    Said(Box<Submission>),
+    /// What a command of the person's came to.
+    ShellSaid,
+    /// A command that is not haft's own.
+    Command(Box<Submission>),
+    Abort,
+    /// What waits comes back.
+    Taken(Taken),
+    Model,
+    Thinking,
+    SetTools,
+    /// A session was made, which shall be shown.
+    Made,
+    /// That session shall be shown.
+    Switched(String),
+    Cleared,
+    Compacted,
+    Reloaded,
+    Named(Option<String>),
+    /// The session goes on from another entry; a text for the editor.
+    Moved(String),
+    /// An answer to a question.
+    Answered,
+    /// Nothing more; a failure is said.
+    Quiet,
+    /// Nothing more, and a failure says nothing new.
+    Silent,
+}
+
+/// What is to be done with a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// It is only to be known.
+    No,
+    /// It is picked from.
+    Picker,
+    /// It is about one of them.
+    One(String),
+}
+
+/// What is to be done with what waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It comes back into the editor.
+    Editor,
+    /// It is said at once: nothing works on it.
+    Sent,
+}
+
+/// What was sent and is not replied to.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    last: u64,
+    open: BTreeMap<String, Pending>,
+}
+
+impl Open {
+    /// The id of something that is sent.
+    pub(super) fn add(&mut self, pending: Pending) -> String {
+        self.last += 1;
+        let id = format!("ui-{}", self.last);
+        self.open.insert(id.clone(), pending);
+        id
+    }
+
+    pub(super) fn take(&mut self, id: &str) -> Option<Pending> {
+        self.open.remove(id)
+    }
+
+    /// Forgets what was sent about a session that is not shown any more.
+    pub(super) fn forget(&mut self, is: impl Fn(&Pending) -> bool) {
+        self.open.retain(|_, pending| !is(pending));
+    }
+
+    /// Whether it is about the session that was shown when it was sent.
+    pub(super) fn is_of_session(pending: &Pending) -> bool {
+        !matches!(pending, Pending::Hello | Pending::Quiet | Pending::Silent | Pending::Answered)
+    }
+
+    /// Whether something like that is not replied to.
+    pub(super) fn any(&self, is: impl Fn(&Pending) -> bool) -> bool {
+        self.open.values().any(is)
+    }
+}
+
+impl Pending {
+    pub(super) fn is_models(&self) -> bool {
+        matches!(self, Self::Models(_))
+    }
+
+    pub(super) fn is_sessions(&self) -> bool {
+        matches!(self, Self::Sessions(_))
+    }
+
+    pub(super) fn is_tools(&self) -> bool {
+        matches!(self, Self::Tools(_))
+    }
+}

@@ -1,0 +1,62 @@
+//! What is known of the session that is shown.
+
+use haft_protocol::message::Usage;
+use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
+use haft_protocol::thinking::Thinking;
+
+/// What is known of the session that is shown.
+#[derive(Debug, Default)]
+pub(super) struct Session {
+    /// None until `hello` is answered.
+    pub(super) id: Option<String>,
+    pub(super) provider: String,
+    pub(super) model: String,
+    pub(super) thinking: Thinking,
+    /// The level that was wanted last: a model without it takes the nearest.
+    pub(super) wanted_thinking: Option<Thinking>,
+    pub(super) cwd: String,
+    pub(super) name: Option<String>,
+    /// What was said first.
+    pub(super) first_text: Option<String>,
+    pub(super) usage: Usage,
+    pub(super) context: u64,
+    pub(super) window: Option<u64>,
+    pub(super) extensions: Vec<ExtensionInfo>,
+}
+
+impl Session {
+    pub(super) fn update(&mut self, data: StateData) {
+        let ContextData { tokens, window, .. } = data.context;
+        self.id = Some(data.session);
+        self.name = data.name.filter(|name| !name.is_empty());
+        (self.provider, self.model, self.thinking) = (data.provider, data.model, data.thinking);
+        (self.cwd, self.usage) = (data.cwd, data.usage);
+        (self.context, self.window) = (tokens, window);
+    }
+
+    /// The whole name of a model, as `PROVIDER/MODEL`.
+    pub(super) fn set_model(&mut self, whole: &str) {
+        if let Some((provider, model)) = whole.split_once('/') {
+            (self.provider, self.model) = (provider.to_owned(), model.to_owned());
+        }
+    }
+
+    /// How full the model's window is, in hundredths.
+    pub(super) fn percent(&self) -> Option<u64> {
+        let window = self.window.filter(|window| *window > 0)?;
+        Some(self.context.saturating_mul(100) / window)
+    }
+
+    /// The extensions that do not do what they are there for.
+    pub(super) fn not_ready(&self) -> impl Iterator<Item = &ExtensionInfo> {
+        self.extensions
+            .iter()
+            .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
+    }
+
+    /// Whether some extension will soon be in another state.
+    pub(super) fn changes_soon(&self) -> bool {
+        let soon = |state: &str| matches!(state, "starting" | "restarting" | "stopping");
+        self.extensions.iter().any(|info| soon(&info.state))
+    }
+}

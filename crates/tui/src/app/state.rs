@@ -1,0 +1,274 @@
+//! `State`: everything that the interface knows.
+
+use std::time::Instant;
+
+use haft_protocol::rpc::{Command, Event as SessionEvent, Params, Request};
+
+use crate::keys::Keymap;
+use crate::look::Look;
+use crate::panel::Panel;
+use crate::queue::Queue;
+use crate::theme::{Appearance, Theme};
+use crate::timeouts;
+use crate::transcript::{Said, Transcript};
+
+use super::dialogs::Dialogs;
+use super::input::Input;
+use super::known::Known;
+use super::notes::Notes;
+use super::overlay::{Coming, Overlay};
+use super::page::Page;
+use super::pending::{Open, Pending};
+use super::session::Session;
+use super::settings::{Screen, Settings};
+use super::themes::Themes;
+use super::update::Sending;
+use super::view::Areas;
+use super::work::Work;
+use super::{Ask, Effect};
+
+/// What the interface begins with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// Which key does what.
+    pub keymap: Keymap,
+    /// The settings of the interface.
+    pub settings: Settings,
+    /// What the terminal's background is.
+    pub appearance: Appearance,
+    /// Which haft this is.
+    pub version: String,
+    /// A prompt that is sent as soon as it can be.
+    pub prompt: Option<String>,
+    /// Whether the first thing is to pick a session to go on with.
+    pub resume: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            size: (80, 24),
+            keymap: Keymap::default(),
+            settings: Settings::default(),
+            appearance: Appearance::default(),
+            version: String::new(),
+            prompt: None,
+            resume: false,
+        }
+    }
+}
+
+/// Everything that the interface knows. Only [`update`](super::update()) changes it; drawing fills caches.
+#[derive(Debug)]
+pub struct State {
+    pub(super) now: Instant,
+    pub(super) size: (u16, u16),
+    pub(super) keymap: Keymap,
+    pub(super) settings: Settings,
+    pub(super) themes: Themes,
+    pub(super) version: String,
+    pub(super) session: Session,
+    pub(super) branch: Option<String>,
+    pub(super) transcript: Transcript,
+    /// Whether the keyboard is in the transcript.
+    pub(super) browses: bool,
+    /// Whether matches of a search are shown.
+    pub(super) searched: bool,
+    pub(super) input: Input,
+    pub(super) known: Known,
+    pub(super) queue: Queue,
+    pub(super) notes: Notes,
+    pub(super) panel: Option<Panel>,
+    pub(super) dialogs: Dialogs,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) coming: Option<Coming>,
+    pub(super) open: Open,
+    pub(super) work: Work,
+    pub(super) sending: Vec<Sending>,
+    pub(super) held: Held,
+    /// Whose text the person's own editor has.
+    pub(super) edits_dialog: bool,
+    pub(super) flash: Option<Flash>,
+    pub(super) quits_until: Option<Instant>,
+    pub(super) extensions_at: Option<Instant>,
+    pub(super) first_prompt: Option<String>,
+    pub(super) resumes: bool,
+    /// A number for what is asked and is answered with it.
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) areas: Areas,
+    pub(super) effects: Vec<Effect>,
+}
+
+/// A word about what was done.
+#[derive(Debug)]
+pub(super) struct Flash {
+    pub(super) text: String,
+    pub(super) until: Instant,
+}
+
+/// What happened and cannot be shown yet.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    /// Until the conversation is known, what follows it.
+    pub(super) waits_for_conversation: bool,
+    pub(super) events: Vec<SessionEvent>,
+    /// Until another session is shown, what happens in any other one.
+    pub(super) switches: bool,
+    pub(super) others: Vec<(String, SessionEvent)>,
+    /// What was asked for the queue: until it is there, nobody says what waits.
+    pub(super) takes_back: bool,
+    /// Something was said to an agent that was at work no more.
+    pub(super) unheard: bool,
+}
+
+impl State {
+    /// An interface that knows nothing yet; [`start`](super::start) says what it asks first.
+    pub fn new(options: Options, now: Instant) -> Self {
+        let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
+        let themes = Themes::new(appearance, settings.get(super::settings::THEME));
+        let mut known = Known::new();
+        known.themes = themes.names();
+        let mut transcript = Transcript::default();
+        if settings.thinking() {
+            transcript.toggle_thinking();
+        }
+        Self {
+            now,
+            size,
+            keymap,
+            settings,
+            themes,
+            version,
+            known,
+            transcript,
+            first_prompt: prompt,
+            resumes: resume,
+            session: Session::default(),
+            branch: None,
+            browses: false,
+            searched: false,
+            input: Input::default(),
+            queue: Queue::default(),
+            notes: Notes::default(),
+            panel: None,
+            dialogs: Dialogs::default(),
+            overlay: None,
+            coming: None,
+            open: Open::default(),
+            work: Work::default(),
+            sending: Vec::new(),
+            // What happens before anything is known would be gone when the conversation comes.
+            held: Held { waits_for_conversation: true, ..Held::default() },
+            edits_dialog: false,
+            flash: None,
+            quits_until: None,
+            extensions_at: None,
+            number: 0,
+            title: String::new(),
+            areas: Areas::default(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// The theme that counts, with all of its colours.
+    pub fn theme(&self) -> &Theme {
+        self.themes.theme()
+    }
+
+    /// What a frame of this moment is drawn with.
+    pub fn look(&self, now: Instant) -> Look {
+        Look { theme: self.theme().clone(), now }
+    }
+
+    /// The settings of the interface as they are now.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The conversation.
+    pub fn transcript(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    /// The session that is shown, as soon as it is known.
+    pub fn session(&self) -> Option<&str> {
+        self.session.id.as_deref()
+    }
+
+    /// Whether something is worked on.
+    pub fn works(&self) -> bool {
+        self.work.is_on()
+    }
+
+    /// When it looks different by itself, or wants to do something. None while nothing moves.
+    pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let spinner = self.work.since.map(|since| {
+            let interval = self.theme().spinner().interval.max(timeouts::SPINNER_MIN);
+            let turns = now.saturating_duration_since(since).as_nanos() / interval.as_nanos().max(1);
+            let turns = u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(1);
+            since.checked_add(interval.saturating_mul(turns)).unwrap_or(now)
+        });
+        let flash = self.flash.as_ref().map(|flash| flash.until);
+        let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
+        [spinner, flash, self.extensions_at].into_iter().chain(inner).flatten().min()
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(super) fn ask(&mut self, ask: Ask) {
+        self.effects.push(Effect::Ask(ask));
+    }
+
+    /// A command about the session that is shown.
+    pub(super) fn send<C: Params>(&mut self, command: C, pending: Pending) {
+        let session = self.session.id.clone();
+        self.send_to(command, session, pending);
+    }
+
+    /// A command about a session.
+    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
+        let id = Some(self.open.add(pending));
+        let request = Request { id, command: command.into(), session };
+        self.effects.push(Effect::Send(Box::new(request)));
+    }
+
+    pub(super) fn info(&mut self, text: impl Into<String>) {
+        self.transcript.say(Said::Info(text.into()));
+    }
+
+    pub(super) fn error(&mut self, text: impl Into<String>) {
+        self.transcript.say(Said::Error(text.into()));
+    }
+
+    /// A word in the status line.
+    pub(super) fn flash(&mut self, text: impl Into<String>) {
+        self.flash_for(text, timeouts::FLASH);
+    }
+
+    pub(super) fn flash_for(&mut self, text: impl Into<String>, time: std::time::Duration) {
+        self.flash = Some(Flash { text: text.into(), until: self.now + time });
+    }
+
+    /// A page to read. Where nothing is drawn anew, it stands among the rest.
+    pub(super) fn show_page(&mut self, title: &str, text: String) {
+        match self.settings.screen() {
+            Screen::Linear => self.transcript.say(Said::Page(title.to_owned(), text)),
+            Screen::Alternate | Screen::Inline => self.overlay = Some(Overlay::Page(Page::new(title, text))),
+        }
+    }
+
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// How many columns the text of the editor has.
+    pub(super) fn text_width(&self) -> u16 {
+        self.size.0.saturating_sub(super::view::MARK)
+    }
+}

@@ -1,0 +1,101 @@
+//! The themes there are, and which of them counts.
+
+use crate::theme::{Appearance, Theme};
+
+/// The themes there are.
+#[derive(Debug)]
+pub(super) struct Themes {
+    appearance: Appearance,
+    files: Vec<(String, String)>,
+    /// Which one counts: `auto`, `dark`, `light` or a name.
+    chosen: String,
+    theme: Theme,
+}
+
+impl Themes {
+    pub(super) fn new(appearance: Appearance, chosen: &str) -> Self {
+        let theme = Theme::built_in(appearance);
+        let mut themes = Self { appearance, files: Vec::new(), chosen: chosen.to_owned(), theme };
+        themes.choose(chosen);
+        themes
+    }
+
+    pub(super) fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    pub(super) fn chosen(&self) -> &str {
+        &self.chosen
+    }
+
+    /// The terminal's background is another.
+    pub(super) fn set_appearance(&mut self, appearance: Appearance) {
+        if appearance != self.appearance {
+            self.appearance = appearance;
+            self.end_preview();
+        }
+    }
+
+    /// The `theme.json` files. What is wrong with them, for people.
+    pub(super) fn set_files(&mut self, files: Vec<(String, String)>) -> Vec<String> {
+        let mut problems = Vec::new();
+        self.files.clear();
+        for (origin, text) in files {
+            match Theme::parse(&text, self.appearance) {
+                Ok(parsed) => {
+                    problems.extend(
+                        parsed
+                            .problems
+                            .iter()
+                            .map(|problem| format!("{origin}: {}: {}", problem.field, problem.wrong)),
+                    );
+                    self.files.push((parsed.theme.name().to_string(), text));
+                }
+                Err(error) => problems.push(format!("{origin}: {error}")),
+            }
+        }
+        let chosen = self.chosen.clone();
+        self.choose(&chosen);
+        problems
+    }
+
+    /// The names that can be chosen.
+    pub(super) fn names(&self) -> Vec<String> {
+        let built_in = ["auto", "dark", "light"].map(str::to_owned).into_iter();
+        built_in.chain(self.files.iter().map(|(name, _)| name.clone())).collect()
+    }
+
+    /// Another theme from now on. Whether there is one of that name; a theme that is not there may be known later.
+    pub(super) fn choose(&mut self, name: &str) -> bool {
+        self.chosen = name.to_owned();
+        let theme = self.named(name);
+        let known = theme.is_some();
+        self.theme = theme.unwrap_or_else(|| Theme::built_in(self.appearance));
+        known
+    }
+
+    /// Shows a theme, which is not chosen by that.
+    pub(super) fn preview(&mut self, name: &str) {
+        if let Some(theme) = self.named(name) {
+            self.theme = theme;
+        }
+    }
+
+    /// Shows the one that is chosen.
+    pub(super) fn end_preview(&mut self) {
+        let chosen = self.chosen.clone();
+        self.choose(&chosen);
+    }
+
+    fn named(&self, name: &str) -> Option<Theme> {
+        match name {
+            "auto" => Some(Theme::built_in(self.appearance)),
+            "dark" => Some(Theme::dark()),
+            "light" => Some(Theme::light()),
+            name => {
+                let (_, text) = self.files.iter().find(|(known, _)| known == name)?;
+                Theme::parse(text, self.appearance).ok().map(|parsed| parsed.theme)
+            }
+        }
+    }
+}

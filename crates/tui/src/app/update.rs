@@ -1,0 +1,182 @@
+//! What follows from what happens.
+
+mod answers;
+mod dialog;
+mod events;
+mod keys;
+mod mouse;
+mod panel;
+mod pick;
+mod prompt;
+mod replies;
+mod switch;
+
+use std::time::Instant;
+
+use haft_protocol::rpc::{
+    Client, GetModels, GetTools, Hello, Line, ListCommands, ListExtensions, ListSessions,
+};
+
+use super::commands::Completes;
+use super::input::Files;
+use super::pending::{Pending, Shown, Taken};
+use super::state::State;
+use super::{Ask, Effect, Event};
+use crate::clean::CleanLine;
+use crate::complete::Kind;
+
+pub(super) use prompt::Sending;
+
+/// The most columns of the title that the session gives it.
+const LONGEST_TITLE: usize = 48;
+
+/// What is to be done first.
+pub fn start(state: &mut State) -> Vec<Effect> {
+    state.greet();
+    state.refresh();
+    for ask in [Ask::Branch, Ask::History, Ask::Themes] {
+        state.ask(ask);
+    }
+    state.settle();
+    std::mem::take(&mut state.effects)
+}
+
+/// What is to be done because something happened.
+pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
+    state.now = now;
+    match event {
+        Event::Key(chord) => state.key(chord),
+        Event::Paste(text) => state.paste(&text),
+        Event::Mouse(mouse) => state.mouse(mouse),
+        Event::Resize(columns, rows) => state.size = (columns, rows),
+        Event::Line(line) => match *line {
+            Line::Reply(reply) => state.reply(reply),
+            Line::Event(line) => state.line(line),
+        },
+        Event::Gone => state.gone(),
+        Event::Answer(answer) => state.answer(answer),
+        Event::Edited(edited) => state.edited(edited),
+        Event::Copied(Ok(())) => state.flash("copied"),
+        Event::Copied(Err(why)) => state.error(why),
+        Event::Tick => {}
+    }
+    state.settle();
+    std::mem::take(&mut state.effects)
+}
+
+impl State {
+    /// Who speaks, and what it wants to be asked about.
+    pub(super) fn greet(&mut self) {
+        let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
+        let approve = Some(self.settings.approve());
+        let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
+        self.send_to(hello, None, Pending::Hello);
+    }
+
+    /// How the session is, and what there is in it.
+    pub(super) fn refresh(&mut self) {
+        self.ask_state();
+        self.send(ListCommands {}, Pending::Commands);
+        self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        self.send(ListSessions {}, Pending::Sessions(Shown::No));
+    }
+
+    /// What holds after everything that happens.
+    fn settle(&mut self) {
+        self.work.keep_time(self.now);
+        if self.flash.as_ref().is_some_and(|flash| flash.until <= self.now) {
+            self.flash = None;
+        }
+        if self.extensions_at.is_some_and(|at| at <= self.now) {
+            self.extensions_at = None;
+            self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+            self.send(ListCommands {}, Pending::Commands);
+        }
+        // The run ended before it came there, so that nobody reads it: it is said anew.
+        if self.held.unheard && !self.work.is_on() && !self.held.takes_back {
+            self.held.unheard = false;
+            self.take_back(Taken::Sent);
+        }
+        self.fit_panel();
+        self.ask_what_is_wanted();
+        self.set_title();
+    }
+
+    /// What is being completed and not known is asked for.
+    fn ask_what_is_wanted(&mut self) {
+        let revision = self.input.editor.revision();
+        if std::mem::replace(&mut self.input.asked_at, revision) == revision {
+            return;
+        }
+        match self.input.wanted() {
+            Some(Kind::File { .. }) if self.input.files == Files::Unknown => {
+                self.input.files = Files::Asked;
+                self.ask(Ask::Files);
+            }
+            Some(Kind::Argument { command, before }) if before.is_empty() => self.ask_arguments(&command),
+            Some(Kind::File { .. } | Kind::Argument { .. } | Kind::Command) | None => {}
+        }
+    }
+
+    fn ask_arguments(&mut self, command: &str) {
+        let command = super::commands::Command::named(command);
+        let asked = |is: fn(&Pending) -> bool| self.open.any(is);
+        match command.and_then(|command| command.completes) {
+            Some(Completes::Models) if self.known.models.is_none() && !asked(Pending::is_models) => {
+                self.send(GetModels {}, Pending::Models(Shown::No));
+            }
+            Some(Completes::Sessions) if self.known.sessions.is_none() && !asked(Pending::is_sessions) => {
+                self.send(ListSessions {}, Pending::Sessions(Shown::No));
+            }
+            Some(Completes::Tools) if self.known.tools.is_none() && !asked(Pending::is_tools) => {
+                self.send(GetTools {}, Pending::Tools(Shown::No));
+            }
+            Some(Completes::Providers) if self.known.providers.is_none() => {
+                self.known.providers = Some(Vec::new());
+                self.ask(Ask::Providers);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn set_title(&mut self) {
+        let session = &self.session;
+        let about = session.name.as_deref().or(session.first_text.as_deref()).unwrap_or_default();
+        let first_line = about.lines().next().unwrap_or_default();
+        let about = CleanLine::new(first_line).shortened(LONGEST_TITLE);
+        let title = match about.as_str().trim() {
+            "" => "haft".to_owned(),
+            about => format!("haft – {about}"),
+        };
+        if title != self.title {
+            self.title.clone_from(&title);
+            self.effect(Effect::Title(title));
+        }
+    }
+
+    fn gone(&mut self) {
+        self.work.is_over();
+        self.panel = None;
+        self.dialogs.close_replies();
+        self.error(
+            "haft's other half is gone: nothing can be asked any more; leave with ctrl+q and start it again",
+        );
+    }
+
+    /// The person's own editor is closed.
+    fn edited(&mut self, edited: Result<String, String>) {
+        let of_dialog = std::mem::take(&mut self.edits_dialog);
+        match edited {
+            Ok(text) if of_dialog => {
+                if let Some(asked) = self.dialogs.shown() {
+                    asked.dialog.edited(&text);
+                }
+            }
+            Ok(text) => {
+                self.input.editor.set_edited(&text);
+                self.input.completer.close();
+            }
+            Err(why) => self.error(why),
+        }
+    }
+}

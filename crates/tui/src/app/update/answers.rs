@@ -1,0 +1,210 @@
+//! What the program says.
+
+use haft_protocol::rpc::Failure;
+
+use super::super::dialogs::Purpose as Asked;
+use super::super::input::Files;
+use super::super::overlay::{Coming, Purpose, setting_row};
+use super::super::pending::{Pending, Shown};
+use super::super::state::State;
+use super::super::{Answer, Provider, SettingRow, Trusted, settings};
+use crate::dialog::{Question, Wanted};
+use crate::history::History;
+use crate::picker::{Can, Row};
+use haft_protocol::rpc::ListSessions;
+
+impl State {
+    pub(super) fn answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Conversation(session, messages) => self.conversation(&session, messages),
+            Answer::Files(files) => {
+                self.input.files = Files::Known;
+                self.known.set_files(files);
+                self.input.complete(&self.known);
+            }
+            Answer::Branch(branch) => self.branch = branch,
+            Answer::History(Ok(text)) => {
+                let typed: Vec<String> = self.input.history.prompts().to_vec();
+                self.input.history = History::decode(&text).history;
+                for prompt in typed {
+                    self.input.history.push(&prompt);
+                }
+            }
+            Answer::History(Err(failure)) => self.error(failure.error),
+            Answer::Image(number, image) => self.image(number, image),
+            Answer::Providers(providers) => self.providers(providers),
+            Answer::Login(outcome) | Answer::Logout(outcome) => {
+                self.known.providers = None;
+                self.known.models = None;
+                self.told(outcome);
+            }
+            Answer::Export(Ok(path)) => self.info(format!("written to {}", path.display())),
+            Answer::Export(Err(failure)) => self.error(failure.error),
+            Answer::Delete(Ok(_)) => {
+                self.flash("deleted");
+                self.send(ListSessions {}, Pending::Sessions(Shown::No));
+            }
+            Answer::Delete(Err(failure)) => self.error(failure.error),
+            Answer::Trust(Ok(trusted)) => self.trust(trusted),
+            Answer::Trust(Err(failure)) => self.error(failure.error),
+            Answer::Grant(outcome) => self.granted(outcome),
+            Answer::ShellOutput(number, text) => self.transcript.shell_output(number, &text),
+            Answer::ShellEnd(number, outcome) => self.shell_end(number, outcome),
+            Answer::Settings(rows) => self.settings_rows(rows),
+            Answer::Set(Ok(row)) => self.setting(&row),
+            Answer::Set(Err(failure)) => self.error(failure.error),
+            Answer::Themes(files) => {
+                let problems = self.themes.set_files(files);
+                self.known.themes = self.themes.names();
+                problems.into_iter().for_each(|problem| self.error(problem));
+            }
+        }
+    }
+
+    fn told(&mut self, outcome: Result<String, Failure>) {
+        match outcome {
+            Ok(text) => self.info(text),
+            Err(failure) => self.error(failure.error),
+        }
+    }
+
+    fn conversation(
+        &mut self,
+        session: &str,
+        messages: Result<std::sync::Arc<Vec<haft_protocol::message::Message>>, Failure>,
+    ) {
+        if self.session.id.as_deref() != Some(session) {
+            return;
+        }
+        match messages {
+            Ok(messages) => self.transcript.restore(&messages),
+            Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
+        }
+        self.held.waits_for_conversation = false;
+        for event in std::mem::take(&mut self.held.events) {
+            if let haft_protocol::rpc::Event::Agent(event) = event {
+                self.shown_event(&event);
+            }
+        }
+        if let Some(prompt) = self.first_prompt.take() {
+            self.say_text(&prompt);
+        }
+        if std::mem::take(&mut self.resumes) {
+            self.run("resume", "");
+        }
+    }
+
+    fn providers(&mut self, providers: Vec<Provider>) {
+        let (purpose, title) = match self.coming.take() {
+            Some(Coming::Login) => (Purpose::Login, "Store a key for"),
+            Some(Coming::Logout) => (Purpose::Logout, "Remove the key of"),
+            other => {
+                self.coming = other;
+                self.known.providers = Some(providers);
+                self.input.complete(&self.known);
+                return;
+            }
+        };
+        let shown = providers.iter().filter(|provider| purpose == Purpose::Login || provider.stored);
+        let rows: Vec<Row> = shown
+            .map(|provider| Row {
+                key: provider.name.clone(),
+                text: provider.name.clone(),
+                detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
+                current: provider.key.is_some(),
+                ..Row::default()
+            })
+            .collect();
+        self.known.providers = Some(providers);
+        if rows.is_empty() {
+            self.info("there is no stored key");
+            return;
+        }
+        self.pick(title, rows, Can::default(), purpose);
+    }
+
+    fn trust(&mut self, trusted: Trusted) {
+        let Trusted { project, granted, items, digest } = trusted;
+        if items.is_empty() {
+            self.info(format!("{project} brings nothing that would have to be trusted"));
+            return;
+        }
+        let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
+        if granted {
+            self.show_page(
+                "Trusted",
+                format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
+            );
+            return;
+        }
+        let question = Question {
+            owner: None,
+            wanted: Wanted::Confirm,
+            title: format!("Trust {project}?"),
+            message: items.join("\n"),
+            call: None,
+            grants: true,
+            within: None,
+            default: None,
+        };
+        self.ask_person(question, Asked::Grant { digest });
+    }
+
+    fn granted(&mut self, outcome: Result<String, Failure>) {
+        let granted = outcome.is_ok();
+        self.told(outcome);
+        if granted {
+            let question = Question {
+                owner: None,
+                wanted: Wanted::Confirm,
+                title: "Begin a new session?".to_owned(),
+                message: "What is trusted counts for sessions that begin from now on.".to_owned(),
+                call: None,
+                grants: false,
+                within: None,
+                default: None,
+            };
+            self.ask_person(question, Asked::NewSession);
+        }
+    }
+
+    fn settings_rows(&mut self, rows: Vec<SettingRow>) {
+        let Some(Coming::Settings(one)) = self.coming.take() else { return };
+        let Some(name) = one else {
+            let shown = rows.iter().map(setting_row).collect();
+            self.pick("Settings", shown, Can::default(), Purpose::Settings(rows));
+            return;
+        };
+        match rows.iter().find(|row| row.name == name) {
+            Some(row) => self.pick_value(row),
+            None => self.error(format!("there is no setting {name}; /settings shows them all")),
+        }
+    }
+
+    /// A setting is what it is now.
+    fn setting(&mut self, row: &SettingRow) {
+        self.info(format!("{} = {} ({})", row.name, row.value, row.origin));
+        self.apply(&row.name, &row.value);
+    }
+
+    /// A setting of the interface counts at once, where it can.
+    fn apply(&mut self, name: &str, value: &str) {
+        let thinking = self.settings.thinking();
+        match self.settings.set(name, value) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return self.error(error.to_string()),
+        }
+        match name {
+            settings::THEME => {
+                self.themes.choose(value);
+            }
+            settings::APPROVE => self.greet(),
+            settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
+            _ => {}
+        }
+        if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {
+            self.info("it counts from the next start on");
+        }
+    }
+}

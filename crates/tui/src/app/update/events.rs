@@ -1,0 +1,173 @@
+//! Events: what happens in the session that is shown.
+
+use haft_protocol::content::joined_text;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Usage;
+use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
+
+use super::super::Effect;
+use super::super::dialogs::Purpose;
+use super::super::input::Files;
+use super::super::notes::Note;
+use super::super::overlay::Overlay;
+use super::super::pending::{Pending, Shown};
+use super::super::state::State;
+use crate::dialog::Question;
+use crate::panel::Panel;
+
+/// The most events of other sessions that are kept while one of them may be shown next.
+const MOST_HELD: usize = 1024;
+
+/// The most characters of what was said first that are kept.
+const LONGEST_FIRST: usize = 200;
+
+/// As much of what was said first as a title needs.
+fn beginning(text: &str) -> String {
+    text.trim_start().chars().take(LONGEST_FIRST).collect()
+}
+
+impl State {
+    pub(super) fn line(&mut self, line: EventLine) {
+        let EventLine { event, session } = line;
+        let shown = self.session.id.as_deref();
+        match &session {
+            Some(of) if shown.is_some_and(|shown| shown != of) => self.of_another(of.clone(), event),
+            Some(_) | None => self.event(event, session),
+        }
+    }
+
+    /// What happens in a session that is not shown is of interest if it will be.
+    fn of_another(&mut self, session: String, event: Event) {
+        if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
+            self.dialogs.close(id);
+        }
+        if self.held.switches && self.held.others.len() < MOST_HELD {
+            self.held.others.push((session, event));
+        }
+    }
+
+    pub(super) fn event(&mut self, event: Event, session: Option<String>) {
+        match event {
+            Event::Agent(event) => self.agent_event(event),
+            Event::Rpc(event) => self.rpc_event(event, session),
+        }
+    }
+
+    fn agent_event(&mut self, event: AgentEvent) {
+        self.facts_of(&event);
+        if self.held.waits_for_conversation {
+            self.held.events.push(Event::Agent(event));
+            return;
+        }
+        self.shown_event(&event);
+    }
+
+    /// It is part of what is seen.
+    pub(super) fn shown_event(&mut self, event: &AgentEvent) {
+        self.transcript.event(event, self.now);
+        let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
+        // What is taken back is not forgotten before it is here.
+        if !(is_of_queue && self.held.takes_back) {
+            self.queue.update(event);
+        }
+    }
+
+    fn facts_of(&mut self, event: &AgentEvent) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "most events are shown and nothing more")]
+        match event {
+            AgentEvent::UserMessage { content, time: _ } => {
+                self.work.begins();
+                self.session.first_text.get_or_insert_with(|| beginning(&joined_text(content)));
+            }
+            AgentEvent::TurnStart { .. } => self.work.runs = true,
+            AgentEvent::ModelRequest { provider, model, .. } => {
+                (self.session.provider, self.session.model) = (provider.clone(), model.clone());
+            }
+            AgentEvent::ModelFallback { to, .. } => self.session.set_model(to),
+            AgentEvent::Usage { usage, cumulative } => {
+                let Usage { input, output, cache_read, cache_write, .. } = *usage;
+                self.session.context = input + output + cache_read + cache_write;
+                self.session.usage = *cumulative;
+            }
+            AgentEvent::CompactionStart { .. } => self.work.sums_up = true,
+            AgentEvent::CompactionEnd { .. } => {
+                self.work.sums_up = false;
+                self.ask_state();
+            }
+            AgentEvent::Done => self.done(),
+            AgentEvent::ExtNotify { extension, level, message } => {
+                let (owner, level, text) = (extension.to_string(), *level, message.clone());
+                self.notes.push(Note { owner, level, text });
+            }
+            AgentEvent::ExtClearNotes { extension } => self.notes.clear_of(extension.as_str()),
+            AgentEvent::ExtensionError(_) | AgentEvent::GateOff { .. } => {
+                self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+            }
+            _ => {}
+        }
+    }
+
+    fn done(&mut self) {
+        self.work.ends();
+        if self.input.files == Files::Known {
+            // Tools may have made others.
+            self.input.files = Files::Unknown;
+        }
+        self.ask_state();
+        if self.settings.bell() {
+            self.effect(Effect::Bell);
+        }
+    }
+
+    fn rpc_event(&mut self, event: RpcEvent, session: Option<String>) {
+        match event {
+            RpcEvent::CompactDone { .. } => {
+                self.work.sums_up = false;
+                self.ask_state();
+            }
+            RpcEvent::UiRequest(request) => self.asked(&request, session),
+            RpcEvent::UiDone { id, .. } => self.dialogs.close(&id),
+            RpcEvent::PanelOpen { extension, panel } => {
+                // A list or a page would hide it.
+                if matches!(self.overlay, Some(Overlay::Page(_))) {
+                    self.overlay = None;
+                }
+                self.panel = Some(Panel::open(extension, panel));
+            }
+            RpcEvent::PanelRender { extension, panel: content } => {
+                if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id))
+                {
+                    panel.render(content);
+                }
+            }
+            RpcEvent::PanelClose { extension, panel_id } => {
+                self.panel.take_if(|open| open.is(&extension, &panel_id));
+            }
+            RpcEvent::Insert { extension, text } => {
+                self.input.editor.insert(&text);
+                self.input.completer.close();
+                self.flash(format!("[{extension}] put text into the editor"));
+            }
+            RpcEvent::SessionOpened { .. } => {}
+            RpcEvent::SessionClosed { reason } => self.closed(reason),
+        }
+    }
+
+    fn asked(&mut self, request: &UiRequest, session: Option<String>) {
+        let purpose = Purpose::Reply { id: request.id.clone(), session };
+        self.ask_person(Question::of(request), purpose);
+    }
+
+    /// The session that is shown is no more.
+    fn closed(&mut self, reason: SessionEnd) {
+        self.work.is_over();
+        self.panel = None;
+        self.dialogs.close_replies();
+        match reason {
+            SessionEnd::Shutdown => {}
+            SessionEnd::Requested | SessionEnd::Failed => {
+                self.error("this session is closed; /new begins another one, /resume goes on with one");
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Replies: what becomes of what was sent.
+
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{
+    CommandAction, CommandResult, CommandsData, ErrorCode, ExtensionsData, Failure, GetState, HelloData,
+    ListCommands, ListExtensions, ModelData, ModelsData, QueueData, QueuedData, ReloadData, Response,
+    SessionData, SessionInfo, SessionsData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+};
+use serde::de::DeserializeOwned;
+
+use super::super::Ask;
+use super::super::pending::{Pending, Shown, Taken};
+use super::super::state::State;
+use crate::editor::Submission;
+use crate::timeouts;
+use crate::transcript::Transcript;
+
+impl State {
+    pub(super) fn reply(&mut self, reply: Response) {
+        let Some(pending) = reply.id.as_deref().and_then(|id| self.open.take(id)) else { return };
+        match reply.outcome {
+            Ok(data) => self.succeeded(pending, data.unwrap_or_else(RawJson::empty_object)),
+            Err(failure) => self.failed(pending, failure),
+        }
+    }
+
+    /// Reads the data of a reply; where it is not what it should be, that is said.
+    fn read<T: DeserializeOwned>(&mut self, data: &RawJson) -> Option<T> {
+        match data.read() {
+            Ok(data) => Some(data),
+            Err(error) => {
+                self.error(format!("a reply could not be read: {error}; haft's halves are of two versions"));
+                None
+            }
+        }
+    }
+
+    fn succeeded(&mut self, pending: Pending, data: RawJson) {
+        match pending {
+            Pending::Hello => self.with(&data, Self::greeted),
+            Pending::State { begun } => self.with(&data, |state, data| state.state(begun, data)),
+            Pending::Commands => self.with(&data, |state, data: CommandsData| {
+                state.known.set_commands(data.commands);
+                state.input.complete(&state.known);
+            }),
+            Pending::Extensions(shown) => self.with(&data, |state, data| state.extensions(data, shown)),
+            Pending::Models(shown) => self.with(&data, |state, data| state.models(data, &shown)),
+            Pending::Sessions(shown) => self.with(&data, |state, data| state.sessions(data, &shown)),
+            Pending::Tools(shown) => self.with(&data, |state, data| state.tools(data, shown)),
+            Pending::Tree => self.with(&data, |state, data: TreeData| state.pick_entry(data)),
+            Pending::Prompt(_) => {
+                self.work.prompts = self.work.prompts.saturating_sub(1);
+                self.work.begins();
+            }
+            Pending::Said(_) => self.with(&data, Self::said),
+            Pending::Command(_) => self.with(&data, Self::command_done),
+            Pending::Abort => self.ask_state(),
+            Pending::Taken(taken) => self.with(&data, |state, data| state.taken(data, taken)),
+            Pending::Model => self.with(&data, Self::model_set),
+            Pending::Thinking => self.with(&data, |state, data: ThinkingData| {
+                state.session.thinking = data.level;
+                state.flash(format!("thinking: {}", data.level.name()));
+            }),
+            Pending::SetTools => self.with(&data, Self::tools_set),
+            Pending::Made => self.with(&data, |state, data: SessionData| state.switch_to(data.session)),
+            Pending::Switched(id) => self.adopt(id),
+            Pending::Cleared => self.cleared(),
+            Pending::Compacted => {
+                self.work.begun += 1;
+                self.work.sums_up = true;
+            }
+            Pending::Reloaded => self.with(&data, Self::reloaded),
+            Pending::Named(name) => {
+                self.flash(if name.is_some() { "named" } else { "it has no name any more" });
+                self.session.name = name;
+                self.known.sessions = None;
+            }
+            Pending::Moved(text) => self.moved(&text),
+            Pending::ShellSaid | Pending::Answered | Pending::Quiet | Pending::Silent => {}
+        }
+    }
+
+    fn with<T: DeserializeOwned>(&mut self, data: &RawJson, then: impl FnOnce(&mut Self, T)) {
+        if let Some(data) = self.read(data) {
+            then(self, data);
+        }
+    }
+
+    fn failed(&mut self, pending: Pending, failure: Failure) {
+        match pending {
+            Pending::Prompt(submission) => {
+                self.work.prompts = self.work.prompts.saturating_sub(1);
+                self.not_sent(&submission, &failure);
+            }
+            Pending::Said(submission) => self.not_sent(&submission, &failure),
+            // Its extension is gone, or was not there yet.
+            Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
+                self.not_sent(&submission, &failure);
+            }
+            Pending::Command(_) => self.error(failure.error),
+            Pending::Taken(_) => {
+                self.held.takes_back = false;
+                self.error(failure.error);
+            }
+            Pending::Made | Pending::Switched(_) => {
+                self.end_switch();
+                self.error(failure.error);
+            }
+            Pending::Hello | Pending::State { .. } | Pending::Commands | Pending::Models(_) => {
+                self.error(failure.error);
+            }
+            Pending::Sessions(Shown::No) | Pending::Extensions(Shown::No) | Pending::Silent => {}
+            // It was answered, or its time was over: that is seen.
+            Pending::Answered if failure.code == ErrorCode::NotOpen => {}
+            Pending::Answered | Pending::Sessions(_) | Pending::Extensions(_) | Pending::Tools(_) => {
+                self.error(failure.error);
+            }
+            Pending::Tree | Pending::Abort | Pending::Model | Pending::Thinking | Pending::SetTools => {
+                self.error(failure.error);
+            }
+            Pending::Cleared | Pending::Compacted | Pending::Reloaded | Pending::Named(_) => {
+                self.error(failure.error);
+            }
+            Pending::Moved(_) | Pending::ShellSaid | Pending::Quiet => self.error(failure.error),
+        }
+    }
+
+    /// It comes back into the editor. What the person took back is nothing that went wrong.
+    fn not_sent(&mut self, submission: &Submission, failure: &Failure) {
+        if failure.code != ErrorCode::Aborted {
+            self.error(failure.error.clone());
+        }
+        self.input.give_back([&submission.content]);
+    }
+
+    fn greeted(&mut self, data: HelloData) {
+        (self.session.provider, self.session.model) = (data.provider, data.model);
+        // A later `hello` only says what is to be asked.
+        if self.session.id.is_none() && !data.session.is_empty() {
+            self.session.id = Some(data.session.clone());
+            self.begin_conversation(&data.session);
+        }
+    }
+
+    pub(super) fn ask_state(&mut self) {
+        let begun = self.work.begun;
+        self.send(GetState {}, Pending::State { begun });
+    }
+
+    fn state(&mut self, begun: u64, data: StateData) {
+        // What has begun or ended since is known better.
+        match data.busy {
+            _ if begun != self.work.begun => {}
+            true => self.work.runs = self.work.runs || !self.work.sums_up,
+            false => self.work.is_over(),
+        }
+        let QueueData { steering, follow_up, next_turn } = data.queue.clone();
+        if !self.held.takes_back {
+            self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+        }
+        self.session.update(data);
+    }
+
+    fn extensions(&mut self, data: ExtensionsData, shown: Shown) {
+        self.known.extensions = data.extensions.iter().map(|info| info.name.to_string()).collect();
+        self.session.extensions = data.extensions;
+        if self.session.changes_soon() {
+            self.extensions_at = Some(self.now + timeouts::EXTENSIONS_AGAIN);
+        }
+        match shown {
+            Shown::No => {}
+            Shown::Picker => self.pick_extension(),
+            Shown::One(name) => self.show_extension(&name),
+        }
+    }
+
+    fn models(&mut self, data: ModelsData, shown: &Shown) {
+        self.known.models = Some(data.models);
+        self.input.complete(&self.known);
+        if *shown == Shown::Picker {
+            self.pick_model();
+        }
+    }
+
+    fn sessions(&mut self, mut data: SessionsData, shown: &Shown) {
+        let id = self.session.id.as_deref();
+        if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
+            own.name.clone_from(&self.session.name);
+            let SessionInfo { first_text, .. } = &*own;
+            if first_text.is_some() {
+                self.session.first_text.clone_from(first_text);
+            }
+        }
+        self.known.sessions = Some(data.sessions);
+        self.input.complete(&self.known);
+        match shown {
+            Shown::Picker => self.pick_session(),
+            Shown::No | Shown::One(_) => self.refresh_sessions(),
+        }
+    }
+
+    fn tools(&mut self, data: ToolsData, shown: Shown) {
+        self.known.tools = Some(data.tools);
+        self.input.complete(&self.known);
+        match shown {
+            Shown::No => {}
+            Shown::Picker => self.pick_tools(),
+            Shown::One(name) => self.toggle_tool(&name),
+        }
+    }
+
+    fn said(&mut self, data: QueuedData) {
+        self.held.unheard |= !data.running;
+    }
+
+    fn command_done(&mut self, data: CommandResult) {
+        match data.action {
+            CommandAction::Prompt => {
+                self.work.begins();
+                self.notes.clear();
+            }
+            CommandAction::Noop => self.flash("done"),
+            // Events show them.
+            CommandAction::Insert | CommandAction::Display | CommandAction::OpenPanel => {}
+        }
+    }
+
+    fn taken(&mut self, data: QueueData, taken: Taken) {
+        self.held.takes_back = false;
+        let QueueData { steering, follow_up, next_turn } = data;
+        self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+        let contents = self.queue.take_back();
+        self.taken_back(&contents, taken);
+    }
+
+    fn model_set(&mut self, data: ModelData) {
+        let ModelData { provider, model } = data;
+        self.flash(format!("model: {provider}/{model}"));
+        (self.session.provider, self.session.model) = (provider, model);
+        self.ask_state();
+    }
+
+    fn tools_set(&mut self, data: ToolsSet) {
+        for tool in self.known.tools.iter_mut().flatten() {
+            tool.active = data.active.contains(&tool.name);
+        }
+        self.refresh_tools();
+    }
+
+    fn cleared(&mut self) {
+        self.transcript = Transcript::default();
+        if self.settings.thinking() {
+            self.transcript.toggle_thinking();
+        }
+        self.notes.clear();
+        (self.browses, self.searched) = (false, false);
+        self.ask_state();
+    }
+
+    fn reloaded(&mut self, data: ReloadData) {
+        let ReloadData { stopped, loaded, ready, kept, errors } = data;
+        let kept = if kept > 0 { format!(", {kept} kept as they were") } else { String::new() };
+        self.info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
+        // Each error was told as an event.
+        if !errors.is_empty() {
+            self.info(format!("{} extensions failed", errors.len()));
+        }
+        self.send(ListCommands {}, Pending::Commands);
+        self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+    }
+
+    fn moved(&mut self, text: &str) {
+        if let Some(id) = self.session.id.clone() {
+            self.begin_conversation(&id);
+        }
+        self.ask_state();
+        if !text.is_empty() {
+            self.write(text);
+            self.input.completer.close();
+        }
+        self.ask(Ask::Branch);
+    }
+}

@@ -1,0 +1,92 @@
+//! The editor with its frame and its mark.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+
+use crate::clean::{CleanLine, span};
+use crate::editor::{Editor, Piece, PieceKind};
+use crate::look::Look;
+use crate::theme::{Role, Theme};
+
+use super::super::input::Place;
+use super::super::state::State;
+use super::layout::is_framed;
+use super::{MARK, put};
+
+/// Draws it, and says where the cursor stands.
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    if area.is_empty() {
+        return None;
+    }
+    let theme = &look.theme;
+    let inner = match is_framed(area) {
+        true => framed(state, area, buffer, theme),
+        false => area,
+    };
+    // A search in the prompts of before shows what it found.
+    if let Some(found) = found(state) {
+        let mut editor = Editor::new();
+        editor.set_text(&found);
+        text(&editor, inner, buffer, theme);
+        return None;
+    }
+    let editor = &state.input.editor;
+    if editor.is_empty() && state.input.search.is_none() {
+        let hint =
+            if state.work.is_on() { "enter: at the next step · alt+enter: when it is done" } else { "" };
+        let place = beside_mark(inner);
+        let hint = CleanLine::from(hint).shortened(usize::from(place.width));
+        put(buffer, place, 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
+    }
+    Some(text(editor, inner, buffer, theme))
+}
+
+fn found(state: &State) -> Option<String> {
+    let Place::History { search, .. } = &state.input.search.as_ref()?.place else { return None };
+    search.matched(&state.input.history).map(|found| found.prompt.to_owned())
+}
+
+/// The frame above and below; what is between them.
+fn framed(state: &State, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
+    let has_keys = state.panel.is_none() && state.overlay.is_none() && !state.browses;
+    let role = if has_keys { Role::BorderFocused } else { Role::Border };
+    let rule = Line::from(span(CleanLine::repeated('─', usize::from(area.width)), theme.style(role)));
+    put(buffer, area, 0, &rule);
+    put(buffer, area, area.height - 1, &rule);
+    Rect { y: area.y + 1, height: area.height - 2, ..area }
+}
+
+fn beside_mark(area: Rect) -> Rect {
+    let mark = MARK.min(area.width);
+    Rect { x: area.x + mark, width: area.width - mark, ..area }
+}
+
+/// The rows around the cursor, and where it stands.
+fn text(editor: &Editor, area: Rect, buffer: &mut Buffer, theme: &Theme) -> (u16, u16) {
+    let mark = if editor.text().starts_with('!') { "! " } else { "› " };
+    let inner = beside_mark(area);
+    let layout = editor.layout(inner.width);
+    let height = usize::from(area.height.max(1));
+    let top = (layout.row + 1).saturating_sub(height).min(layout.len().saturating_sub(height));
+    if top == 0 {
+        put(buffer, area, 0, &Line::from(span(mark, theme.style(Role::Prompt))));
+    }
+    for (row, at) in (0..area.height).zip(top..layout.len()) {
+        let pieces = editor.row(&layout, at).into_iter().map(|piece| shown(&piece, theme));
+        put(buffer, inner, row, &pieces.collect());
+    }
+    let within = |at: usize, most: u16| u16::try_from(at).unwrap_or(u16::MAX).min(most.saturating_sub(1));
+    (
+        inner.x + within(layout.column, inner.width),
+        inner.y + within(layout.row - top.min(layout.row), area.height),
+    )
+}
+
+fn shown(piece: &Piece, theme: &Theme) -> ratatui_core::text::Span<'static> {
+    let role = match piece.kind {
+        PieceKind::Text => Role::Text,
+        PieceKind::Paste | PieceKind::Image => Role::Accent,
+    };
+    span(CleanLine::new(&piece.text), theme.style(role))
+}

@@ -1,0 +1,93 @@
+//! Where everything stands.
+
+use ratatui_core::layout::Rect;
+
+use crate::look::Look;
+
+use super::super::state::State;
+use super::rows;
+
+/// The lowest screen on which the editor has a frame.
+const FRAMED_FROM: u16 = 6;
+
+/// Where everything stood when it was drawn last.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::app) struct Areas {
+    /// The transcript, or what stands in its place.
+    pub(in crate::app) main: Rect,
+    pub(super) notes: Rect,
+    pub(super) work: Rect,
+    pub(super) queue: Rect,
+    pub(super) search: Rect,
+    /// The editor, or a question.
+    pub(super) ask: Rect,
+    pub(super) status: Rect,
+}
+
+/// How many rows each part wants.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wanted {
+    ask: u16,
+    search: u16,
+    work: u16,
+    queue: u16,
+    notes: u16,
+}
+
+/// Where everything stands in an area.
+pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
+    let ask = match state.dialogs.shown() {
+        // The transcript says what led to a question: some of it stays.
+        Some(asked) => {
+            asked.dialog.rows(area.width, area.height.saturating_sub(area.height / 4).max(1), look)
+        }
+        None => editor_rows(state, area),
+    };
+    let wanted = Wanted {
+        ask,
+        search: u16::from(state.input.search.is_some()),
+        work: rows::work_rows(state),
+        queue: rows::queue_rows(state),
+        notes: rows::note_rows(state, area.width, &look.theme),
+    };
+    parted(area, wanted)
+}
+
+/// The room for the transcript or what stands in its place, as it would be drawn now.
+pub(in crate::app) fn main_area(state: &mut State) -> Rect {
+    let look = state.look(state.now);
+    let (columns, rows) = state.size;
+    areas(state, Rect::new(0, 0, columns, rows), &look).main
+}
+
+/// The frame and the text, which has up to a third of the screen.
+fn editor_rows(state: &State, area: Rect) -> u16 {
+    let width = area.width.saturating_sub(super::MARK);
+    let text = u16::try_from(state.input.editor.layout(width).len()).unwrap_or(u16::MAX);
+    let frame = if area.height >= FRAMED_FROM { 2 } else { 0 };
+    text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
+}
+
+/// From the bottom up, each part as far as there is room: the editor first.
+fn parted(area: Rect, wanted: Wanted) -> Areas {
+    let mut left = area.height;
+    let mut part = |rows: u16, keep: u16| {
+        let rows = rows.min(left.saturating_sub(keep));
+        left -= rows;
+        Rect { y: area.y + left, height: rows, ..area }
+    };
+    let status = part(u16::from(area.height > 3), 1);
+    let ask = part(wanted.ask, 0);
+    let search = part(wanted.search, 0);
+    // Some of the transcript is always seen, where there is room for more than the editor.
+    let queue = part(wanted.queue, 3);
+    let work = part(wanted.work, 1);
+    let notes = part(wanted.notes, 3);
+    let main = part(u16::MAX, 0);
+    Areas { main, notes, work, queue, search, ask, status }
+}
+
+/// Whether the editor has a frame in its area.
+pub(super) fn is_framed(ask: Rect) -> bool {
+    ask.height >= 3
+}

@@ -1,0 +1,106 @@
+//! The candidates above the editor.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use crate::clean::{CleanLine, columns, span};
+use crate::complete::{Candidate, Kind, MOST_SHOWN, Popup};
+use crate::look::Look;
+use crate::theme::{Role, Theme};
+
+use super::super::state::State;
+use super::layout::Areas;
+use super::put;
+
+/// The widest first column.
+const MOST_NAME: usize = 32;
+
+pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look) {
+    let Some(popup) = state.input.completer.popup().filter(|_| state.input.search.is_none()) else { return };
+    let ask = areas.ask;
+    let above = ask.y.saturating_sub(areas.main.y);
+    let rows = u16::try_from(popup.room.min(MOST_SHOWN)).unwrap_or(0).min(above);
+    let area = Rect { y: ask.y - rows, height: rows, ..ask };
+    let shown = usize::from(rows);
+    // The chosen one is always seen.
+    let top = (popup.chosen + 1).saturating_sub(shown).min(popup.candidates.len().saturating_sub(shown));
+    let name =
+        popup.candidates.iter().skip(top).take(shown).map(|candidate| columns_of(popup, candidate)).max();
+    let name = name.unwrap_or(0).min(MOST_NAME).min(usize::from(area.width));
+    let blank =
+        Line::from(span(CleanLine::repeated(' ', usize::from(area.width)), look.theme.style(Role::Text)));
+    for row in 0..rows {
+        let at = top + usize::from(row);
+        put(buffer, area, row, &blank);
+        if let Some(candidate) = popup.candidates.get(at) {
+            let line = line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
+            put(buffer, area, row, &line);
+            if at == popup.chosen {
+                let place = Rect { y: area.y + row, height: 1, ..area };
+                buffer.set_style(place, look.theme.own_style(Role::Selection));
+            }
+        }
+    }
+}
+
+fn mark(popup: &Popup) -> &'static str {
+    match popup.wanted.kind {
+        Kind::Command => "/",
+        Kind::File { .. } => "@",
+        Kind::Argument { .. } => "",
+    }
+}
+
+fn columns_of(popup: &Popup, candidate: &Candidate) -> usize {
+    let hint = if candidate.hint.is_empty() { 0 } else { 1 + CleanLine::new(&candidate.hint).columns() };
+    mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
+}
+
+/// `/model [model]   Has another model answer…   haft`
+fn line(
+    popup: &Popup,
+    candidate: &Candidate,
+    name: usize,
+    width: u16,
+    chosen: bool,
+    theme: &Theme,
+) -> Line<'static> {
+    let muted = theme.style(Role::Muted);
+    let mut spans = vec![
+        span(if chosen { "▸ " } else { "  " }, theme.style(Role::Accent)),
+        span(mark(popup), theme.style(Role::Text)),
+    ];
+    spans.extend(matched(candidate, theme));
+    if !candidate.hint.is_empty() {
+        spans.push(span(CleanLine::new(&format!(" {}", candidate.hint)), muted));
+    }
+    let used = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
+    let pad = (name + 2).saturating_sub(used(&spans)) + 2;
+    let source = match (&popup.wanted.kind, candidate.source.as_str()) {
+        (Kind::Command, "") => "haft".into(),
+        (_, source) => CleanLine::new(source),
+    };
+    let room = usize::from(width).saturating_sub(used(&spans) + pad);
+    let source = source.shortened(room.min(MOST_NAME / 2));
+    let about = CleanLine::new(&candidate.description);
+    let about = about.shortened(room.saturating_sub(source.columns() + 2));
+    spans.push(span(CleanLine::repeated(' ', pad), muted));
+    let between = room.saturating_sub(about.columns() + source.columns());
+    spans.push(span(about, muted));
+    spans.push(span(CleanLine::repeated(' ', between), muted));
+    spans.push(span(source, theme.style(Role::Extension)));
+    Line::from(spans)
+}
+
+/// The text, with what is typed of it marked.
+fn matched(candidate: &Candidate, theme: &Theme) -> Vec<Span<'static>> {
+    let (plain, found) = (theme.style(Role::Text), theme.style(Role::Accent));
+    let graphemes = (0_u32..).zip(candidate.text.graphemes(true));
+    let marked = |(at, grapheme): (u32, &str)| {
+        let style = if candidate.matched.contains(&at) { found } else { plain };
+        span(CleanLine::new(grapheme), style)
+    };
+    graphemes.map(marked).collect()
+}

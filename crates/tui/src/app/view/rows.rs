@@ -1,0 +1,178 @@
+//! What stands between the transcript and the editor: notes, what is worked on, what waits.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+
+use haft_protocol::event::Level;
+
+use crate::clean::{Clean, CleanLine, span};
+use crate::keys::Prompt;
+use crate::look::Look;
+use crate::queue::When;
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap};
+
+use super::super::notes::Note;
+use super::super::state::State;
+use super::put;
+
+/// The most rows of notes.
+const MOST_NOTES: usize = 6;
+
+/// The most rows of what waits.
+const MOST_QUEUED: usize = 4;
+
+/// The longest text of a note that is looked at: more than six rows are not shown.
+const LONGEST_NOTE: usize = 4096;
+
+pub(super) fn note_rows(state: &State, width: u16, theme: &Theme) -> u16 {
+    u16::try_from(note_lines(state, width, MOST_NOTES, theme).len()).unwrap_or(u16::MAX)
+}
+
+pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+    let lines = note_lines(state, area.width, usize::from(area.height), &look.theme);
+    for (row, line) in (0..area.height).zip(&lines) {
+        put(buffer, area, row, line);
+    }
+}
+
+/// The newest notes that there is room for. Each begins with whose it is; one that is too long loses its end.
+fn note_lines(state: &State, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    for note in state.notes.iter().rev() {
+        let mut of_note = one_note(note, width, theme);
+        if lines.is_empty() && of_note.len() > most {
+            of_note.truncate(most);
+            if let Some(last) = of_note.last_mut().filter(|_| most > 1) {
+                *last = Line::from(span("  …", theme.style(Role::Muted)));
+            }
+        }
+        if lines.len() + of_note.len() > most {
+            break;
+        }
+        of_note.append(&mut lines);
+        lines = of_note;
+    }
+    lines
+}
+
+fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let role = match level {
+        Level::Success => Role::Ok,
+        Level::Warn => Role::Warning,
+        Level::Error => Role::Error,
+        Level::Info => Role::Note,
+    };
+    let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let text = Clean::new(text.get(..end).unwrap_or_default());
+    let owner = span(CleanLine::new(&format!("[{owner}] ")), theme.style(Role::Extension));
+    // What follows is seen to be of the same note.
+    let indent = vec![span("  ", theme.style(Role::Text))];
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let first = if at == 0 { vec![owner.clone()] } else { indent.clone() };
+        let hang = Hang { first, rest: indent.clone() };
+        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, Mode::Words));
+    }
+    // Even one that says nothing says whose it is.
+    if lines.is_empty() {
+        lines.push(Line::from(owner));
+    }
+    lines
+}
+
+pub(super) fn work_rows(state: &State) -> u16 {
+    u16::from(state.work.since.is_some())
+}
+
+/// `⠋ Working… 12s · esc to stop`
+pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+    let Some(since) = state.work.since else { return };
+    let theme = &look.theme;
+    let elapsed = look.now.saturating_duration_since(since);
+    let spinner = theme.spinner();
+    let turn = elapsed.as_nanos() / spinner.interval.as_nanos().max(1);
+    let picture = one_of(&spinner.frames, turn);
+    let words = match (state.work.is_on(), state.work.sums_up) {
+        (_, true) => "summing up".into(),
+        (false, false) => "running".into(),
+        (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
+    };
+    let stop =
+        state.keymap.keys(Prompt::Abort).first().map_or_else(String::new, |key| format!(" · {key} to stop"));
+    let rest = format!(" {}…", capital(words.as_str()));
+    let time = format!(" {}{stop}", time(elapsed.as_secs()));
+    let line = Line::from_iter([
+        span(picture, theme.style(Role::Spinner)),
+        span(CleanLine::new(&rest), theme.style(Role::Text)),
+        span(CleanLine::new(&time), theme.style(Role::Muted)),
+    ]);
+    put(buffer, area, 0, &line);
+}
+
+fn one_of(lines: &[CleanLine], at: u128) -> CleanLine {
+    let count = u128::try_from(lines.len().max(1)).unwrap_or(1);
+    let at = usize::try_from(at % count).unwrap_or(0);
+    lines.get(at).cloned().unwrap_or_default()
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// `12s`, `3m 04s`, `1h 02m`
+pub(super) fn time(seconds: u64) -> String {
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds:02}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes:02}m"),
+    }
+}
+
+pub(super) fn queue_rows(state: &State) -> u16 {
+    u16::try_from(state.queue.waiting().count().min(MOST_QUEUED)).unwrap_or(u16::MAX)
+}
+
+/// `↳ steer: …`, `↳ then: …`
+pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+    let waiting: Vec<_> = state.queue.waiting().collect();
+    let theme = &look.theme;
+    let shown = usize::from(area.height);
+    for (row, prompt) in (0..area.height).zip(&waiting) {
+        let last = usize::from(row) + 1 == shown;
+        let more = waiting.len().saturating_sub(shown);
+        let when = match prompt.when {
+            When::Now | When::Steer => "↳ steer: ",
+            When::FollowUp => "↳ then: ",
+        };
+        let mut text = CleanLine::new(first_line(prompt.text));
+        if last && more > 0 {
+            text = CleanLine::new(&format!("… and {} more", more + 1));
+        }
+        let room = usize::from(area.width).saturating_sub(CleanLine::from(when).columns());
+        let line = Line::from_iter([
+            span(when, theme.style(Role::Muted)),
+            span(text.shortened(room), theme.style(Role::Text)),
+        ]);
+        put(buffer, area, row, &line);
+    }
+}
+
+/// The first line, as far as anybody could see it.
+fn first_line(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let end = line.char_indices().nth(500).map_or(line.len(), |(at, _)| at);
+    line.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!([0, 59, 184, 3720].map(time), ["0s", "59s", "3m 04s", "1h 02m"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! The status line.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::{Line, Span};
+
+use crate::clean::{CleanLine, columns, span};
+use crate::look::Look;
+use crate::theme::{Role, Theme};
+use haft_protocol::thinking::Thinking;
+
+use super::super::state::State;
+use super::put;
+
+/// From here on, in hundredths of the window, the use of the context is a warning.
+const FULL: u64 = 80;
+
+/// From here on it is an error.
+const OVERFULL: u64 = 95;
+
+/// What parts the items.
+const BETWEEN: &str = " · ";
+
+/// The longest item.
+const LONGEST: usize = 40;
+
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+    if area.is_empty() {
+        return;
+    }
+    let theme = &look.theme;
+    let width = usize::from(area.width);
+    let left = match &state.flash {
+        Some(flash) => vec![span(CleanLine::new(&flash.text), theme.style(Role::Accent))],
+        None => fitting(left(state, theme), width),
+    };
+    let left = joined(left, theme);
+    let used: usize = left.iter().map(|span| columns(&span.content)).sum();
+    put(buffer, area, 0, &Line::from(left));
+    // What is on the right has the room that is left.
+    let right = right(state, width.saturating_sub(used + 2));
+    let taken = u16::try_from(right.columns()).unwrap_or(u16::MAX);
+    if taken > 0 && taken <= area.width {
+        let place = Rect { x: area.x + area.width - taken, width: taken, ..area };
+        put(buffer, place, 0, &Line::from(span(right, theme.style(Role::Status))));
+    }
+}
+
+/// The items in the order in which they stand, each with how much it matters: what matters less goes first where there
+/// is no room.
+fn left(state: &State, theme: &Theme) -> Vec<(u8, Span<'static>)> {
+    let session = &state.session;
+    let mut items = Vec::new();
+    let mut item = |matters: u8, text: String, role: Role| {
+        if !text.is_empty() {
+            items.push((matters, span(CleanLine::new(&text).shortened(LONGEST), theme.style(role))));
+        }
+    };
+    match state.dialogs.behind() {
+        0 => {}
+        1 => item(6, "1 more question".to_owned(), Role::Warning),
+        more => item(6, format!("{more} more questions"), Role::Warning),
+    }
+    item(5, session.model.clone(), Role::Status);
+    if session.thinking != Thinking::Default {
+        item(1, format!("thinking {}", session.thinking.name()), Role::Status);
+    }
+    let role = match session.percent() {
+        Some(percent) if percent >= OVERFULL => Role::Error,
+        Some(percent) if percent >= FULL => Role::Warning,
+        Some(_) | None => Role::Status,
+    };
+    item(4, context(state), role);
+    if session.usage.cost_usd > 0.0 {
+        item(2, format!("${:.2}", session.usage.cost_usd), Role::Status);
+    }
+    item(0, state.branch.clone().unwrap_or_default(), Role::Status);
+    let failing = session.not_ready().map(|info| match info.gates_off {
+        true => format!("{} off", info.name),
+        false => format!("{} {}", info.name, info.state),
+    });
+    item(3, failing.collect::<Vec<_>>().join(", "), Role::Warning);
+    items
+}
+
+/// `34k/200k (17 %)`
+fn context(state: &State) -> String {
+    let session = &state.session;
+    match (session.context, session.window, session.percent()) {
+        (0, _, _) => String::new(),
+        (tokens, Some(window), Some(percent)) => format!("{}/{} ({percent} %)", short(tokens), short(window)),
+        (tokens, _, _) => short(tokens),
+    }
+}
+
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1000 => tokens.to_string(),
+        1000..1_000_000 => format!("{}k", tokens / 1000),
+        _ => format!("{}.{}M", tokens / 1_000_000, tokens / 100_000 % 10),
+    }
+}
+
+/// The items that there is room for, whole ones.
+fn fitting(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'static>> {
+    let needed = |items: &[(u8, Span<'static>)]| {
+        let texts: usize = items.iter().map(|(_, item)| columns(&item.content)).sum();
+        texts + columns(BETWEEN) * items.len().saturating_sub(1)
+    };
+    while needed(&items) > width {
+        let least = (0..items.len()).min_by_key(|at| items.get(*at).map(|(matters, _)| *matters));
+        let Some(least) = least else { break };
+        items.remove(least);
+    }
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
+fn joined(items: Vec<Span<'static>>, theme: &Theme) -> Vec<Span<'static>> {
+    let mut line = Vec::new();
+    for item in items {
+        if !line.is_empty() {
+            line.push(span(BETWEEN, theme.style(Role::Status)));
+        }
+        line.push(item);
+    }
+    line
+}
+
+/// The session's name and the directory, as far as there is room.
+fn right(state: &State, room: usize) -> CleanLine {
+    let dir = state.session.cwd.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or_default();
+    let name = state.session.name.as_deref().unwrap_or_default();
+    let both = [name, dir].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(BETWEEN);
+    let both = CleanLine::new(&both);
+    if both.columns() <= room {
+        return both;
+    }
+    let dir = CleanLine::new(dir);
+    if dir.columns() <= room { dir } else { CleanLine::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!([7, 1000, 34_512, 200_000, 1_048_576].map(short), ["7", "1k", "34k", "200k", "1.0M"]);
+    }
+}

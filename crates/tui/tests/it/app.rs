@@ -1,0 +1,9 @@
+//! The whole interface: scripts of events, and what comes of them.
+
+mod commands;
+mod fake;
+mod random;
+mod screens;
+mod sessions;
+mod settings;
+mod typing;

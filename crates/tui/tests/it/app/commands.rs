@@ -1,0 +1,160 @@
+//! haft's own commands.
+
+use haft_protocol::rpc::{Event as SessionEvent, RpcEvent, UiAnswer, UiEnd, UiKind, UiRequest};
+use haft_tui::app::commands::COMMANDS;
+use haft_tui::app::settings::Screen;
+use haft_tui::theme::Theme;
+
+use super::fake::{Fake, extension};
+
+#[track_caller]
+fn check(typed: &str, expect: &str) {
+    let mut fake = Fake::new();
+    fake.enter(typed);
+    let log = fake.take_log();
+    let log = log.lines().filter(|line| !line.contains("get_state") && !line.starts_with("? Remember"));
+    assert_eq!(log.collect::<Vec<_>>().join("\n"), expect, "{typed}");
+}
+
+#[test]
+fn every_command_does_something() {
+    for command in COMMANDS {
+        let mut fake = Fake::new();
+        let before = fake.screen();
+        fake.enter(&format!("/{}", command.name));
+        let log = fake.take_log();
+        let log: Vec<&str> = log.lines().filter(|line| !line.starts_with("? Remember")).collect();
+        assert!(!log.is_empty() || fake.screen() != before, "/{}", command.name);
+    }
+}
+
+#[test]
+fn commands_with_an_argument_ask_nothing() {
+    check("/model openai/gpt-5", "> get_models\n> set_model model=\"openai/gpt-5\"");
+    check("/thinking high", "> set_thinking level=\"high\"");
+    check("/compact keep the names", "> compact instructions=\"keep the names\"");
+    check("/export a.html", "? Export { session: \"0199-first\", to: Some(\"a.html\") }");
+    check("/logout anthropic", "? Providers\n? Logout { provider: \"anthropic\" }");
+    check("/reload-ext todo", "> reload_ext name=\"todo\"\n> list_commands\n> list_extensions");
+    check("/q", "Quit");
+    check("/clear", "> clear");
+    check("/tools todo_add", "> get_tools\n> get_tools\n> set_tools tools=[\"bash\",\"todo_add\"]");
+}
+
+#[test]
+fn a_key_is_asked_for_where_nobody_reads_it() {
+    let mut fake = Fake::new();
+    fake.enter("/login");
+    fake.keys("down enter");
+    fake.take_log();
+    fake.type_text("sk-secret");
+    assert!(!fake.screen().contains("secret"));
+    fake.keys("enter");
+    let log = fake.take_log();
+    assert!(log.contains("Login { provider: \"openai\"") && !log.contains("sk-secret"), "{log}");
+}
+
+#[test]
+fn trust_is_granted_for_exactly_what_was_shown() {
+    let mut fake = Fake::new();
+    fake.enter("/trust");
+    let screen = fake.screen();
+    assert!(screen.contains("extension guard") && screen.contains("AGENTS.md"), "{screen}");
+    // Keys that were typed when it appeared do not count.
+    fake.keys("y");
+    assert!(!fake.take_log().contains("Grant"));
+    fake.screen();
+    fake.later(0.5);
+    fake.keys("y");
+    assert!(fake.take_log().contains("? Grant { digest: \"d1\" }"));
+    assert!(fake.screen().contains("Begin a new session?"));
+    fake.keys("n");
+    assert!(!fake.take_log().contains("new_session"));
+}
+
+#[test]
+fn settings_of_the_interface_count_at_once() {
+    let mut fake = Fake::new();
+    fake.enter("/settings");
+    fake.keys("enter");
+    fake.keys("down down enter");
+    assert!(fake.take_log().contains("? Set { name: \"tui.screen\", value: \"linear\" }"));
+    assert_eq!(fake.state.settings().screen(), Screen::Linear);
+}
+
+#[test]
+fn a_theme_is_seen_before_it_is_taken() {
+    let mut fake = Fake::new();
+    let is = |fake: &Fake, theme: Theme| fake.state.theme().name() == theme.name();
+    fake.enter("/theme");
+    fake.keys("down down");
+    assert!(is(&fake, Theme::light()));
+    fake.keys("esc");
+    assert!(is(&fake, Theme::dark()));
+    fake.enter("/theme");
+    fake.keys("down down enter");
+    assert!(is(&fake, Theme::light()));
+    assert!(fake.take_log().contains("? Set { name: \"tui.theme\", value: \"light\" }"));
+}
+
+#[test]
+fn tools_stay_in_sight_while_they_are_chosen() {
+    let mut fake = Fake::new();
+    fake.enter("/tools");
+    fake.keys("enter");
+    fake.keys("down enter");
+    let log = fake.take_log();
+    assert!(
+        log.contains("> set_tools tools=[]") && log.contains("> set_tools tools=[\"todo_add\"]"),
+        "{log}"
+    );
+    assert!(fake.screen().contains("todo_add"));
+}
+
+#[test]
+fn reload_stops_what_is_worked_on() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.take_log();
+    fake.enter("/reload-ext");
+    let log = fake.take_log();
+    let log: Vec<&str> =
+        log.lines().filter(|line| line.starts_with("> ") && !line.contains("get_state")).collect();
+    assert_eq!(
+        log,
+        ["> abort queued=true", "> take_queued", "> reload_ext", "> list_commands", "> list_extensions"]
+    );
+}
+
+fn question(id: &str, kind: UiKind) -> RpcEvent {
+    RpcEvent::UiRequest(UiRequest {
+        id: id.to_owned(),
+        extension: Some(extension("todo")),
+        kind,
+        title: "Delete all?".to_owned(),
+        message: String::new(),
+        options: Vec::new(),
+        call: None,
+        timeout_ms: 60_000,
+        default: UiAnswer::Confirmed(false),
+    })
+}
+
+#[test]
+fn a_question_is_answered_and_one_that_is_over_goes() {
+    let mut fake = Fake::new();
+    fake.rpc(question("q1", UiKind::Confirm));
+    fake.rpc(question("q2", UiKind::Confirm));
+    assert!(fake.screen().contains("1 more question"));
+    fake.event(SessionEvent::Rpc(RpcEvent::UiDone { id: "q1".to_owned(), why: UiEnd::Timeout }));
+    fake.keys("y");
+    assert_eq!(fake.take_log(), "> ui_response confirmed=true request=\"q2\"");
+    assert!(!fake.screen().contains("Delete all?"));
+}
+
+#[test]
+fn the_next_level_follows_the_one_that_was_wanted() {
+    let mut fake = Fake::new();
+    fake.keys("shift+tab shift+tab");
+    assert_eq!(fake.take_log(), "> set_thinking level=\"xhigh\"\n> set_thinking level=\"default\"");
+}

@@ -1,0 +1,390 @@
+//! The other side of the interface: a server and a program that answer what tests need.
+
+mod data;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
+use haft_protocol::rpc::{
+    Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
+};
+use haft_protocol::{RawJson, content};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, SettingRow, State, Trusted};
+use haft_tui::look::Look;
+use haft_tui::theme::Theme;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+/// The session that everything begins with.
+pub(crate) const SESSION: &str = "0199-first";
+
+/// An interface with everything around it.
+pub(crate) struct Fake {
+    pub(crate) state: State,
+    pub(crate) now: Instant,
+    pub(crate) messages: Vec<Message>,
+    /// What was sent and asked, a line each.
+    pub(crate) log: Vec<String>,
+    /// What is sent and not answered by itself.
+    pub(crate) held: Vec<Request>,
+    /// Commands that tests answer themselves.
+    pub(crate) hold: Vec<&'static str>,
+    pub(crate) busy: bool,
+    name: Option<String>,
+    /// Tokens of the context.
+    pub(crate) context: u64,
+    waiting: Vec<String>,
+    sessions: usize,
+    todo: VecDeque<Effect>,
+    carries: bool,
+    size: (u16, u16),
+}
+
+impl Fake {
+    /// An interface that has greeted, with nothing said.
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let now = Instant::now();
+        let size = options.size;
+        let version = "0.1.0".to_owned();
+        let state = State::new(Options { version, ..options }, now);
+        let mut fake = Self {
+            state,
+            now,
+            size,
+            messages: Vec::new(),
+            log: Vec::new(),
+            held: Vec::new(),
+            hold: Vec::new(),
+            busy: false,
+            name: None,
+            context: 34_000,
+            waiting: Vec::new(),
+            sessions: 0,
+            todo: VecDeque::new(),
+            carries: false,
+        };
+        let effects = app::start(&mut fake.state);
+        fake.carry_out(effects);
+        fake.log.clear();
+        fake
+    }
+
+    pub(crate) fn tell(&mut self, event: Event) {
+        let effects = app::update(&mut self.state, self.now, event);
+        self.carry_out(effects);
+    }
+
+    pub(crate) fn later(&mut self, seconds: f32) {
+        self.now += Duration::from_secs_f32(seconds);
+        self.tell(Event::Tick);
+    }
+
+    /// Keys by name, with blanks between them.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        for key in keys.split_whitespace() {
+            self.tell(Event::Key(key.parse().unwrap()));
+        }
+    }
+
+    pub(crate) fn type_text(&mut self, text: &str) {
+        for c in text.chars() {
+            let key = if c == ' ' { "space".to_owned() } else { c.to_string() };
+            self.tell(Event::Key(key.parse().unwrap()));
+        }
+    }
+
+    /// Types a line and sends it.
+    pub(crate) fn enter(&mut self, text: &str) {
+        self.type_text(text);
+        // What completion offers is not what is meant.
+        if self.screen().contains('▸') {
+            self.keys("esc");
+        }
+        self.keys("enter");
+    }
+
+    pub(crate) fn event(&mut self, event: impl Into<SessionEvent>) {
+        let session = Some(SESSION.to_owned());
+        self.event_of(event, session);
+    }
+
+    pub(crate) fn event_of(&mut self, event: impl Into<SessionEvent>, session: Option<String>) {
+        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+    }
+
+    pub(crate) fn rpc(&mut self, event: RpcEvent) {
+        self.event(event);
+    }
+
+    /// The model answers the prompt that is worked on.
+    pub(crate) fn answer(&mut self, text: &str) {
+        self.event(AgentEvent::TurnStart { step: 1 });
+        self.event(AgentEvent::AssistantStart);
+        self.event(AgentEvent::TextDelta { delta: text.to_owned() });
+        let content = vec![AssistantBlock::Text { text: text.to_owned() }];
+        self.event(AgentEvent::AssistantMessage { content, time: time() });
+        self.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+        self.done();
+    }
+
+    pub(crate) fn done(&mut self) {
+        self.busy = false;
+        self.event(AgentEvent::Done);
+    }
+
+    pub(crate) fn fail(&mut self, request: &Request, failure: Failure) {
+        let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
+        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+    }
+
+    pub(crate) fn reply(&mut self, request: &Request, data: &str) {
+        let data = RawJson::parse(data).unwrap();
+        let reply = Response::done(request.id.clone(), request.command.kind(), data);
+        self.tell(Event::Line(Box::new(Line::Reply(reply))));
+    }
+
+    /// The screen as text, with the cursor's place.
+    pub(crate) fn screen(&mut self) -> String {
+        let (buffer, cursor) = self.drawn();
+        let area = buffer.area;
+        let mut rows = Vec::new();
+        for y in 0..area.height {
+            let mut row = String::new();
+            let mut x = 0;
+            while x < area.width {
+                let symbol = buffer[(x, y)].symbol();
+                row.push_str(symbol);
+                x += 1.max(u16::try_from(ratatui_core::text::Line::raw(symbol).width()).unwrap());
+            }
+            rows.push(row.trim_end().to_owned());
+        }
+        let cursor = cursor.map_or_else(|| "no cursor".to_owned(), |(x, y)| format!("cursor {x},{y}"));
+        format!("{}\n-- {cursor}", rows.join("\n"))
+    }
+
+    pub(crate) fn drawn(&mut self) -> (Buffer, Option<(u16, u16)>) {
+        let area = Rect::new(0, 0, self.size.0, self.size.1);
+        let mut buffer = Buffer::empty(area);
+        let look = Look { theme: Theme::clone(self.state.theme()), now: self.now };
+        let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
+        (buffer, cursor)
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        self.size = (columns, rows);
+        self.tell(Event::Resize(columns, rows));
+    }
+
+    /// What was sent and asked since it was taken last.
+    pub(crate) fn take_log(&mut self) -> String {
+        std::mem::take(&mut self.log).join("\n")
+    }
+
+    pub(crate) fn carry_out(&mut self, effects: Vec<Effect>) {
+        self.todo.extend(effects);
+        if std::mem::replace(&mut self.carries, true) {
+            return;
+        }
+        while let Some(effect) = self.todo.pop_front() {
+            match effect {
+                Effect::Send(request) => self.send(*request),
+                Effect::Ask(ask) => self.ask(ask),
+                Effect::Copy(text) => {
+                    self.log.push(format!("copy {text:?}"));
+                    self.tell(Event::Copied(Ok(())));
+                }
+                effect @ (Effect::OpenEditor(_) | Effect::Suspend | Effect::Redraw) => {
+                    self.log.push(format!("{effect:?}"));
+                }
+                effect @ (Effect::Bell | Effect::Title(_) | Effect::Quit) => {
+                    self.log.push(format!("{effect:?}"));
+                }
+            }
+        }
+        self.carries = false;
+    }
+
+    fn send(&mut self, request: Request) {
+        let session = request.session.clone().unwrap_or_default();
+        let line = request.encode().unwrap();
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let fields = line.as_object().unwrap().iter();
+        let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "id" | "type" | "session"));
+        let mut fields: Vec<String> = fields.map(|(name, value)| format!(" {name}={value}")).collect();
+        fields.sort();
+        let fields = fields.concat();
+        let other =
+            if session.is_empty() || session == SESSION { String::new() } else { format!(" @{session}") };
+        self.log.push(format!("> {}{fields}{other}", request.command.kind()));
+        if self.hold.contains(&request.command.kind().name()) {
+            self.held.push(request);
+            return;
+        }
+        let data = self.data(&request);
+        self.reply(&request, &data);
+        self.after(&request);
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other commands have no data")]
+    fn data(&mut self, request: &Request) -> String {
+        match &request.command {
+            Command::Hello(_) => format!(
+                r#"{{"protocol_version":1,"version":"0.1.0","provider":"anthropic","model":"claude-opus","session":"{SESSION}"}}"#
+            ),
+            Command::GetState(_) => self.state_data(request),
+            Command::ListCommands(_) => data::COMMANDS.to_owned(),
+            Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
+            Command::ListSessions(_) => self.sessions_data(),
+            Command::GetModels(_) => data::MODELS.to_owned(),
+            Command::GetTools(_) => data::TOOLS.to_owned(),
+            Command::SetTools(set) => {
+                serde_json::json!({ "active": set.tools.clone().unwrap_or_default() }).to_string()
+            }
+            Command::SetModel(set) => {
+                let (provider, model) = set.model.split_once('/').unwrap_or(("anthropic", &set.model));
+                serde_json::json!({ "provider": provider, "model": model }).to_string()
+            }
+            Command::SetThinking(set) => serde_json::json!({ "level": set.level.name() }).to_string(),
+            Command::Prompt(_) | Command::Compact(_) => r#"{"started":true}"#.to_owned(),
+            Command::Steer(said) => self.wait(&said.message),
+            Command::FollowUp(said) => self.wait(&said.message),
+            Command::TakeQueued(_) => {
+                let steering = std::mem::take(&mut self.waiting);
+                serde_json::json!({ "steering": steering, "follow_up": [], "next_turn": [] }).to_string()
+            }
+            Command::NewSession(_) | Command::Fork(_) => {
+                self.sessions += 1;
+                format!(r#"{{"session":"0199-next-{}","ephemeral":false}}"#, self.sessions)
+            }
+            Command::SwitchSession(_) => {
+                let session = request.session.clone().unwrap();
+                format!(r#"{{"session":"{session}","ephemeral":false}}"#)
+            }
+            Command::Tree(_) => data::TREE.to_owned(),
+            Command::RunCommand(_) => r#"{"action":"noop","extension":"todo"}"#.to_owned(),
+            Command::ReloadExt(_) => r#"{"stopped":2,"loaded":2,"ready":2,"kept":0,"errors":[]}"#.to_owned(),
+            _ => "{}".to_owned(),
+        }
+    }
+
+    fn wait(&mut self, message: &str) -> String {
+        if self.busy {
+            self.waiting.push(message.to_owned());
+        }
+        serde_json::json!({ "running": self.busy }).to_string()
+    }
+
+    /// What a server says of a command that was done.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
+    fn after(&mut self, request: &Request) {
+        match &request.command {
+            Command::SetName(set) => self.name = Some(set.name.clone()),
+            Command::Prompt(said) => {
+                self.busy = true;
+                let content = vec![Content::text(said.message.clone())];
+                self.event(AgentEvent::UserMessage { content, time: time() });
+            }
+            Command::Steer(_) | Command::FollowUp(_) if self.busy => {
+                let steering = self.waiting.clone();
+                self.event(AgentEvent::QueueUpdate { steering, follow_up: vec![], next_turn: vec![] });
+            }
+            Command::Abort(_) if self.busy => {
+                self.event(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None });
+                self.done();
+            }
+            _ => {}
+        }
+    }
+
+    fn state_data(&self, request: &Request) -> String {
+        let session = request.session.as_deref().unwrap_or(SESSION);
+        let usage = serde_json::json!({ "input": 1200, "output": 340, "cache_read": 0, "cache_write": 0, "cost_usd": 0.12 });
+        let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
+        serde_json::json!({
+            "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
+            "busy": self.busy, "name": self.name, "usage": usage, "session": session, "thinking": "high",
+            "context": { "tokens": self.context, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
+        })
+        .to_string()
+    }
+
+    fn sessions_data(&self) -> String {
+        let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
+        let session = |id: &str, open: bool, more: &str| {
+            format!(
+                r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",
+                "created":"2026-01-02T03:04:05Z","messages":3,"usage":{usage}{more}}}"#
+            )
+        };
+        let list =
+            [session(SESSION, true, ""), session("0188-old", false, r#","first_text":"write a parser""#)];
+        format!(r#"{{"sessions":[{}]}}"#, list.join(","))
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        self.log.push(format!("? {ask:?}"));
+        let answer = match ask {
+            Ask::Conversation { session } => {
+                Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
+            }
+            Ask::Files => {
+                Answer::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
+            }
+            Ask::Branch => Answer::Branch(Some("main".to_owned())),
+            Ask::History => Answer::History(Ok(String::new())),
+            Ask::Providers => Answer::Providers(vec![
+                Provider { name: "anthropic".to_owned(), key: Some("auth.json".to_owned()), stored: true },
+                Provider { name: "openai".to_owned(), key: None, stored: false },
+            ]),
+            Ask::Login { .. } | Ask::Logout { .. } => Answer::Login(Ok("the key is stored".to_owned())),
+            Ask::Export { .. } => Answer::Export(Ok("/projects/haft/session.html".into())),
+            Ask::Delete { session } => Answer::Delete(Ok(session)),
+            Ask::Trust => Answer::Trust(Ok(Trusted {
+                project: "/projects/haft".to_owned(),
+                granted: false,
+                items: vec!["extension guard".to_owned(), "AGENTS.md".to_owned()],
+                digest: "d1".to_owned(),
+            })),
+            Ask::Grant { .. } => Answer::Grant(Ok("the project is trusted as it is".to_owned())),
+            Ask::Settings => Answer::Settings(vec![
+                row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
+                row("model", "claude-opus", &[]),
+            ]),
+            Ask::Set { name, value } => Answer::Set(Ok(row(&name, &value, &[]))),
+            Ask::Themes => Answer::Themes(Vec::new()),
+            Ask::Remember(_) | Ask::Image { .. } | Ask::Shell { .. } | Ask::StopShell { .. } => return,
+        };
+        self.tell(Event::Answer(answer));
+    }
+}
+
+fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
+    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
+    SettingRow {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: "the user's file".to_owned(),
+        choices,
+    }
+}
+
+pub(crate) fn time() -> Time {
+    Time("2026-01-02T03:04:05Z".to_owned())
+}
+
+pub(crate) fn extension(name: &str) -> ExtensionName {
+    ExtensionName::new(name)
+}
+
+pub(crate) fn image() -> content::Image {
+    content::Image { mime_type: "image/png".to_owned(), data: "aGk=".into() }
+}

@@ -1,0 +1,242 @@
+//! The whole screen in the main situations.
+
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::ids::{PanelId, ToolCallId};
+use haft_protocol::message::{AssistantBlock, Stop};
+use haft_protocol::rpc::{PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::theme::Role;
+
+use super::fake::{Fake, extension, time};
+
+/// Both sizes of a situation.
+#[track_caller]
+fn check(name: &str, mut fake: Fake) {
+    let wide = fake.screen();
+    fake.resize(40, 12);
+    let narrow = fake.screen();
+    insta::assert_snapshot!(name, format!("{wide}\n\n{narrow}"));
+}
+
+#[test]
+fn empty() {
+    check("empty", Fake::new());
+}
+
+#[test]
+fn streaming() {
+    let mut fake = Fake::new();
+    fake.enter("How does the lexer work?");
+    fake.event(AgentEvent::TurnStart { step: 1 });
+    fake.event(AgentEvent::AssistantStart);
+    fake.event(AgentEvent::ThinkingDelta { delta: "Look at the lexer first.".to_owned() });
+    let delta =
+        "It reads **one character** at a time:\n\n```rust\nfn next(&mut self) -> Option<char> {".to_owned();
+    fake.event(AgentEvent::TextDelta { delta });
+    fake.later(12.0);
+    check("streaming", fake);
+}
+
+fn with_call() -> Fake {
+    let mut fake = Fake::new();
+    fake.enter("Run the tests.");
+    fake.event(AgentEvent::TurnStart { step: 1 });
+    fake.event(AgentEvent::AssistantStart);
+    let call = call();
+    let (id, name, args) = (call.id.clone(), call.name.clone(), call.args.clone());
+    let text = AssistantBlock::Text { text: "I run them.".to_owned() };
+    fake.event(AgentEvent::AssistantMessage {
+        content: vec![text, AssistantBlock::ToolCall(call)],
+        time: time(),
+    });
+    fake.event(AgentEvent::ToolCall { id, name, args });
+    fake
+}
+
+fn call() -> ToolCall {
+    let args = RawJson::parse(r#"{"command":"cargo test -p haft-tui"}"#).unwrap();
+    ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args }
+}
+
+#[test]
+fn a_tool_runs() {
+    let mut fake = with_call();
+    let ToolCall { id, name, args } = call();
+    fake.event(AgentEvent::ToolStart { id: id.clone(), name, args });
+    fake.event(AgentEvent::ToolProgress { id, text: "running 12 tests\ntest a ... ok\n".to_owned() });
+    fake.later(3.0);
+    check("a_tool_runs", fake);
+}
+
+#[test]
+fn a_tool_is_asked_about() {
+    let mut fake = with_call();
+    fake.rpc(RpcEvent::UiRequest(UiRequest {
+        id: "q1".to_owned(),
+        extension: None,
+        kind: UiKind::Approve,
+        title: "Run bash?".to_owned(),
+        message: String::new(),
+        options: Vec::new(),
+        call: Some(call()),
+        timeout_ms: 60_000,
+        default: UiAnswer::Confirmed(false),
+    }));
+    check("a_tool_is_asked_about", fake);
+}
+
+#[test]
+fn a_question_of_an_extension() {
+    let mut fake = Fake::new();
+    fake.enter("go on");
+    fake.rpc(RpcEvent::UiRequest(UiRequest {
+        id: "q1".to_owned(),
+        extension: Some(extension("todo")),
+        kind: UiKind::Select,
+        title: "Which list?".to_owned(),
+        message: "There are two of them.".to_owned(),
+        options: vec!["work".to_owned(), "home".to_owned()],
+        call: None,
+        timeout_ms: 30_000,
+        default: UiAnswer::Value("work".to_owned()),
+    }));
+    check("a_question_of_an_extension", fake);
+}
+
+#[test]
+fn a_panel() {
+    let mut fake = Fake::new();
+    let panel = PanelContent {
+        panel_id: PanelId::new("list"),
+        title: "To do".to_owned(),
+        lines: vec!["[ ] buy milk".to_owned(), "[x] write tests".to_owned()],
+        footer: "space marks, d deletes".to_owned(),
+    };
+    fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel });
+    let log = fake.take_log();
+    assert!(log.contains("> panel_resize extension=\"todo\""), "{log}");
+    fake.keys("d down");
+    let log = fake.take_log();
+    assert!(
+        log.contains("key=\"rune\"") && log.contains("text=\"d\"") && log.contains("key=\"down\""),
+        "{log}"
+    );
+    check("a_panel", fake);
+}
+
+#[test]
+fn a_panel_is_closed_by_both_sides() {
+    let mut fake = Fake::new();
+    let panel = || PanelContent {
+        panel_id: PanelId::new("list"),
+        title: "To do".to_owned(),
+        lines: vec!["[ ] buy milk".to_owned()],
+        footer: String::new(),
+    };
+    fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
+    fake.tell(haft_tui::app::Event::Paste("several\nlines".to_owned()));
+    assert!(fake.take_log().contains(r#"text="several\nlines""#));
+    fake.keys("esc");
+    assert!(fake.take_log().contains("> panel_close extension=\"todo\" panel_id=\"list\""));
+    assert!(!fake.screen().contains("buy milk"));
+    fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
+    fake.take_log();
+    fake.rpc(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("list") });
+    assert_eq!(fake.take_log(), "");
+    assert!(!fake.screen().contains("buy milk"));
+}
+
+#[test]
+fn a_list_to_pick_from() {
+    let mut fake = Fake::new();
+    fake.enter("/model");
+    check("a_list_to_pick_from", fake);
+}
+
+#[test]
+fn candidates() {
+    let mut fake = Fake::new();
+    fake.type_text("/t");
+    check("candidates", fake);
+}
+
+#[test]
+fn what_waits() {
+    let mut fake = Fake::new();
+    fake.enter("go on");
+    fake.enter("not so fast");
+    fake.enter("and look at the other file, too, before you change anything that others use");
+    check("what_waits", fake);
+}
+
+#[test]
+fn notes_and_errors() {
+    let mut fake = Fake::new();
+    fake.enter("go on");
+    let fault = ExtensionFault {
+        extension: extension("guard"),
+        code: "exited".to_owned(),
+        message: "guard ended with status 1; see its log".to_owned(),
+    };
+    fake.event(AgentEvent::ExtensionError(fault));
+    let note = |level, message: &str| AgentEvent::ExtNotify {
+        extension: extension("todo"),
+        level,
+        message: message.to_owned(),
+    };
+    fake.event(note(Level::Success, "3 things are done"));
+    fake.event(note(Level::Error, "the list cannot be written\nthe disk is full"));
+    fake.event(AgentEvent::Error {
+        message: "the model cannot be asked: no network".to_owned(),
+        stage: None,
+    });
+    fake.event(AgentEvent::TurnEnd { stop: Stop::Error, error: Some("no network".to_owned()) });
+    fake.done();
+    check("notes_and_errors", fake);
+}
+
+#[test]
+fn help() {
+    let mut fake = Fake::new();
+    fake.keys("f1");
+    check("help", fake);
+}
+
+#[test]
+fn a_search_and_a_long_prompt() {
+    let mut fake = Fake::new();
+    fake.enter("find it");
+    fake.answer("It is here, and here.");
+    fake.type_text(
+        "a prompt that is so long that it needs more than one row of the editor, however wide that is",
+    );
+    fake.keys("ctrl+s");
+    fake.type_text("here");
+    check("a_search_and_a_long_prompt", fake);
+}
+
+#[test]
+fn a_context_that_is_nearly_full_stands_out() {
+    for (context, role) in [(34_000, Role::Status), (160_000, Role::Warning), (195_000, Role::Error)] {
+        let mut fake = Fake::new();
+        fake.context = context;
+        fake.done();
+        let (buffer, _) = fake.drawn();
+        let row = buffer.area.height - 1;
+        let at = (0..buffer.area.width).find(|x| buffer[(*x, row)].symbol() == "%").unwrap();
+        assert_eq!(buffer[(at, row)].style().fg, fake.state.theme().style(role).fg, "{context}");
+    }
+}
+
+#[test]
+fn on_the_smallest_screens_there_is_an_editor() {
+    let mut fake = Fake::new();
+    fake.type_text("hi");
+    let mut screens = String::new();
+    for (columns, rows) in [(20, 6), (10, 4), (6, 3), (4, 2), (1, 1)] {
+        fake.resize(columns, rows);
+        screens.push_str(&format!("{columns}×{rows}\n{}\n\n", fake.screen()));
+    }
+    insta::assert_snapshot!(screens);
+}

@@ -1,0 +1,141 @@
+//! One session in the place of another.
+
+use haft_protocol::content::Content;
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::message::Message;
+use haft_protocol::rpc::{RpcEvent, SessionEnd};
+use haft_tui::app::{Event, Options};
+
+use super::fake::{Fake, SESSION, extension, time};
+
+/// The order of what matters.
+fn steps(log: &str) -> String {
+    let matters = [
+        "new_session",
+        "fork",
+        "switch_session",
+        "close_session",
+        "Conversation",
+        "move_to",
+        "Delete",
+        "set_name",
+    ];
+    let lines = log
+        .lines()
+        .filter(|line| !line.starts_with("? Remember") && matters.iter().any(|word| line.contains(word)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_new_session_takes_the_place_of_the_one_before() {
+    let mut fake = Fake::new();
+    fake.enter("hello there");
+    fake.answer("hi");
+    fake.take_log();
+    fake.enter("/new");
+    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    > new_session
+    > switch_session @0199-next-1
+    ? Conversation { session: "0199-next-1" }
+    > close_session
+    "#);
+    assert_eq!(fake.state.session(), Some("0199-next-1"));
+    assert!(fake.state.transcript().is_empty());
+    // The one before says nothing any more.
+    fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Requested });
+    assert!(fake.state.transcript().is_empty());
+}
+
+#[test]
+fn what_a_session_says_before_it_is_shown_is_not_lost() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    let note = AgentEvent::ExtNotify {
+        extension: extension("todo"),
+        level: Level::Info,
+        message: "welcome".to_owned(),
+    };
+    fake.event_of(note, Some("0199-next-1".to_owned()));
+    let request = fake.held.remove(0);
+    fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);
+    assert!(fake.screen().contains("[todo] welcome"));
+}
+
+#[test]
+fn a_session_is_picked_to_go_on_with() {
+    let mut fake = Fake::new();
+    fake.enter("/resume");
+    assert!(fake.screen().contains("write a parser"));
+    fake.keys("down enter");
+    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    > switch_session @0188-old
+    ? Conversation { session: "0188-old" }
+    > close_session
+    "#);
+    let options = Options { resume: true, ..Options::default() };
+    assert!(Fake::with(options).screen().contains("write a parser"));
+}
+
+#[test]
+fn a_fork_is_shown_in_place_of_what_it_comes_from() {
+    let mut fake = Fake::new();
+    fake.enter("/fork e2");
+    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    > fork entry="e2"
+    > switch_session @0199-next-1
+    ? Conversation { session: "0199-next-1" }
+    > close_session
+    "#);
+}
+
+#[test]
+fn what_was_said_at_another_place_is_said_anew() {
+    let mut fake = Fake::new();
+    fake.enter("/tree");
+    fake.keys("up enter");
+    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    > move_to entry="e2"
+    ? Conversation { session: "0199-first" }
+    "#);
+    assert!(fake.screen().contains("› the first"));
+}
+
+#[test]
+fn a_session_has_the_name_that_it_is_given() {
+    let mut fake = Fake::new();
+    fake.enter("/name the parser");
+    assert_eq!(fake.take_log().lines().last(), Some("Title(\"haft – the parser\")"));
+    assert!(fake.screen().contains("the parser · haft"));
+    fake.enter("go");
+    fake.answer("ok");
+    assert!(fake.screen().contains("the parser · haft"));
+    fake.enter("/resume");
+    assert!(fake.screen().contains("● the parser"));
+}
+
+#[test]
+fn a_session_that_has_something_said_shows_it() {
+    let mut fake = Fake::new();
+    let content = vec![Content::text("what was said before")];
+    fake.messages = vec![Message::User { content, time: time() }];
+    fake.enter("/resume 0188");
+    assert!(fake.screen().contains("› what was said before"));
+    // One at a time.
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    fake.take_log();
+    fake.enter("/new");
+    assert!(!fake.take_log().contains("new_session"));
+}
+
+#[test]
+fn the_end_of_the_session_and_of_all_is_said() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Failed });
+    assert!(!fake.state.works());
+    fake.tell(Event::Gone);
+    assert_eq!(fake.state.session(), Some(SESSION));
+    assert!(fake.screen().contains("this session is closed"));
+}

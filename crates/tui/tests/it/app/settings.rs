@@ -1,0 +1,112 @@
+//! What settings change, and what comes when.
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::Command;
+use haft_tui::app::settings::Settings;
+use haft_tui::app::{self, Answer, Effect, Event, Options, State};
+
+use super::fake::{Fake, SESSION};
+
+fn with(settings: &[(&str, &str)]) -> Fake {
+    let mut options = Options { settings: Settings::default(), ..Options::default() };
+    for (name, value) in settings {
+        options.settings.set(name, value).unwrap();
+    }
+    Fake::with(options)
+}
+
+#[test]
+fn the_tools_to_be_asked_about_are_named_at_once() {
+    let mut options = Options::default();
+    options.settings.set("tui.approve", "bash, edit").unwrap();
+    let mut state = State::new(options, std::time::Instant::now());
+    let effects = app::start(&mut state);
+    let hello = effects.iter().find_map(|effect| {
+        let Effect::Send(request) = effect else { return None };
+        if let Command::Hello(hello) = &request.command { Some(hello) } else { None }
+    });
+    let hello = hello.unwrap();
+    assert_eq!(
+        (hello.ui, hello.approve.as_deref()),
+        (Some(true), Some(["bash", "edit"].map(str::to_owned).as_slice()))
+    );
+
+    let mut fake = Fake::new();
+    fake.enter("/settings tui.approve");
+    fake.take_log();
+    // The program knows no such row; the answer of another does.
+    let row = app::SettingRow {
+        name: "tui.approve".to_owned(),
+        value: "bash".to_owned(),
+        origin: "the user's file".to_owned(),
+        choices: Vec::new(),
+    };
+    fake.tell(Event::Answer(Answer::Set(Ok(row))));
+    assert!(fake.take_log().contains("> hello approve=[\"bash\"]"));
+}
+
+#[test]
+fn the_bell_rings_where_it_is_wanted() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.answer("ok");
+    assert!(!fake.take_log().contains("Bell"));
+    let mut fake = with(&[("tui.bell", "on")]);
+    fake.enter("go");
+    fake.answer("ok");
+    assert!(fake.take_log().contains("Bell"));
+}
+
+#[test]
+fn without_a_screen_of_its_own_pages_stand_among_the_rest() {
+    let mut fake = with(&[("tui.screen", "linear")]);
+    fake.enter("/cost");
+    assert!(!fake.state.transcript().is_empty());
+    assert!(fake.screen().contains("input, read from the cache"));
+}
+
+#[test]
+fn what_happens_before_the_conversation_is_known_follows_it() {
+    let mut state = State::new(Options::default(), std::time::Instant::now());
+    let now = std::time::Instant::now();
+    let effects = app::start(&mut state);
+    let Some(Effect::Send(hello)) = effects.first() else { panic!("it greets first") };
+    let data =
+        format!(r#"{{"protocol_version":1,"version":"0","provider":"p","model":"m","session":"{SESSION}"}}"#);
+    let data = haft_protocol::RawJson::parse(&data).unwrap();
+    let reply = haft_protocol::rpc::Response::done(hello.id.clone(), hello.command.kind(), data);
+    let effects = app::update(&mut state, now, Event::Line(Box::new(reply.into())));
+    assert!(matches!(effects.as_slice(), [Effect::Ask(app::Ask::Conversation { .. })]), "{effects:?}");
+    let event = AgentEvent::Error { message: "the file was mended".to_owned(), stage: None };
+    let line = haft_protocol::rpc::EventLine { event: event.into(), session: Some(SESSION.to_owned()) };
+    app::update(&mut state, now, Event::Line(Box::new(line.into())));
+    assert!(state.transcript().is_empty());
+    let answer = Answer::Conversation(SESSION.to_owned(), Ok(std::sync::Arc::new(Vec::new())));
+    app::update(&mut state, now, Event::Answer(answer));
+    assert!(!state.transcript().is_empty());
+}
+
+#[test]
+fn while_extensions_start_it_is_asked_again_how_they_are() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["list_extensions"];
+    fake.enter("/ext");
+    let request = fake.held.remove(0);
+    let data = |state: &str| {
+        format!(
+            r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
+            "required":false,"gates_off":false}}]}}"#
+        )
+    };
+    fake.reply(&request, &data("starting"));
+    fake.keys("esc");
+    assert!(fake.screen().contains("todo starting"));
+    assert!(fake.state.wakes_at(fake.now).is_some());
+    fake.later(1.1);
+    let request = fake.held.remove(0);
+    fake.reply(&request, &data("ready"));
+    assert!(!fake.screen().contains("todo starting"));
+    fake.later(5.0);
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+    assert!(fake.held.is_empty());
+}

@@ -1,0 +1,267 @@
+//! What is typed, and what is sent for it.
+
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
+use haft_tui::app::{Answer, Effect, Event, Options};
+
+use super::fake::{Fake, extension, image};
+
+#[track_caller]
+fn sent(fake: &mut Fake, expect: &str) {
+    let log = fake.take_log();
+    let sent = log.lines().filter(|line| !line.contains("get_state") && !line.starts_with("? Remember"));
+    assert_eq!(sent.collect::<Vec<_>>().join("\n"), expect);
+}
+
+#[test]
+fn it_greets_and_asks_what_there_is() {
+    let mut state = haft_tui::app::State::new(Options::default(), std::time::Instant::now());
+    let effects = haft_tui::app::start(&mut state);
+    let names = effects.iter().map(|effect| {
+        if let Effect::Send(request) = effect {
+            return request.command.kind().name().to_owned();
+        }
+        if let Effect::Ask(ask) = effect { format!("{ask:?}") } else { format!("{effect:?}") }
+    });
+    let names = names.collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        names,
+        "hello get_state list_commands list_extensions list_sessions Branch History Themes Title(\"haft\")"
+    );
+}
+
+#[test]
+fn a_prompt_is_sent_and_while_it_is_worked_on_another_one_steers() {
+    let mut fake = Fake::new();
+    fake.enter("fix the bug");
+    sent(&mut fake, "> prompt message=\"fix the bug\"\nTitle(\"haft – fix the bug\")");
+    assert!(fake.state.works());
+    fake.enter("the first one");
+    fake.type_text("and then the other");
+    fake.keys("alt+enter");
+    sent(&mut fake, "> steer message=\"the first one\"\n> follow_up message=\"and then the other\"");
+    fake.answer("done");
+    assert!(!fake.state.works());
+}
+
+#[test]
+fn the_first_prompt_goes_out_when_the_conversation_is_known() {
+    let options = Options { prompt: Some("hi".to_owned()), ..Options::default() };
+    let fake = Fake::with(options);
+    assert!(fake.state.works());
+}
+
+#[test]
+fn esc_stops_and_what_waited_is_in_the_editor_again() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.enter("not like this");
+    fake.take_log();
+    fake.type_text("x");
+    fake.keys("esc");
+    sent(&mut fake, "> abort queued=true\n> take_queued");
+    assert!(!fake.state.works());
+    let screen = fake.screen();
+    assert!(screen.contains("› not like this") && screen.contains("\n  x"), "{screen}");
+}
+
+#[test]
+fn what_nobody_heard_is_said_anew() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    // The run is over, and nobody has told yet.
+    fake.busy = false;
+    fake.enter("wait");
+    fake.take_log();
+    fake.done();
+    sent(&mut fake, "> take_queued\n> prompt message=\"wait\"");
+}
+
+#[test]
+fn a_prompt_that_is_refused_comes_back() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["prompt"];
+    fake.enter("go");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::QueueFull, "too much waits; try again later"));
+    assert!(!fake.state.works());
+    assert!(fake.screen().contains("› go"));
+}
+
+#[test]
+fn images_are_read_before_the_prompt_is_sent() {
+    let mut fake = Fake::new();
+    fake.type_text("see ");
+    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.keys("enter");
+    sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
+    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    let log = fake.take_log();
+    assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
+}
+
+#[test]
+fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
+    let mut fake = Fake::new();
+    fake.type_text("see ");
+    fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.keys("enter");
+    fake.tell(Event::Answer(Answer::Image(1, Err(Failure::other("there is no such file")))));
+    assert!(!fake.take_log().contains("prompt"));
+    assert!(fake.screen().contains("› see [image #1: a.png]"));
+}
+
+#[test]
+fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
+    let mut fake = Fake::new();
+    fake.enter("!ls");
+    fake.enter("!!pwd");
+    sent(&mut fake, "? Shell { number: 1, command: \"ls\" }\n? Shell { number: 2, command: \"pwd\" }");
+    fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
+    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
+    fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
+    sent(&mut fake, r#"> steer message="I ran `ls`:\n\n```\na\n```""#);
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+}
+
+#[test]
+fn commands_of_others_are_run_and_their_errors_are_seen() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["run_command"];
+    fake.enter("/todo buy milk");
+    sent(&mut fake, "> run_command args=\"buy milk\" name=\"todo\"");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::other("extension todo/todo: there is no list"));
+    // What an extension puts there is text: it is run when the person sends it.
+    fake.rpc(RpcEvent::Insert { extension: extension("todo"), text: "/quit".to_owned() });
+    assert_eq!(fake.take_log(), "");
+    assert!(fake.screen().contains("› /quit"));
+}
+
+#[test]
+fn a_name_that_is_nearly_a_command_is_no_prompt() {
+    let mut fake = Fake::new();
+    fake.enter("/modle");
+    sent(&mut fake, "");
+    assert!(fake.screen().contains("› /modle"));
+    fake.keys("ctrl+c");
+    fake.hold = vec!["run_command"];
+    fake.enter("/foobar");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
+    assert!(fake.screen().contains("› /foobar"));
+    fake.keys("ctrl+c");
+    fake.take_log();
+    fake.enter("/etc/hosts says what?");
+    sent(&mut fake, "> prompt message=\"/etc/hosts says what?\"\nTitle(\"haft – /etc/hosts says what?\")");
+}
+
+#[test]
+fn ctrl_c_clears_and_twice_quits() {
+    let mut fake = Fake::new();
+    fake.type_text("draft");
+    fake.keys("ctrl+c ctrl+c");
+    assert_eq!(fake.take_log(), "");
+    assert!(fake.screen().contains("ctrl+c again quits"));
+    fake.later(2.5);
+    fake.keys("ctrl+c");
+    assert_eq!(fake.take_log(), "");
+    fake.later(1.0);
+    fake.keys("ctrl+c");
+    assert_eq!(fake.take_log(), "Quit");
+}
+
+#[test]
+fn completion_puts_in_and_runs() {
+    let mut fake = Fake::new();
+    fake.type_text("/comp");
+    fake.keys("enter");
+    assert!(fake.screen().contains("› /compact"));
+    fake.keys("enter");
+    sent(&mut fake, "> compact");
+    fake.type_text("see @main");
+    sent(&mut fake, "? Files");
+    fake.keys("tab");
+    assert!(fake.screen().contains("› see @src/main.rs"));
+}
+
+#[test]
+fn arguments_are_asked_for_once_and_offered() {
+    let mut fake = Fake::new();
+    fake.type_text("/model gp");
+    sent(&mut fake, "> get_models");
+    fake.keys("tab enter");
+    sent(&mut fake, "> set_model model=\"openai/gpt-5\"");
+    assert!(fake.screen().contains("model: openai/gpt-5"));
+}
+
+#[test]
+fn the_prompts_of_before_are_searched() {
+    let mut fake = Fake::new();
+    for prompt in ["write a parser", "fix the lexer"] {
+        fake.enter(prompt);
+        fake.answer("ok");
+    }
+    fake.type_text("draft");
+    fake.keys("ctrl+r");
+    fake.type_text("pars");
+    assert!(fake.screen().contains("› write a parser"));
+    fake.keys("esc");
+    assert!(fake.screen().contains("› draft"));
+    fake.keys("ctrl+r");
+    fake.type_text("lex");
+    fake.keys("enter");
+    assert!(fake.screen().contains("› fix the lexer"));
+    fake.keys("ctrl+c up up");
+    assert!(fake.screen().contains("› write a parser"));
+    // Commands among them do not hold it up.
+    fake.keys("ctrl+c");
+    fake.enter("/copy");
+    fake.keys("up");
+    assert!(fake.screen().contains("› /copy"));
+    fake.keys("up up");
+    assert!(fake.screen().contains("› write a parser"));
+}
+
+#[test]
+fn notes_go_with_the_next_prompt_with_esc_and_with_their_owner() {
+    let mut fake = Fake::new();
+    let note = |owner: &str| AgentEvent::ExtNotify {
+        extension: extension(owner),
+        level: Level::Info,
+        message: "something to know".to_owned(),
+    };
+    fake.event(note("todo"));
+    fake.event(note("guard"));
+    assert!(fake.screen().contains("[todo] something to know\n[guard] something"));
+    fake.event(AgentEvent::ExtClearNotes { extension: extension("todo") });
+    assert!(!fake.screen().contains("[todo]"));
+    fake.keys("esc");
+    assert!(!fake.screen().contains("[guard]"));
+    fake.event(note("guard"));
+    fake.enter("go");
+    assert!(!fake.screen().contains("[guard]"));
+}
+
+#[test]
+fn nothing_wakes_an_interface_at_rest() {
+    let mut fake = Fake::new();
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+    fake.enter("go");
+    assert!(fake.state.wakes_at(fake.now).is_some_and(|at| at > fake.now));
+    fake.answer("ok");
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+}
+
+#[test]
+fn what_happens_elsewhere_is_not_shown() {
+    let mut fake = Fake::new();
+    let note = AgentEvent::ExtNotify {
+        extension: extension("todo"),
+        level: Level::Info,
+        message: "elsewhere".to_owned(),
+    };
+    fake.event_of(note, Some("another".to_owned()));
+    fake.event_of(AgentEvent::TurnStart { step: 1 }, Some("another".to_owned()));
+    assert!(!fake.screen().contains("elsewhere") && !fake.state.works());
+}
