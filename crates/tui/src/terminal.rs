@@ -65,6 +65,9 @@ pub trait Interface {
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
 
+    /// Whether images are shown where the terminal can.
+    fn wants_images(&self) -> bool;
+
     /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
     fn images(&self) -> &[Placement];
 
@@ -113,8 +116,6 @@ pub struct Setup {
     pub appearance: Option<Appearance>,
     /// How many colours it shows, when the person has said; else the variables say.
     pub depth: Option<ColorDepth>,
-    /// Whether images are shown where the terminal can.
-    pub images: bool,
     /// How many rows of the transcript are left on the normal screen.
     pub tail: usize,
 }

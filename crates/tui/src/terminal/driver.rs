@@ -62,7 +62,7 @@ pub(super) struct Driver<I, P> {
     replies: Replies,
     guard: Guard,
     painter: Painter,
-    /// None where no images are shown.
+    /// None where no images can be shown.
     gallery: Option<Gallery>,
     pace: Pace,
     /// Before, nothing is drawn: the terminal may still say what its background is.
@@ -105,7 +105,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         connection: Connection,
         setup: Setup,
     ) -> Result<Self, TerminalError> {
-        let Setup { environment, mouse, appearance, depth, images, tail } = setup;
+        let Setup { environment, mouse, appearance, depth, tail } = setup;
         let signals = Signals::listen().map_err(TerminalError::Signals)?;
         let modern = environment.ignores_unknown();
         let guard = Guard::take(Modes { alternate: true, mouse, modern })?;
@@ -132,7 +132,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             replies,
             guard,
             painter: Painter::default(),
-            gallery: environment.images.filter(|_| images).map(gallery),
+            gallery: environment.images.map(gallery),
             pace: Pace::default(),
             draws_from,
             ticked_at: None,
@@ -332,7 +332,8 @@ impl<I: Interface, P: Program> Driver<I, P> {
             _ => chosen.reduced(self.depth),
         };
         self.theme = Some((chosen, theme.clone()));
-        let images = self.gallery.as_ref().and_then(Gallery::images);
+        let images =
+            self.gallery.as_ref().filter(|_| self.interface.wants_images()).and_then(Gallery::images);
         Look { theme, now: Instant::now(), images }
     }
 

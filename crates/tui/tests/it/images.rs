@@ -33,13 +33,13 @@ mod terminal {
     const ITERM: &[(&str, &str)] = &[("TERM_PROGRAM", "iTerm.app")];
     const FOOT: &[(&str, &str)] = &[("TERM", "foot")];
 
-    fn setup(variables: &[(&str, &str)], image: &str, more: &[&str]) -> Setup {
-        let setup = peer(&[&format!("image={image}")]).args(more).pixels(10, 20);
+    fn setup(variables: &[(&str, &str)], image: &str) -> Setup {
+        let setup = peer(&[&format!("image={image}")]).pixels(10, 20);
         variables.iter().fold(setup, |setup, (name, value)| setup.env(name, value))
     }
 
     fn running(variables: &[(&str, &str)], image: &str) -> Pty {
-        let pty = setup(variables, image, &[]).spawn();
+        let pty = setup(variables, image).spawn();
         pty.wait_for("peer 80x24");
         pty
     }
@@ -94,8 +94,22 @@ mod terminal {
     }
 
     #[test]
+    fn it_goes_and_comes_as_the_person_wants() {
+        let pty = running(KITTY, &picture());
+        pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
+        let from = pty.bytes().len();
+        pty.press(&["i"]);
+        pty.wait_for_bytes(from, b"\x1b_Ga=d,d=i,i=");
+        pty.wait_for("[PNG, 40×60");
+        let from = pty.bytes().len();
+        pty.press(&["i"]);
+        pty.wait_for_bytes(from, b"c=4,r=3,C=1,q=2\x1b\\");
+        quit(&pty);
+    }
+
+    #[test]
     fn an_editor_has_the_terminal_without_images() {
-        let pty = setup(KITTY, &picture(), &[]).env("VISUAL", "true").spawn();
+        let pty = setup(KITTY, &picture()).env("VISUAL", "true").spawn();
         pty.wait_for_bytes(0, b"c=4,r=3,C=1,q=2\x1b\\");
         let number = number(&pty);
         let from = pty.bytes().len();
@@ -154,8 +168,8 @@ mod terminal {
     fn elsewhere_words_stand() {
         let none = [("TERM", "xterm-256color")];
         let tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/tmux,1,0")];
-        for (variables, more) in [(&none[..], [].as_slice()), (&tmux[..], &[]), (KITTY, &["no-images"])] {
-            let pty = setup(variables, &picture(), more).spawn();
+        for variables in [none.as_slice(), &tmux] {
+            let pty = setup(variables, &picture()).spawn();
             pty.wait_for("peer 80x24");
             pty.press(&["m", "x"]);
             pty.wait_for("key x");

@@ -39,6 +39,7 @@ struct Pictures {
     row: u16,
     covered: bool,
     shown: Vec<Placement>,
+    hidden: bool,
 }
 
 impl Pictures {
@@ -46,7 +47,7 @@ impl Pictures {
         match name {
             "m" => self.row += 1,
             "c" => self.covered = !self.covered,
-            "g" => self.image = None,
+            "i" => self.hidden = !self.hidden,
             _ => {}
         }
     }
@@ -148,6 +149,10 @@ impl Interface for Peer {
         Some((0, area.height.saturating_sub(1)))
     }
 
+    fn wants_images(&self) -> bool {
+        !self.pictures.hidden
+    }
+
     fn images(&self) -> &[Placement] {
         &self.pictures.shown
     }
@@ -207,7 +212,6 @@ fn main() {
         mouse: argument("mouse"),
         appearance: argument("dark").then_some(Appearance::Dark),
         depth: None,
-        images: !argument("no-images"),
         tail: 3,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
