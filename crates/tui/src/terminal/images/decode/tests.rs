@@ -35,6 +35,21 @@ fn a_large_one_is_shrunk() {
     assert_eq!((pixels.get_pixel(99, 24)[3], pixels.get_pixel(99, 25)[3]), (255, 0));
 }
 
+#[test]
+fn one_that_lies_is_turned() {
+    let left = RgbaImage::from_fn(40, 20, |x, _| Rgba([if x < 20 { 255 } else { 0 }, 0, 0, 255]));
+    let mut jpeg = Cursor::new(Vec::new());
+    DynamicImage::from(left).to_rgb8().write_to(&mut jpeg, ImageFormat::Jpeg).unwrap();
+    let mut jpeg = jpeg.into_inner();
+    let exif = b"\xff\xe1\0\x22Exif\0\0II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
+    jpeg.splice(2..2, exif.iter().copied());
+    let pixels = decode(&coded("image/jpeg", &jpeg), (4, 1), CELL).unwrap();
+    // 10 across and 20 down, and what was on the left is above.
+    let at = |x, y| (pixels.get_pixel(x, y)[0] > 128, pixels.get_pixel(x, y)[3]);
+    assert_eq!([at(5, 2), at(5, 17), at(10, 2)], [(true, 255), (false, 255), (false, 0)]);
+}
+
+#[track_caller]
 fn check(image: &Image, expect: &str) {
     let error = decode(image, (4, 2), CELL).unwrap_err();
     assert!(format!("{error:?}").starts_with(expect), "{error:?}");
