@@ -12,7 +12,7 @@ static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
     example("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
 });
 
-fn peer(args: &[&str]) -> Setup {
+pub(crate) fn peer(args: &[&str]) -> Setup {
     Setup::new(&*PEER).args(args)
 }
 
