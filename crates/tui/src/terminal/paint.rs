@@ -18,7 +18,7 @@ const SHOW: &str = "\x1b[?25h";
 
 /// From pictures to what the terminal is written.
 #[derive(Debug, Default)]
-pub(super) struct Painter {
+pub struct Painter {
     /// What stands on the screen. None: nobody knows.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
@@ -29,12 +29,12 @@ pub(super) struct Painter {
 
 impl Painter {
     /// Whatever is on the screen is not what was drawn: the next frame draws everything.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.shown = None;
     }
 
     /// What makes the screen look like what is drawn; empty when it does.
-    pub(super) fn frame(
+    pub fn frame(
         &mut self,
         area: Rect,
         draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
