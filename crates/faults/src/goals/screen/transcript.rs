@@ -135,7 +135,7 @@ fn thinks(stage: &mut Stage, texts: &[String]) -> Result<()> {
 }
 
 fn thought(stage: &mut Stage, texts: &[String]) -> Result<()> {
-    stage.answer(setting("tui.show_thinking", "true"));
+    stage.answer(setting("tui.thinking", "shown"));
     let [streamed, whole] = texts else { return Ok(()) };
     thinks(stage, std::slice::from_ref(streamed))?;
     let text = format!("{streamed}\n\n{whole}");
