@@ -106,10 +106,11 @@ pub(crate) struct LogoutArgs {
 /// Flags of a run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunArgs {
-    /// What to do; several words are joined by spaces. Piped standard input is appended
+    /// What to do; several words are joined by spaces. Piped standard input is appended. On a terminal the interactive mode
+    /// opens, with it or without; with -p, --json or -v, and where there is no terminal, haft works on it and ends
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
     pub(crate) prompt: Vec<String>,
-    /// Print the final answer only
+    /// Print the final answer only, and end
     #[arg(short, long)]
     pub(crate) print: bool,
     /// Print every event as a line of JSON, instead of -p

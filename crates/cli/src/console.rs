@@ -1,5 +1,7 @@
 //! The terminal: everything that is shown goes through here, and through core's sanitiser.
 
+pub(crate) mod notes;
+
 use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
@@ -10,9 +12,11 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::exit::{Exit, OrExit as _};
 
-/// A line for people, on standard error. Nobody to read it is no reason to fail.
+/// A line for people, on standard error, or wherever [`notes`] sends it. Nobody to read it is no reason to fail.
 pub(crate) fn note(text: &str) {
-    let _ = io::stderr().lock().write_all(line(text).as_bytes());
+    if !notes::taken(text) {
+        let _ = io::stderr().lock().write_all(line(text).as_bytes());
+    }
 }
 
 /// A line that was asked for, on standard output.

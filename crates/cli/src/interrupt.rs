@@ -13,6 +13,15 @@ pub(crate) struct Interrupts {
 impl Interrupts {
     /// Begins to listen; from here on an interrupt no longer ends the process by itself.
     pub(crate) fn listen() -> anyhow::Result<Self> {
+        Self::listen_to(forward)
+    }
+
+    /// The same without Ctrl-C, which is somebody else's.
+    pub(crate) fn listen_for_end() -> anyhow::Result<Self> {
+        Self::listen_to(forward_end)
+    }
+
+    fn listen_to(forward: fn(mpsc::UnboundedSender<()>) -> std::io::Result<()>) -> anyhow::Result<Self> {
         let (sender, arrived) = mpsc::unbounded_channel();
         forward(sender).context("cannot listen for interrupts")?;
         Ok(Self { arrived, heard: 0 })
@@ -29,6 +38,11 @@ impl Interrupts {
     /// Whether nothing is to be waited for any more.
     pub(crate) fn at_once(&self) -> bool {
         self.heard >= 2
+    }
+
+    /// Whether anything was heard.
+    pub(crate) fn heard_any(&self) -> bool {
+        self.heard > 0
     }
 
     /// Works unless an interrupt comes first.
@@ -55,10 +69,25 @@ impl Interrupts {
 
 #[cfg(unix)]
 fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::signal::unix::SignalKind;
 
-    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        let (mut signals, sender) = (signal(kind)?, sender.clone());
+    forward_all(&[SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()], &sender)
+}
+
+#[cfg(unix)]
+fn forward_end(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
+    use tokio::signal::unix::SignalKind;
+
+    forward_all(&[SignalKind::terminate(), SignalKind::hangup()], &sender)
+}
+
+#[cfg(unix)]
+fn forward_all(
+    kinds: &[tokio::signal::unix::SignalKind],
+    sender: &mpsc::UnboundedSender<()>,
+) -> std::io::Result<()> {
+    for kind in kinds {
+        let (mut signals, sender) = (tokio::signal::unix::signal(*kind)?, sender.clone());
         tokio::spawn(async move { while signals.recv().await.is_some() && sender.send(()).is_ok() {} });
     }
     Ok(())
@@ -67,6 +96,13 @@ fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
+    Ok(())
+}
+
+/// Nothing else is told here. The sender stays, so that nobody takes its end for an interrupt.
+#[cfg(not(unix))]
+fn forward_end(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
+    tokio::spawn(async move { sender.closed().await });
     Ok(())
 }
 

@@ -1,13 +1,14 @@
 //! The only subscriber: a file below `$HAFT_HOME/logs`, or standard error when `HAFT_LOG` asks for it.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::sync::Mutex;
 
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 use crate::exit::{Exit, OrExit as _};
 
@@ -22,32 +23,46 @@ const MAX_FILE: u64 = 10 * 1024 * 1024;
 /// # Errors
 /// When the filter in `HAFT_LOG` cannot be understood.
 pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
-    match std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) {
-        Some(filter) => {
-            let filter = EnvFilter::try_new(&filter)
-                .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
-                .or_exit(Exit::Configuration)?;
-            // At trace level the provider's library writes down whole conversations.
-            let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
-            let filter = filter.add_directive(quiet);
-            tracing_subscriber::fmt()
-                .with_env_filter(filter)
-                .with_ansi(false)
-                .with_writer(|| Safe(io::stderr()))
-                .init();
-        }
-        None => {
-            if let Ok(file) = log_file(home) {
-                let writer = Mutex::new(Safe(file));
-                tracing_subscriber::fmt()
-                    .with_env_filter(EnvFilter::new("info"))
-                    .with_ansi(false)
-                    .with_writer(writer)
-                    .init();
-            }
-        }
+    match asked()? {
+        Some(filter) => start(filter, || Safe(io::stderr())),
+        None => into_file(home, EnvFilter::new("info")),
     }
     Ok(())
+}
+
+/// The same beside a screen that standard error would be written over: then all of it goes into the file.
+///
+/// # Errors
+/// When the filter in `HAFT_LOG` cannot be understood.
+pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
+    if !io::stderr().is_terminal() {
+        return init(home);
+    }
+    into_file(home, asked()?.unwrap_or_else(|| EnvFilter::new("info")));
+    Ok(())
+}
+
+/// What `HAFT_LOG` asks for.
+fn asked() -> anyhow::Result<Option<EnvFilter>> {
+    let Some(filter) = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else {
+        return Ok(None);
+    };
+    let filter = EnvFilter::try_new(&filter)
+        .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
+        .or_exit(Exit::Configuration)?;
+    // At trace level the provider's library writes down whole conversations.
+    let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
+    Ok(Some(filter.add_directive(quiet)))
+}
+
+fn into_file(home: &Home, filter: EnvFilter) {
+    if let Ok(file) = log_file(home) {
+        start(filter, Mutex::new(Safe(file)));
+    }
+}
+
+fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(writer).init();
 }
 
 /// Lines that quote what extensions and models said, for whoever looks at them in a terminal.

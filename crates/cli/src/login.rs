@@ -5,9 +5,7 @@ mod typed;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{
-    Auth, ExposeSecret as _, Files, Home, Layer, Place, Project, SecretString, Settings, Trust,
-};
+use haft_config::{Auth, Files, Home, Layer, Place, Project, SecretString, Settings, Trust};
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
@@ -19,7 +17,7 @@ use crate::interrupt::Interrupts;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
 
-use typed::Terminal;
+pub(crate) use typed::Terminal;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
@@ -65,32 +63,61 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
         Some(name) => name,
         None => asked_provider(&models)?,
     };
-    let KeyHome { stored_as, variable } = known(&provider, &models)?;
+    let KeyHome { stored_as, .. } = known(&provider, &models)?;
     let key = read_key(&stored_as)?;
     if !args.no_probe {
-        let base_url = set_address(&home, &provider, &models)?;
-        probe(&provider, base_url.as_deref(), &key, &models)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot start the runtime")?;
+        let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
+        runtime.block_on(probe(&home, &provider, &key, &models, note)).context(hint)?;
     }
-    let file = home.auth_file();
-    Auth::store(&file, &stored_as, &key).or_exit(Exit::Failure)?;
-    note(&format!("stored the key of {stored_as} in {}", file.display()));
-    if let Some(variable) = variable.filter(|name| std::env::var_os(name).is_some()) {
-        note(&format!("{variable} is set, too, and is stronger"));
-    }
+    store(&home, &provider, &key, &models)?.iter().for_each(|told| note(told));
     Ok(Exit::Ok)
+}
+
+/// Stores a key; what people are told of that.
+///
+/// # Errors
+/// That there is no such provider, or the file cannot be written.
+pub(crate) fn store(
+    home: &Home,
+    provider: &str,
+    key: &SecretString,
+    models: &Models,
+) -> anyhow::Result<Vec<String>> {
+    let KeyHome { stored_as, variable } = known(provider, models)?;
+    let file = home.auth_file();
+    Auth::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
+    let stored = format!("stored the key of {stored_as} in {}", file.display());
+    let stronger = set(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
+    Ok(std::iter::once(stored).chain(stronger).collect())
+}
+
+/// A variable, where it is set.
+fn set(variable: Option<String>) -> Option<String> {
+    variable.filter(|name| std::env::var_os(name).is_some())
 }
 
 /// Removes a stored key.
 pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
-    let file = home.auth_file();
     let named = match args.provider {
         Some(name) => name,
-        None => only_stored(&Auth::load(&file).or_exit(Exit::Failure)?)?,
+        None => only_stored(&Auth::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
     };
+    remove(&home, named, &models)?.iter().for_each(|told| note(told));
+    Ok(Exit::Ok)
+}
+
+/// Removes a stored key; what people are told of that.
+///
+/// # Errors
+/// That there is none, or the file cannot be written.
+pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Result<Vec<String>> {
+    let file = home.auth_file();
     // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
-    let (stored_as, variable) = match key_home(&named, &models) {
+    let (stored_as, variable) = match key_home(&named, models) {
         Some(KeyHome { stored_as, variable }) => (stored_as, variable),
         None => (named.clone(), None),
     };
@@ -103,11 +130,9 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let Some(provider) = removed else {
         anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
     };
-    note(&format!("removed the key of {provider} from {}", file.display()));
-    if let Some(variable) = variable.filter(|name| std::env::var_os(name).is_some()) {
-        note(&format!("{variable} is still set and goes on being used"));
-    }
-    Ok(Exit::Ok)
+    let removed = format!("removed the key of {provider} from {}", file.display());
+    let stays = set(variable).map(|variable| format!("{variable} is still set and goes on being used"));
+    Ok(std::iter::once(removed).chain(stays).collect())
 }
 
 /// Where the key of this provider is kept.
@@ -168,14 +193,22 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
         }
         text
     };
-    let key = SecretString::from(text.trim());
-    let unusable = key.expose_secret().chars().any(|c| c.is_whitespace() || c.is_control());
-    if key.expose_secret().is_empty() || unusable {
+    usable(&text)
+}
+
+/// A key without what stands around it.
+///
+/// # Errors
+/// That it is none.
+pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
+    let text = text.trim();
+    let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
+    if text.is_empty() || unusable {
         let what =
             if unusable { "the key has blanks or control characters in it" } else { "no key was given" };
         return Err(anyhow::anyhow!("{what}; nothing was stored")).or_exit(Exit::Usage);
     }
-    Ok(key)
+    Ok(SecretString::from(text))
 }
 
 /// The address at which a run would ask this provider, where the user's settings name one.
@@ -190,17 +223,23 @@ fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<O
     Ok(base_url.map(|set| set.value))
 }
 
-fn probe(provider: &str, base_url: Option<&str>, key: &SecretString, models: &Models) -> anyhow::Result<()> {
+/// Asks the provider whether it takes a key; `asking` is told whom.
+///
+/// # Errors
+/// That it does not, or could not be asked.
+pub(crate) async fn probe(
+    home: &Home,
+    provider: &str,
+    key: &SecretString,
+    models: &Models,
+    asking: impl FnOnce(&str),
+) -> anyhow::Result<()> {
+    let base_url = set_address(home, provider, models)?;
     let machine = Machine::default();
-    if let Some(server) = key_server(provider, base_url, models, &machine) {
-        note(&format!("asking {server} whether it takes the key"));
+    if let Some(server) = key_server(provider, base_url.as_deref(), models, &machine) {
+        asking(&format!("asking {server} whether it takes the key"));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start the runtime")?;
-    let checked = runtime.block_on(check_key(provider, base_url, key.clone(), models, &machine));
-    let Err(error) = checked else { return Ok(()) };
-    let refused = matches!(error, KeyError::Refused { .. });
-    let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
-    let told = anyhow::Error::new(error).context(hint);
-    Err(told).or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
+    let checked = check_key(provider, base_url.as_deref(), key.clone(), models, &machine).await;
+    let refused = matches!(checked, Err(KeyError::Refused { .. }));
+    checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
 }

@@ -11,6 +11,7 @@ mod ext;
 mod extensions;
 mod grants;
 mod hooks;
+mod interactive;
 mod interrupt;
 mod logging;
 mod login;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None if cli.run.mode.mode == Some(Mode::Rpc) => rpc::run(cli.run.into()),
+        None if interactive::is_wanted(&cli.run) => interactive::run(cli.run),
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Rpc(args)) => rpc::run(*args),

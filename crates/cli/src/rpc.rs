@@ -20,7 +20,7 @@ use crate::logging;
 use crate::run::{Flow, Opened, Output, check_named, complete, interrupted, open_session};
 use crate::setup::Setup;
 
-use program::Program;
+pub(crate) use program::Program;
 pub(crate) use token::WITHHELD;
 
 /// Serves one client, to its end.
@@ -80,7 +80,7 @@ async fn serve(program: Program, options: Options) -> anyhow::Result<Exit> {
 }
 
 /// How haft ends, and what people are told of it.
-fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
+pub(crate) fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
     match end {
         Ok(End::Input | End::Requested | End::Gone) => Ok(Exit::Ok),
         Ok(End::Cancelled) => Ok(Exit::Aborted),

@@ -51,8 +51,10 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         Opened::Nothing(exit) => return Ok(exit),
     };
     if prompt.is_none() && !chosen.resumed {
-        return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
-            .or_exit(Exit::Usage);
+        return Err(anyhow::anyhow!(
+            "nothing to do; give a prompt with -p, or start haft on a terminal; haft demo shows a whole turn"
+        ))
+        .or_exit(Exit::Usage);
     }
     let output = match (args.json, args.verbose) {
         (true, _) => Output::json(),

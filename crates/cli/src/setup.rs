@@ -121,6 +121,11 @@ impl Setup {
         })
     }
 
+    /// Says what [`tell`](Self::tell) does, but for what [`trust_required`](Self::trust_required) tells.
+    pub(crate) fn tell_rest(&self) {
+        tell_rest(&self.config, &self.resources, Vec::new());
+    }
+
     /// Says what is not used, and what could not be.
     pub(crate) fn tell(&self) {
         tell(&self.config, &self.resources, &self.project, self.told);
@@ -130,7 +135,11 @@ impl Setup {
 /// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
 pub(crate) fn tell(config: &Config, resources: &Resources, project: &Project, was_said: bool) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
-    let told = Unused::told(&unused, project, was_said).into_iter().chain(config.refused.clone());
+    tell_rest(config, resources, Unused::told(&unused, project, was_said).into_iter().collect());
+}
+
+fn tell_rest(config: &Config, resources: &Resources, told: Vec<String>) {
+    let told = told.into_iter().chain(config.refused.clone());
     let told = told.chain(resources.problems().map(str::to_owned));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }

@@ -11,3 +11,9 @@ pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);
 
 /// How long an interrupted prompt has to let go of the terminal, before that is made what it was.
 pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);
+
+/// How long a command of the person's own may run.
+pub(crate) const SHELL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long the interface has to leave the screen when haft ends. A terminal that takes nothing any more is left behind.
+pub(crate) const SCREEN_END: Duration = Duration::from_secs(2);

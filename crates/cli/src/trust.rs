@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_config::{Digest, Home, Record, Snapshot, TrustFile};
 use haft_core::sanitize::sanitize_line;
+use haft_tui::app::Trusted;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
@@ -131,6 +132,11 @@ fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Invento
             false => print(&sanitize_line(&format!("  {text}")))?,
         }
     }
+    standing(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
+}
+
+/// How much there is, and whether it is trusted.
+fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
     let mut lines = Vec::new();
     if snapshot.files().is_empty() {
         lines.push("it brings nothing that haft would run or obey".to_owned());
@@ -148,7 +154,42 @@ fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Invento
             snapshot.since(&record.files)
         ),
     });
-    lines.iter().try_for_each(|line| print(&sanitize_line(line)))
+    lines
+}
+
+/// What a project brings, for whoever shows it and asks: as `haft trust` shows it, what must not be overlooked first, with
+/// a `!`.
+///
+/// # Errors
+/// That it cannot be looked at.
+pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
+    // Before anything is shown: what is recorded is never newer than what was looked at.
+    let snapshot = Snapshot::take(home, dir)?;
+    let recorded = TrustFile::load(home)?.record(snapshot.dir()).cloned();
+    let inventory = Inventory::of(home, snapshot.dir());
+    let brought = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
+    Ok(Trusted {
+        project: snapshot.dir().display().to_string(),
+        granted: recorded.as_ref().is_some_and(|record| record.digest == snapshot.digest()),
+        items: brought.chain(standing(&snapshot, recorded.as_ref())).collect(),
+        digest: snapshot.digest().to_string(),
+    })
+}
+
+/// Trusts a project as it was shown; what people are told of that.
+///
+/// # Errors
+/// That it is not any more what was shown, or that it cannot be recorded.
+pub(crate) fn trust(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
+    let now = Snapshot::take(home, dir)?;
+    anyhow::ensure!(!now.files().is_empty(), "the project brings nothing that haft would run or obey");
+    anyhow::ensure!(
+        now.digest().to_string() == digest,
+        "the project has changed since it was shown; nothing was recorded. Look at it again"
+    );
+    TrustFile::grant(home, &now, env!("CARGO_PKG_VERSION"))?;
+    let trusted = format!("trusted {} until it changes", now.dir().display());
+    Ok(trusted + "; what it brings is used from the next session on: /new")
 }
 
 fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {

@@ -119,6 +119,16 @@ impl Home {
         self.root.join("AGENTS.md")
     }
 
+    /// The prompts of before.
+    pub fn history_file(&self) -> PathBuf {
+        self.root.join("history.jsonl")
+    }
+
+    /// Which keys do what in the interactive mode.
+    pub fn keybindings_file(&self) -> PathBuf {
+        self.root.join("keybindings.toml")
+    }
+
     /// Themes of the user.
     pub fn themes_dir(&self) -> PathBuf {
         self.root.join("themes")

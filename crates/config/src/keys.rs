@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::settings::env;
 
@@ -83,11 +83,14 @@ macro_rules! keys {
                 former: keys!(@or_none $($former)?),
             }),+];
 
-            /// Sets back what only the user's own file may set.
-            pub fn forget_the_users(&mut self) {
-                $(if Reach::$reach == Reach::User {
+            /// Sets back what only the user's own file may set; the keys of what was set, as they are written.
+            pub fn forget_the_users(&mut self) -> Vec<&'static str> {
+                let mut forgotten = Vec::new();
+                $(if Reach::$reach == Reach::User && self.$field != <$type>::default() {
                     self.$field = <$type>::default();
+                    forgotten.push($path);
                 })+
+                forgotten
             }
         }
     };
@@ -95,9 +98,13 @@ macro_rules! keys {
     (@or_none $value:expr) => { Some($value) };
 }
 
+mod granted;
 mod hooks;
+pub(crate) mod tui;
 
+pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
 pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
+pub use tui::{Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch};
 
 keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
@@ -193,6 +200,12 @@ keys! {
             takes: "a table, below",
             default: "none",
             reach: TrustedProject,
+        }
+        /// How the interactive mode looks and behaves.
+        tui: Tui = "tui" {
+            takes: "a table, below",
+            default: "as below",
+            reach: User,
         }
         /// What the user lets the extension or the process hook of this name do beyond what all may.
         grant: BTreeMap<String, Grant> = "grant.NAME" {
@@ -292,76 +305,17 @@ keys! {
     }
 }
 
-/// What a gate's silence means. Only the user can choose; an extension cannot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnTimeout {
-    /// The action does not happen; haft's default for gates.
-    Block,
-    /// The action happens, and the failure is reported.
-    Allow,
-}
-
-impl OnTimeout {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Allow => "allow",
-        }
-    }
-}
-
-/// The sandbox that an extension runs in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxLevel {
-    /// It runs with the user's rights.
-    None,
-    /// The kernel's access control and a filter of system calls.
-    Standard,
-    /// That, in namespaces of its own.
-    Strict,
-}
-
-impl SandboxLevel {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-        }
-    }
-}
-
-/// Whom an extension may talk to from its sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxNet {
-    /// Nobody.
-    None,
-    /// Its own processes.
-    Loopback,
-    /// Everybody.
-    All,
-}
-
-impl SandboxNet {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Loopback => "loopback",
-            Self::All => "all",
-        }
-    }
-}
-
 /// All keys, tables within tables included, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static Key> {
-    let tables =
-        [ConfigFile::KEYS, Compaction::KEYS, Hooks::KEYS, HookDefaults::KEYS, HookProcess::KEYS, Grant::KEYS];
+    let tables = [
+        ConfigFile::KEYS,
+        Compaction::KEYS,
+        Hooks::KEYS,
+        HookDefaults::KEYS,
+        HookProcess::KEYS,
+        Tui::KEYS,
+        Grant::KEYS,
+    ];
     tables.into_iter().flatten()
 }
 
@@ -386,7 +340,7 @@ mod tests {
             "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
         )
         .unwrap();
-        file.forget_the_users();
+        assert_eq!(file.forget_the_users(), ["grant.NAME"]);
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
         assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));
     }

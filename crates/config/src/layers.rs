@@ -11,7 +11,7 @@ use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
 use crate::hooks::{self, HookTimeouts, ProcessHook};
-use crate::keys::{OnTimeout, SandboxLevel, SandboxNet};
+use crate::keys::{OnTimeout, SandboxLevel, SandboxNet, tui};
 use crate::project::{self, Unused};
 use crate::rows::Row;
 use crate::settings::{Layer, SettingOrigin, Settings, Sourced, TakeApart};
@@ -45,6 +45,8 @@ pub struct Config {
     pub hooks_off: bool,
     /// What is set for process hooks.
     pub(crate) hook_rows: Vec<Row>,
+    /// How the interactive mode looks and behaves.
+    pub(crate) tui_rows: Vec<Row>,
     /// What is not used, because the project is not trusted.
     pub unused: Option<Unused>,
     /// That a trusted project sets what only the user may, as a sentence.
@@ -171,6 +173,7 @@ impl Files {
             disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
             hook_rows: [&self.user, &self.project].into_iter().flat_map(hooks::rows).collect(),
+            tui_rows: tui::rows(&self.user),
             refused: self.refused.told(self.project.source.path()),
         }
     }

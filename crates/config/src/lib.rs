@@ -14,6 +14,7 @@
 
 mod auth;
 mod context;
+mod edit;
 mod file;
 mod front_matter;
 mod handed;
@@ -32,6 +33,7 @@ mod trust;
 
 pub use auth::{Auth, AuthError};
 pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
+pub use edit::{EditError, SetError, can_be_set, set};
 pub use file::{ConfigError, ReadFile, Source};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
@@ -39,7 +41,7 @@ pub use home::{Home, HomeError};
 pub use hooks::{AddError, HookTimeouts, HooksFile, NamedFile, ProcessHook, add_hooks};
 pub use keys::{
     ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
-    SandboxLevel, SandboxNet, ToolNames, all_keys,
+    SandboxLevel, SandboxNet, ToolNames, Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch, all_keys,
 };
 pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;

@@ -69,6 +69,7 @@ impl Config {
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "hooks" => self.hook_rows.clone(),
+            "tui" => self.tui_rows.clone(),
             "grant.NAME" => self.grants(key),
             // A test sees to it that there is no other.
             _ => Vec::new(),
@@ -275,6 +276,13 @@ mod tests {
         hooks.processes.gate.command = ["g"] # /config.toml:13
         hooks.processes.gate.env = {"A":"(hidden)","MY_KEY":"(hidden)"} # /config.toml:14
         hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
+        tui.theme = "auto" # default
+        tui.screen = "alternate" # default
+        tui.mouse = "on" # default
+        tui.images = "auto" # default
+        tui.thinking = "folded" # default
+        tui.approve = [] # default
+        tui.bell = "off" # default
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4
         grant.x.sandbox = "strict" # /config.toml:6

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
-use haft_core::truncate::MAX_BYTES;
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use schemars::JsonSchema;
@@ -116,28 +115,5 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
     };
-    let background = report.background.then(|| {
-        "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
-            .to_owned()
-    });
-    [cut(report), background, end].into_iter().flatten().collect()
-}
-
-fn cut(report: &RunReport) -> Option<String> {
-    if !report.cut {
-        return None;
-    }
-    let rest = match &report.full {
-        Some(full) if full.bytes < report.bytes => {
-            format!("the first {} bytes are in {}", full.bytes, full.path.display())
-        }
-        Some(full) => format!("all of it is in {}", full.path.display()),
-        None => "the rest could not be kept".to_owned(),
-    };
-    let shown = report.tail.lines().count() as u64;
-    Some(if shown < report.lines {
-        format!("showing the last {shown} of {} lines; {rest}", report.lines)
-    } else {
-        format!("showing the last {} KB of {} bytes; {rest}", MAX_BYTES / 1024, report.bytes)
-    })
+    report.notes().into_iter().chain(end).collect()
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
 pub use error::EnvironmentError;
@@ -204,6 +205,37 @@ pub struct RunReport {
     pub full: Option<FullOutput>,
     /// Whether a process in the background still held the output when it was no longer read.
     pub background: bool,
+}
+
+impl RunReport {
+    /// What is to be known of the output beside its end, a sentence each: what is left out and where all of it is, and that
+    /// something in the background goes on.
+    pub fn notes(&self) -> Vec<String> {
+        let background = self.background.then(|| {
+            "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
+                .to_owned()
+        });
+        self.left_out().into_iter().chain(background).collect()
+    }
+
+    fn left_out(&self) -> Option<String> {
+        if !self.cut {
+            return None;
+        }
+        let rest = match &self.full {
+            Some(full) if full.bytes < self.bytes => {
+                format!("the first {} bytes are in {}", full.bytes, full.path.display())
+            }
+            Some(full) => format!("all of it is in {}", full.path.display()),
+            None => "the rest could not be kept".to_owned(),
+        };
+        let shown = self.tail.lines().count() as u64;
+        Some(if shown < self.lines {
+            format!("showing the last {shown} of {} lines; {rest}", self.lines)
+        } else {
+            format!("showing the last {} KB of {} bytes; {rest}", MAX_BYTES / 1024, self.bytes)
+        })
+    }
 }
 
 /// Output that is too long for a result.

@@ -1,6 +1,6 @@
 //! The conversation as it is shown.
 //!
-//! It is a list of [items](item): what was said, thoughts, calls, notes. They come from the events of a run or from the
+//! It is a list of items (`item.rs`): what was said, thoughts, calls, notes. They come from the events of a run or from the
 //! messages of a conversation that goes on, and look alike either way, as far as messages say what events say.
 //!
 //! Where one is, is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out when

@@ -9,10 +9,13 @@ pub(super) const SHORT: &str = "`haft --help` shows examples, variables and exit
 
 const EXAMPLES: &str = "\
 Examples:
+  haft                                       the interactive mode, on a terminal
+  haft fix the tests                         the same, which begins with this prompt
   haft demo                                  a whole turn without a key
   haft -p \"what does this repository do?\"    the final answer only
   git diff | haft -p review this             with piped input
-  haft -c -p \"and the tests?\"                goes on with the latest session of this directory
+  haft -c                                    goes on with the latest session of this directory
+  haft -c -p \"and the tests?\"                the same, for one prompt
   haft session list                          what was recorded here
   haft --json fix the tests                  an event a line, for programs
   haft -p /hello world                       a command of an extension

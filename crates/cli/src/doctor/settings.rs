@@ -1,11 +1,23 @@
 //! The files with settings, and the environment.
 
 use haft_config::Layer;
+use haft_tui::keys::Keymap;
 
 use super::Seen;
 use super::files::editor;
 use super::finding::{Area, Finding};
 use crate::sandbox;
+
+/// What is wrong with the file of keys, which then changes none.
+fn keybindings(seen: &Seen) -> Option<Finding> {
+    let path = seen.home.keybindings_file();
+    let mistake = match std::fs::read_to_string(&path) {
+        Ok(text) => Keymap::read(&text).err()?.to_string(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => error.to_string(),
+    };
+    Some(Area::Settings.wrong("keybindings.toml", mistake, editor(&seen.words.word(&path))))
+}
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -30,6 +42,7 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     if let Some(refused) = &seen.config.refused {
         findings.push(Area::Settings.note("project", refused));
     }
+    findings.extend(keybindings(seen));
     if findings.is_empty() {
         let name = seen.words.path(&file);
         findings.push(match file.exists() {

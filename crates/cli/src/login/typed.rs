@@ -7,14 +7,14 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 /// How the terminal of standard input was; nothing where it is none, or cannot be changed.
 #[derive(Debug, Clone)]
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     #[cfg(unix)]
     before: Option<Termios>,
 }
 
 impl Terminal {
     /// As it is now.
-    pub(super) fn stdin() -> Self {
+    pub(crate) fn stdin() -> Self {
         Self {
             #[cfg(unix)]
             before: tcgetattr(io::stdin()).ok(),
@@ -22,7 +22,7 @@ impl Terminal {
     }
 
     /// Makes it what it was.
-    pub(super) fn restore(&self) {
+    pub(crate) fn restore(&self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);

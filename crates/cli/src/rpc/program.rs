@@ -19,7 +19,7 @@ use crate::session::Sessions;
 use crate::setup::Setup;
 
 /// What the command line says, and what is known since the process began.
-pub(super) struct Program {
+pub(crate) struct Program {
     args: Arc<RunArgs>,
     /// Whether new sessions are recorded, unless the client says otherwise.
     records: bool,
@@ -30,6 +30,8 @@ pub(super) struct Program {
     first: OnceLock<ModelInfo>,
     /// Templates and skills, as they were when the latest session was opened.
     resources: Mutex<Arc<Resources>>,
+    /// Who is told of each session that is open.
+    opened: Box<dyn Fn(&Session) + Send + Sync>,
 }
 
 /// A session that is about to be opened.
@@ -41,7 +43,7 @@ enum Wanted {
 }
 
 impl Program {
-    pub(super) fn new(args: RunArgs, records: bool, setup: Setup, chosen: Chosen) -> Self {
+    pub(crate) fn new(args: RunArgs, records: bool, setup: Setup, chosen: Chosen) -> Self {
         Self {
             args: Arc::new(args),
             records,
@@ -49,7 +51,13 @@ impl Program {
             begin: Mutex::new(Some((setup, chosen))),
             first: OnceLock::new(),
             resources: Mutex::default(),
+            opened: Box::new(|_| {}),
         }
+    }
+
+    /// Tells of each session that is open, before the client hears of it.
+    pub(crate) fn telling(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
+        Self { opened: Box::new(opened), ..self }
     }
 
     /// Reads everything anew, so that what was changed since counts.
@@ -89,6 +97,7 @@ impl Program {
             joined.host.shutdown().await;
             return Err(error);
         }
+        (self.opened)(joined.agent.session());
         *lock(&self.resources) = Arc::new(joined.resources);
         Ok(Opened::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
     }

@@ -11,6 +11,7 @@ mod flags;
 mod hook_models;
 mod hooks_of_projects;
 mod hooks_that_fail;
+mod interactive;
 mod interception;
 mod interrupt;
 mod lazy;

@@ -1,14 +1,13 @@
 //! Writing hooks into the user's `config.toml`, with everything that stands there left as it is.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use toml_edit::{DocumentMut, Item, Table, TableLike};
+use toml_edit::{DocumentMut, Item};
 
 use super::HookTimeouts;
-use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
+use crate::edit::{EditError, edit, table};
+use crate::file::{ConfigError, ReadFile};
 use crate::keys::{HookProcess, Hooks};
 
 /// Hooks could not be added to a `config.toml`; it is as it was.
@@ -26,14 +25,9 @@ pub enum AddError {
         /// As they are written there.
         names: Vec<String>,
     },
-    /// It cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Edit(#[from] EditError),
 }
 
 /// Adds the hooks of `from` to a `config.toml`, which is made where there is none; comments and the order of what is
@@ -43,20 +37,7 @@ pub enum AddError {
 /// # Errors
 /// [`AddError`]; nothing is written then.
 pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddError> {
-    let write = |source| AddError::Write { path: path.into(), source };
-    let dir = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir).map_err(write)?;
-    // Two that write at the same time would each lose the other's. Closing the file ends the lock.
-    let lock = File::create(dir.join("config.lock")).map_err(write)?;
-    lock.lock().map_err(write)?;
-    let text = match read_text(path, MAX_FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text.map_err(|source| ConfigError::Read { path: path.into(), source })?,
-    };
-    let text = with_hooks(path, &text, from)?;
-    // Who keeps the file elsewhere, behind a link, keeps the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-    replace(&target, &text).map_err(write)
+    edit(path, |text| with_hooks(path, text, from))
 }
 
 /// The text of a `config.toml` with these hooks in it.
@@ -111,28 +92,4 @@ fn process_item(name: &str, process: &HookProcess) -> Result<Item, String> {
         table.decor_mut().set_prefix("\n");
     }
     Ok(item)
-}
-
-/// The table of that name, which is made where there is none.
-fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
-    let made = || {
-        let mut table = Table::new();
-        table.set_implicit(true);
-        Item::Table(table)
-    };
-    above.entry(name).or_insert_with(made).as_table_like_mut()
-}
-
-/// Writes beside the file and then puts the new one in its place, with the rights of the old one.
-fn replace(target: &Path, text: &str) -> io::Result<()> {
-    let dir = target.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(metadata) = fs::metadata(target) {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(target).map_err(|error| error.error)?;
-    // The name is what makes it permanent.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::file::ReadFile;
-use crate::keys::{ConfigFile, Reach};
 
 /// What of a project's file is not used though the project is trusted.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,12 +18,8 @@ impl Refused {
     pub(super) fn take_out(project: &mut ReadFile, user: &ReadFile) -> Self {
         let content = &mut project.content;
         let mut refused = Self::default();
-        let before = content.clone();
-        content.forget_the_users();
-        if before != *content {
-            let users = ConfigFile::KEYS.iter().filter(|key| key.reach == Reach::User);
-            refused.keys.extend(users.filter_map(|key| Some(key.path.split('.').next()?.to_owned())));
-        }
+        let forgotten = content.forget_the_users();
+        refused.keys.extend(forgotten.iter().filter_map(|key| Some(key.split('.').next()?.to_owned())));
         let users = &user.content.hooks.processes;
         content.hooks.processes.retain(|name, process| {
             let is_users = users.keys().any(|other| other.eq_ignore_ascii_case(name));

@@ -81,6 +81,10 @@ impl Input {
 
     /// The text or the cursor is another.
     pub(super) fn complete(&mut self, known: &Known) {
+        if self.history.is_shown(&self.editor.content()) {
+            // Up and down go on among the prompts of before, also where one of them is a command.
+            return self.completer.close();
+        }
         self.completer.update(self.editor.text(), self.editor.cursor(), known);
     }
 

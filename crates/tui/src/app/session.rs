@@ -28,6 +28,7 @@ impl Session {
     pub(super) fn update(&mut self, data: StateData) {
         let ContextData { tokens, window, .. } = data.context;
         self.id = Some(data.session);
+        self.name = data.name.filter(|name| !name.is_empty());
         (self.provider, self.model, self.thinking) = (data.provider, data.model, data.thinking);
         (self.cwd, self.usage) = (data.cwd, data.usage);
         (self.context, self.window) = (tokens, window);

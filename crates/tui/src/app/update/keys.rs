@@ -137,10 +137,6 @@ impl State {
         }
         if self.input.editor.revision() != before {
             self.input.complete(&self.known);
-            // Up and down go on among the prompts of before, also behind one that is a command.
-            if self.input.history.is_shown(&self.input.editor.content()) {
-                self.input.completer.close();
-            }
         }
     }
 

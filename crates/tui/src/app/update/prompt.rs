@@ -14,7 +14,7 @@ use crate::queue::When;
 use crate::timeouts;
 
 /// Below this likeness, of at most 1, another name is not what was meant.
-const ALIKE: f64 = 0.75;
+const ALIKE: f64 = 0.88;
 
 /// A prompt whose images are being read.
 #[derive(Debug)]
@@ -114,6 +114,8 @@ impl State {
         }
         match self.nearly(name) {
             Some(nearly) => Typed::Nearly(nearly),
+            // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
+            None if args.trim().is_empty() && is_name(name) => Typed::Other(name, ""),
             // A prompt may begin with a path.
             None => Typed::Prompt,
         }
@@ -295,4 +297,9 @@ impl State {
     pub(super) fn run(&mut self, name: &str, args: &str) {
         commands::run(self, name, args);
     }
+}
+
+/// Whether it could be the name of a command.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_:".contains(c))
 }

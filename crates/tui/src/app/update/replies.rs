@@ -183,12 +183,14 @@ impl State {
         }
     }
 
-    fn sessions(&mut self, data: SessionsData, shown: &Shown) {
+    fn sessions(&mut self, mut data: SessionsData, shown: &Shown) {
         let id = self.session.id.as_deref();
-        if let Some(own) = data.sessions.iter().find(|info| Some(info.session.as_str()) == id) {
-            let SessionInfo { name, first_text, .. } = own.clone();
-            self.session.name = name.filter(|name| !name.is_empty());
-            self.session.first_text = first_text.or(self.session.first_text.take());
+        if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
+            own.name.clone_from(&self.session.name);
+            let SessionInfo { first_text, .. } = &*own;
+            if first_text.is_some() {
+                self.session.first_text.clone_from(first_text);
+            }
         }
         self.known.sessions = Some(data.sessions);
         self.input.complete(&self.known);

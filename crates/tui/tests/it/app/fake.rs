@@ -1,5 +1,7 @@
 //! The other side of the interface: a server and a program that answer what tests need.
 
+mod data;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +35,7 @@ pub(crate) struct Fake {
     /// Commands that tests answer themselves.
     pub(crate) hold: Vec<&'static str>,
     pub(crate) busy: bool,
+    name: Option<String>,
     /// Tokens of the context.
     pub(crate) context: u64,
     waiting: Vec<String>,
@@ -62,6 +65,7 @@ impl Fake {
             held: Vec::new(),
             hold: Vec::new(),
             busy: false,
+            name: None,
             context: 34_000,
             waiting: Vec::new(),
             sessions: 0,
@@ -237,20 +241,11 @@ impl Fake {
                 r#"{{"protocol_version":1,"version":"0.1.0","provider":"anthropic","model":"claude-opus","session":"{SESSION}"}}"#
             ),
             Command::GetState(_) => self.state_data(request),
-            Command::ListCommands(_) => r#"{"commands":[
-                {"name":"todo","description":"Shows what is to be done","extension":"todo"},
-                {"name":"review","description":"Reviews a change"},
-                {"name":"skill:pdf","description":"Reads PDF files"}]}"#.to_owned(),
-            Command::ListExtensions(_) => r#"{"extensions":[{"name":"todo","version":"1.0","description":"A list",
-                "state":"ready","origin":"global","dir":"/ext/todo","required":false,"gates_off":false,
-                "commands":["todo"],"tools":["todo_add"]}]}"#.to_owned(),
+            Command::ListCommands(_) => data::COMMANDS.to_owned(),
+            Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
             Command::ListSessions(_) => self.sessions_data(),
-            Command::GetModels(_) => r#"{"models":[
-                {"id":"claude-opus","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true,"name":"Claude Opus"},
-                {"id":"gpt-5","provider":"openai","context_window":400000,"max_output":32000,"reasoning":true}]}"#.to_owned(),
-            Command::GetTools(_) => r#"{"tools":[
-                {"name":"bash","description":"Runs a command","schema":{},"active":true},
-                {"name":"todo_add","description":"Adds","schema":{},"active":false,"extension":"todo"}]}"#.to_owned(),
+            Command::GetModels(_) => data::MODELS.to_owned(),
+            Command::GetTools(_) => data::TOOLS.to_owned(),
             Command::SetTools(set) => {
                 serde_json::json!({ "active": set.tools.clone().unwrap_or_default() }).to_string()
             }
@@ -274,11 +269,7 @@ impl Fake {
                 let session = request.session.clone().unwrap();
                 format!(r#"{{"session":"{session}","ephemeral":false}}"#)
             }
-            Command::Tree(_) => r#"{"leaf":"e4","entries":[
-                {"id":"e1","type":"message","role":"user","text":"fix the bug","time":"2026-01-01T00:00:00Z"},
-                {"id":"e2","parent":"e1","type":"message","role":"assistant","text":"Which one?","time":"2026-01-01T00:00:00Z"},
-                {"id":"e3","parent":"e2","type":"message","role":"user","text":"the first","time":"2026-01-01T00:00:00Z"},
-                {"id":"e4","parent":"e2","type":"message","role":"user","text":"the second","time":"2026-01-01T00:00:00Z"}]}"#.to_owned(),
+            Command::Tree(_) => data::TREE.to_owned(),
             Command::RunCommand(_) => r#"{"action":"noop","extension":"todo"}"#.to_owned(),
             Command::ReloadExt(_) => r#"{"stopped":2,"loaded":2,"ready":2,"kept":0,"errors":[]}"#.to_owned(),
             _ => "{}".to_owned(),
@@ -296,6 +287,7 @@ impl Fake {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
     fn after(&mut self, request: &Request) {
         match &request.command {
+            Command::SetName(set) => self.name = Some(set.name.clone()),
             Command::Prompt(said) => {
                 self.busy = true;
                 let content = vec![Content::text(said.message.clone())];
@@ -319,7 +311,7 @@ impl Fake {
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
-            "busy": self.busy, "usage": usage, "session": session, "thinking": "high",
+            "busy": self.busy, "name": self.name, "usage": usage, "session": session, "thinking": "high",
             "context": { "tokens": self.context, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
         })
         .to_string()

@@ -107,6 +107,11 @@ fn a_session_has_the_name_that_it_is_given() {
     fake.enter("/name the parser");
     assert_eq!(fake.take_log().lines().last(), Some("Title(\"haft – the parser\")"));
     assert!(fake.screen().contains("the parser · haft"));
+    fake.enter("go");
+    fake.answer("ok");
+    assert!(fake.screen().contains("the parser · haft"));
+    fake.enter("/resume");
+    assert!(fake.screen().contains("● the parser"));
 }
 
 #[test]

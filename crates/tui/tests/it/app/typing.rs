@@ -145,6 +145,13 @@ fn a_name_that_is_nearly_a_command_is_no_prompt() {
     sent(&mut fake, "");
     assert!(fake.screen().contains("› /modle"));
     fake.keys("ctrl+c");
+    fake.hold = vec!["run_command"];
+    fake.enter("/foobar");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::CommandNotFound, "there is no command /foobar"));
+    assert!(fake.screen().contains("› /foobar"));
+    fake.keys("ctrl+c");
+    fake.take_log();
     fake.enter("/etc/hosts says what?");
     sent(&mut fake, "> prompt message=\"/etc/hosts says what?\"\nTitle(\"haft – /etc/hosts says what?\")");
 }

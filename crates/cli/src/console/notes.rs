@@ -1,0 +1,87 @@
+//! Where notes go while standard error is a screen that they would be written over.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Who shows notes in the place of standard error.
+type Shows = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Where notes go.
+enum Place {
+    StandardError,
+    /// They wait for a screen, or for its end.
+    Held(Vec<String>),
+    Screen(Shows),
+}
+
+static PLACE: Mutex<Place> = Mutex::new(Place::StandardError);
+
+/// From here on notes wait.
+pub(crate) fn hold() {
+    let mut place = place();
+    if !matches!(*place, Place::Held(_)) {
+        *place = Place::Held(Vec::new());
+    }
+}
+
+/// From here on notes are shown so, those that waited first.
+pub(crate) fn show(shows: impl Fn(&str) + Send + Sync + 'static) {
+    let shows: Shows = Arc::new(shows);
+    let before = std::mem::replace(&mut *place(), Place::Screen(Arc::clone(&shows)));
+    held(before).iter().for_each(|text| shows(text));
+}
+
+/// From here on notes go to standard error, those that waited first.
+pub(crate) fn release() {
+    let before = std::mem::replace(&mut *place(), Place::StandardError);
+    held(before).iter().for_each(|text| super::note(text));
+}
+
+/// Whether a note went elsewhere than to standard error.
+pub(super) fn taken(text: &str) -> bool {
+    let shows = match &mut *place() {
+        Place::StandardError => return false,
+        Place::Held(waiting) => {
+            waiting.push(text.to_owned());
+            return true;
+        }
+        Place::Screen(shows) => Arc::clone(shows),
+    };
+    // Not under the lock: whoever shows may have something to say, too.
+    shows(text);
+    true
+}
+
+fn held(place: Place) -> Vec<String> {
+    match place {
+        Place::Held(waiting) => waiting,
+        Place::StandardError | Place::Screen(_) => Vec::new(),
+    }
+}
+
+/// Each change is one assignment.
+fn place() -> MutexGuard<'static, Place> {
+    PLACE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::note;
+
+    /// The only test of this program that changes where notes go.
+    #[test]
+    fn notes_wait_and_are_shown_in_order() {
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        hold();
+        note("one");
+        let seen = Arc::clone(&shown);
+        show(move |text| seen.lock().unwrap().push(text.to_owned()));
+        note("two");
+        hold();
+        note("three");
+        assert_eq!(*shown.lock().unwrap(), ["one", "two"]);
+        release();
+        note("four");
+        assert_eq!(shown.lock().unwrap().len(), 2);
+    }
+}

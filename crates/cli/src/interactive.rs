@@ -1,0 +1,237 @@
+//! The interactive mode: the agent and its extensions on one thread, the screen on another.
+//!
+//! The screen is a client of the agent's side as any other program is: it says commands of the protocol of programs and is
+//! told its lines. A terminal that takes nothing holds up the screen's thread and nobody else.
+
+mod desk;
+mod screen;
+
+use std::io::{self, IsTerminal as _};
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use futures::FutureExt as _;
+use haft_config::Home;
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::Session;
+use haft_protocol::rpc::{Line, Request};
+use haft_rpc::{End, Options};
+use haft_tui::terminal;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::RunArgs;
+use crate::console::{note, notes};
+use crate::exit::Exit;
+use crate::interrupt::Interrupts;
+use crate::logging;
+use crate::rpc::{Program, ended};
+use crate::run::{Chosen, Opened, Output, check_named, complete, open_session};
+use crate::session::{Sessions, short};
+use crate::setup::Setup;
+
+use desk::{Desk, Ground, Open, Shells};
+use screen::{Screen, Start};
+
+/// How many lines may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
+const LINES: usize = 256;
+
+/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to, which can do more
+/// than print lines.
+pub(crate) fn is_wanted(args: &RunArgs) -> bool {
+    let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
+    may_be(args) && is_terminal() && !terminal::Environment::of_process().is_dumb()
+}
+
+fn may_be(args: &RunArgs) -> bool {
+    !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some())
+}
+
+/// Runs it to its end.
+pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    // What is said before the screen is there would be gone when it comes.
+    notes::hold();
+    let outcome = opened(args);
+    notes::release();
+    outcome
+}
+
+fn opened(args: RunArgs) -> anyhow::Result<Exit> {
+    let setup = Setup::read(&args)?;
+    logging::init_beside_screen(&setup.home)?;
+    let mut args = args;
+    let start = Start {
+        prompt: words(&mut args.prompt),
+        picks: picks(&mut args, &setup)?,
+        keymap: screen::keymap(&setup.home),
+        settings: screen::settings(&setup.config),
+    };
+    let chosen = match open_session(&args.session, &setup, true)? {
+        Opened::Session(chosen) => chosen,
+        Opened::Nothing(exit) => return Ok(exit),
+    };
+    // Front ends are told with an event what is not used because the project is not trusted.
+    args.json = true;
+    setup.tell_rest();
+    check_named(&setup)?;
+    let unopened = Arc::new(Mutex::new(Some(chosen.session.clone())));
+    let outcome = complete(work(args, setup, chosen, start, Arc::clone(&unopened)));
+    // What was mended of its file, where nobody has told it.
+    if let Some(session) = taken(&unopened) {
+        Output::repaired(false, &session);
+    }
+    outcome
+}
+
+/// What was typed behind `haft`.
+fn words(prompt: &mut Vec<String>) -> Option<String> {
+    let prompt = std::mem::take(prompt).join(" ");
+    (!prompt.trim().is_empty()).then_some(prompt)
+}
+
+/// Whether the person wants to choose a session first. There has to be one.
+fn picks(args: &mut RunArgs, setup: &Setup) -> anyhow::Result<bool> {
+    if args.session.resume.as_deref() != Some("") {
+        return Ok(false);
+    }
+    Sessions::new(&setup.home, &setup.cwd).latest()?;
+    args.session.resume = None;
+    Ok(true)
+}
+
+/// Serves the screen until the person, a signal or a failure ends it. Whatever it is, the screen is left before anything
+/// else is said.
+async fn work(
+    args: RunArgs,
+    setup: Setup,
+    chosen: Chosen,
+    start: Start,
+    unopened: Arc<Mutex<Option<Session>>>,
+) -> anyhow::Result<Exit> {
+    let ground = ground(&args, &setup);
+    let (results, open, shells) =
+        (setup.home.results_dir(), Arc::clone(&ground.open), Arc::new(Shells::default()));
+    let desk = Desk { runtime: Handle::current(), ground, shells: Arc::clone(&shells) };
+    let (lines, told) = mpsc::channel(LINES);
+    let (ready, is_ready) = oneshot::channel();
+    let (ready, opens) = (Mutex::new(Some(ready)), Arc::clone(&open));
+    let program = Program::new(args, records(&desk.ground.args), setup, chosen).telling(move |session| {
+        opens.add(session);
+        drop(taken(&unopened));
+        // Nobody waits for the second one.
+        taken(&ready).map(|ready| ready.send(()));
+    });
+    let mut screen = None;
+    let served = serve(program, lines, is_ready, |lines, requests| {
+        notes::show(screen::as_lines(lines));
+        Ok(screen.insert(Screen::begin(start, desk, requests, told)?))
+    });
+    let served = AssertUnwindSafe(served).catch_unwind().await;
+    // With that nobody has anything to tell the screen any more.
+    notes::hold();
+    shells.stop_all();
+    let shown = match screen {
+        Some(screen) => screen.end().await,
+        None => Ok(None),
+    };
+    haft_tools::clear_results(&results, SystemTime::now());
+    hint(&open);
+    let served = served.unwrap_or_else(|panic| resume_unwind(panic));
+    // The system tells both threads that haft shall end, and either may have heard it first.
+    if let Some(terminal::End::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
+}
+
+/// Serves the client that `begin` starts when the first session is open.
+async fn serve<'s>(
+    program: Program,
+    lines: mpsc::Sender<Line>,
+    is_ready: oneshot::Receiver<()>,
+    begin: impl FnOnce(mpsc::Sender<Line>, mpsc::UnboundedSender<Request>) -> anyhow::Result<&'s mut Screen>,
+) -> anyhow::Result<Exit> {
+    let mut interrupts = Interrupts::listen()?;
+    let cancel = CancellationToken::new();
+    let (requests, heard) = mpsc::unbounded_channel();
+    let options = Options::new(env!("CARGO_PKG_VERSION"));
+    let serving = haft_rpc::serve_local(&cancel, Arc::new(program), heard, lines.clone(), options);
+    tokio::pin!(serving);
+    tokio::select! {
+        biased;
+        () = interrupts.next() => return Ok(Exit::Aborted),
+        end = &mut serving => return ended(end),
+        Ok(()) = is_ready => {}
+    }
+    // From here on Ctrl-C is a key, and when another program has the terminal, that one's.
+    let mut interrupts = Interrupts::listen_for_end()?;
+    let screen = begin(lines, requests)?;
+    loop {
+        tokio::select! {
+            biased;
+            () = interrupts.next() => {
+                cancel.cancel();
+                if interrupts.at_once() {
+                    return Ok(Exit::Aborted);
+                }
+            }
+            () = screen.over(), if !cancel.is_cancelled() => cancel.cancel(),
+            end = &mut serving => return match end {
+                // It was the person who left.
+                Ok(End::Cancelled) if !interrupts.heard_any() => Ok(Exit::Ok),
+                end => ended(end),
+            },
+        }
+    }
+}
+
+fn ground(args: &RunArgs, setup: &Setup) -> Arc<Ground> {
+    Arc::new(Ground {
+        home: Home::at(setup.home.root()),
+        cwd: setup.cwd.clone(),
+        args: Arc::new(args.clone()),
+        open: Arc::new(Open::default()),
+    })
+}
+
+fn records(args: &RunArgs) -> bool {
+    !args.session.no_session
+}
+
+/// Says how to go on with the session, where there is anything in it.
+fn hint(open: &Open) {
+    let Some(session) = open.current() else { return };
+    if session.path().is_some_and(|path| path.exists()) && !session.branch().is_empty() {
+        note(&sanitize_line(&format!("haft --resume {} goes on with this session", short(session.id()))));
+    }
+}
+
+/// What is there, once.
+fn taken<T>(slot: &Mutex<Option<T>>) -> Option<T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_something_else_gets_that() {
+        assert!(may_be(&RunArgs::default()));
+        assert!(may_be(&RunArgs { prompt: vec!["fix it".into()], ..RunArgs::default() }));
+        for args in [
+            RunArgs { print: true, ..RunArgs::default() },
+            RunArgs { json: true, ..RunArgs::default() },
+            RunArgs { verbose: true, ..RunArgs::default() },
+            RunArgs { list_models: Some(None), ..RunArgs::default() },
+        ] {
+            assert!(!may_be(&args), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_one_prompt() {
+        assert_eq!(words(&mut vec!["fix".into(), "it".into()]).as_deref(), Some("fix it"));
+        assert_eq!(words(&mut vec![" ".into()]), None);
+        assert_eq!(words(&mut Vec::new()), None);
+    }
+}

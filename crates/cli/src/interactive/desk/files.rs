@@ -1,0 +1,117 @@
+//! The files of the project, and the branch that it is on.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use haft_config::Snapshot;
+use ignore::WalkBuilder;
+
+use super::Ground;
+
+/// More files than this are not named.
+const MOST: usize = 50_000;
+
+/// The longest file of git's that is read.
+const LONGEST: u64 = 4096;
+
+/// Enough of a commit's name for people.
+const SHORT: usize = 8;
+
+/// The files below a directory as git sees them, hidden ones included, with `/` between names and behind directories.
+pub(super) fn below(dir: &Path) -> Vec<String> {
+    let walk = WalkBuilder::new(dir)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git")
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    let named = walk.flatten().filter(|entry| entry.depth() > 0).filter_map(|entry| {
+        let below = entry.path().strip_prefix(dir).ok()?;
+        let names: Option<Vec<&str>> = below.components().map(|name| name.as_os_str().to_str()).collect();
+        let slash = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+        Some(names?.join("/") + slash)
+    });
+    named.take(MOST).collect()
+}
+
+/// The branch, where the project is trusted or brings nothing that anybody could distrust. Nothing is run for it.
+pub(super) fn branch(ground: &Ground) -> Option<String> {
+    let project = ground.decision().ok()?.project;
+    let brings_nothing =
+        || Snapshot::take(&ground.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
+    if project.is_trusted() || brings_nothing() { head(&project.dir) } else { None }
+}
+
+/// What the repository around a directory has checked out.
+fn head(dir: &Path) -> Option<String> {
+    let text = short_text(&repository(dir)?.join("HEAD"))?;
+    let text = text.trim();
+    match text.strip_prefix("ref: ") {
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        None => {
+            let is_commit = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_commit.then(|| text.chars().take(SHORT).collect())
+        }
+    }
+}
+
+/// The `.git` of the nearest directory that has one; a file of that name says where it is.
+fn repository(dir: &Path) -> Option<PathBuf> {
+    let (place, git) =
+        dir.ancestors().map(|place| (place, place.join(".git"))).find(|(_, git)| git.exists())?;
+    if git.is_dir() {
+        return Some(git);
+    }
+    let text = short_text(&git)?;
+    Some(place.join(text.strip_prefix("gitdir: ")?.trim()))
+}
+
+/// A file of a few words. Nothing else is opened: a pipe could be waited for without end.
+fn short_text(path: &Path) -> Option<String> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: PathBuf, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn what_git_leaves_out_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["src/main.rs", "target/x", ".git/config", ".github/ci.yml", "a b.txt"] {
+            write(dir.path().join(name), "");
+        }
+        write(dir.path().join(".gitignore"), "target\n");
+        let expect = [".github/", ".github/ci.yml", ".gitignore", "a b.txt", "src/", "src/main.rs"];
+        assert_eq!(below(dir.path()), expect);
+        assert_eq!(below(&dir.path().join("gone")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_branch_is_read_from_wherever_the_repository_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let head_is = |text: &str| {
+            write(dir.path().join(".git/HEAD"), text);
+            fs::create_dir_all(dir.path().join("a/b")).unwrap();
+            head(&dir.path().join("a/b"))
+        };
+        assert_eq!(head_is("ref: refs/heads/fix/one\n").as_deref(), Some("fix/one"));
+        assert_eq!(head_is("0123456789abcdef0123456789abcdef01234567\n").as_deref(), Some("01234567"));
+        assert_eq!(head_is("what is this"), None);
+        assert_eq!(head_is(""), None);
+        write(dir.path().join("tree/.git"), "gitdir: ../.git/worktrees/tree\n");
+        write(dir.path().join(".git/worktrees/tree/HEAD"), "ref: refs/heads/two\n");
+        assert_eq!(head(&dir.path().join("tree")).as_deref(), Some("two"));
+    }
+}

@@ -1,0 +1,118 @@
+//! The file of prompts, which all that run share.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use haft_config::Home;
+use haft_tui::history::History;
+
+/// The longest file that is read: far more than is kept.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// The file's text; nothing where there is none. One that has grown is written anew first.
+pub(super) fn read(home: &Home) -> anyhow::Result<String> {
+    let file = home.history_file();
+    let text = || text(&file).with_context(|| format!("cannot read {}", file.display()));
+    let known = text()?;
+    if !History::decode(&known).rewrite {
+        return Ok(known);
+    }
+    // Read once more: what others added before the lock was had must not be lost.
+    let _lock = locked(home).with_context(|| format!("cannot lock {}", file.display()))?;
+    let known = text()?;
+    let kept = History::decode(&known).history.encode();
+    replaced(&file, &kept).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(kept)
+}
+
+/// Adds a prompt. That it is not there in the next run is no reason to bother anybody.
+pub(super) fn remember(home: &Home, prompt: &str) {
+    let Some(line) = History::default().push(prompt) else { return };
+    if let Err(error) = appended(home, &line) {
+        tracing::warn!(%error, "a prompt is not kept");
+    }
+}
+
+fn appended(home: &Home, line: &str) -> io::Result<()> {
+    std::fs::create_dir_all(home.root())?;
+    let _lock = locked(home)?;
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(home.history_file())?.write_all(line.as_bytes())
+}
+
+/// One writer at a time; dropping it ends that.
+fn locked(home: &Home) -> io::Result<File> {
+    let lock = File::create(home.root().join("history.lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+/// Bytes that are no text, and a beginning that is cut off, are lines that nobody understands.
+fn text(path: &Path) -> io::Result<String> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Made by `tempfile`, the new file has mode 600 from the start.
+fn replaced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_are_there_again_and_nobody_else_reads_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path().join("home"));
+        assert_eq!(read(&home).unwrap(), "");
+        for prompt in ["one", " not this", "two\nrows"] {
+            remember(&home, prompt);
+        }
+        assert_eq!(read(&home).unwrap(), "{\"text\":\"one\"}\n{\"text\":\"two\\nrows\"}\n");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(home.history_file()).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_file_that_has_grown_is_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        let lines: String = (0..5000).map(|number| format!("{{\"text\":\"{number}\"}}\n")).collect();
+        std::fs::write(home.history_file(), lines).unwrap();
+        let kept = read(&home).unwrap();
+        assert!(kept.starts_with("{\"text\":\"3000\"}\n") && kept.ends_with("{\"text\":\"4999\"}\n"));
+        assert_eq!(std::fs::read_to_string(home.history_file()).unwrap(), kept);
+    }
+
+    #[test]
+    fn none_of_many_writers_loses_a_prompt() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let home = &home;
+                scope.spawn(move || (0..25).for_each(|at| remember(home, &format!("{writer}-{at}"))));
+            }
+        });
+        assert_eq!(History::decode(&read(&home).unwrap()).history.prompts().len(), 100);
+    }
+}

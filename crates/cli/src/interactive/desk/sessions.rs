@@ -1,0 +1,93 @@
+//! The sessions that are open, and files of those that are not.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use haft_core::session::Session;
+use haft_protocol::message::Message;
+use haft_protocol::rpc::{ErrorCode, Failure};
+
+use super::Ground;
+use super::image::placed;
+use crate::session::{Sessions, explained, into_file, short};
+
+/// The sessions that are open.
+#[derive(Default)]
+pub(in crate::interactive) struct Open(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    sessions: BTreeMap<String, Session>,
+    /// The one that the person sees.
+    current: Option<String>,
+}
+
+impl Open {
+    /// A session was opened. The first one is what the person sees.
+    pub(in crate::interactive) fn add(&self, session: &Session) {
+        self.with(|known| {
+            let id = session.id().to_string();
+            known.current.get_or_insert_with(|| id.clone());
+            known.sessions.insert(id, session.clone());
+        });
+    }
+
+    /// The one that the person saw last.
+    pub(in crate::interactive) fn current(&self) -> Option<Session> {
+        self.with(|known| known.sessions.get(known.current.as_ref()?).cloned())
+    }
+
+    /// The messages of the session that the person sees from here on. The others are about to be closed, and a session is
+    /// open to nobody else as long as anybody holds it.
+    pub(super) fn conversation(&self, id: &str) -> Result<Arc<Vec<Message>>, Failure> {
+        let session = self.with(|known| {
+            let session = known.sessions.get(id).cloned()?;
+            known.sessions.retain(|other, _| other == id);
+            known.current = Some(id.to_owned());
+            Some(session)
+        });
+        let gone = || Failure::new(ErrorCode::SessionNotFound, format!("session {id} is not open any more"));
+        Ok(Arc::new(session.ok_or_else(gone)?.context().messages))
+    }
+
+    fn find(&self, id: &str) -> Option<Session> {
+        self.with(|known| known.sessions.get(id).cloned())
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Writes a session into a file, once all that was said is on the disk.
+pub(super) async fn export(
+    ground: Arc<Ground>,
+    session: String,
+    to: Option<String>,
+) -> anyhow::Result<PathBuf> {
+    let path = match ground.open.find(&session) {
+        Some(open) => {
+            open.flush().await?;
+            open.path().filter(|path| path.exists()).context("nothing of this session is recorded yet")?
+        }
+        None => Sessions::new(&ground.home, &ground.cwd).by_id(&session)?.path,
+    };
+    let to = to.map(|to| placed(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
+    let written = move || into_file(&path, to.as_deref(), &ground.cwd);
+    tokio::task::spawn_blocking(written).await.context("haft failed while it wrote the file")?
+}
+
+/// Deletes a session for good.
+pub(super) fn delete(ground: &Ground, session: &str) -> anyhow::Result<String> {
+    let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
+    let id = found.id;
+    anyhow::ensure!(
+        ground.open.find(&id.to_string()).is_none(),
+        "session {} is the one that is open here; go to another one first",
+        short(id)
+    );
+    found.remove().map_err(|error| explained(error, id))?;
+    Ok(id.to_string())
+}

@@ -1,0 +1,98 @@
+//! Commands of the person's, in the shell.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
+use haft_tui::app::Answer;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{Desk, Ground};
+use crate::rpc::WITHHELD;
+use crate::timeouts::SHELL;
+
+/// Those that run.
+#[derive(Default)]
+pub(in crate::interactive) struct Shells(Mutex<BTreeMap<u64, CancellationToken>>);
+
+impl Shells {
+    fn begin(&self, number: u64) -> CancellationToken {
+        let cancel = CancellationToken::new();
+        self.with(|running| running.insert(number, cancel.clone()));
+        cancel
+    }
+
+    fn end(&self, number: u64) {
+        self.with(|running| running.remove(&number));
+    }
+
+    /// Stops one; nothing where it is over.
+    pub(super) fn stop(&self, number: u64) {
+        if let Some(cancel) = self.with(|running| running.get(&number).cloned()) {
+            cancel.cancel();
+        }
+    }
+
+    /// Stops all of them.
+    pub(in crate::interactive) fn stop_all(&self) {
+        self.with(|running| running.values().for_each(CancellationToken::cancel));
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Pieces of output that wait for the screen. What comes while it is full is seen at the end.
+const PIECES: usize = 64;
+
+impl Desk {
+    /// Runs a command as the tool `bash` would.
+    pub(super) async fn shell(&self, number: u64, command: String, answers: &mpsc::Sender<Answer>) -> Answer {
+        let (cancel, environment) = (self.shells.begin(number), environment(&self.ground));
+        let (told, mut pieces) = mpsc::channel(PIECES);
+        let running = self.runtime.spawn(async move {
+            let told = move |piece: String| _ = told.try_send(piece);
+            environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
+        });
+        // Ends when the command has, which drops what tells them.
+        while let Some(piece) = pieces.recv().await {
+            let _ = answers.send(Answer::ShellOutput(number, piece)).await;
+        }
+        let outcome = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
+        self.shells.end(number);
+        Answer::ShellEnd(number, ended(outcome))
+    }
+}
+
+fn environment(ground: &Ground) -> HostEnvironment {
+    HostEnvironment::new(&ground.cwd)
+        .with_scratch(ground.home.results_dir())
+        .with_state(ground.home.state_dir().join("in-place"))
+        .without_variables(WITHHELD)
+}
+
+/// What came of it: all that it printed, and its status where it has one.
+fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
+    let report = outcome.map_err(|error| {
+        let code =
+            if matches!(error, EnvironmentError::Cancelled) { ErrorCode::Aborted } else { ErrorCode::Failed };
+        Failure::new(code, error.to_string())
+    })?;
+    let (status, end) = match report.end {
+        RunEnd::Exited(code) => (Some(code), None),
+        RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
+        RunEnd::TimedOut => (None, Some("killed: it took more than a day".to_owned())),
+        RunEnd::Cancelled => (None, Some("stopped".to_owned())),
+    };
+    let mut text = report.tail.clone();
+    for note in report.notes().into_iter().chain(end) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]"));
+    }
+    Ok((text, status))
+}

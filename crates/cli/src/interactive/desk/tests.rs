@@ -1,0 +1,166 @@
+//! Questions and their answers.
+
+use std::fs;
+
+use haft_core::session::Durability;
+use haft_core::session::entry::Name;
+use haft_protocol::rpc::ErrorCode;
+use tempfile::TempDir;
+
+use super::*;
+use crate::session::Sessions;
+
+struct World {
+    dir: TempDir,
+    desk: Desk,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let cwd = dir.path().join("project");
+        fs::create_dir(&cwd).unwrap();
+        let ground = Ground {
+            home: Home::at(dir.path().join("home")),
+            cwd: cwd.canonicalize().unwrap(),
+            args: Arc::default(),
+            open: Arc::default(),
+        };
+        let desk = Desk { runtime: Handle::current(), ground: Arc::new(ground), shells: Arc::default() };
+        Self { dir, desk }
+    }
+
+    /// All answers to a question.
+    async fn ask(&self, ask: Ask) -> Vec<Answer> {
+        let (answers, mut told) = mpsc::channel(64);
+        self.desk.answer(ask, answers).await;
+        std::iter::from_fn(|| told.try_recv().ok()).collect()
+    }
+
+    /// What is shown of the only answer, without the directory of the test.
+    async fn shown(&self, ask: Ask) -> String {
+        let answers = self.ask(ask).await;
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        let real = self.dir.path().canonicalize().unwrap();
+        format!("{:?}", answers[0]).replace(&real.display().to_string(), "DIR")
+    }
+
+    async fn session(&self) -> haft_core::session::Session {
+        let session = Sessions::new(&self.desk.ground.home, &self.desk.ground.cwd).create();
+        session.append(Name { name: "tidy".into() }, Durability::Now).await.unwrap();
+        session
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_prints_comes_in_pieces_and_whole_at_the_end() {
+    let world = World::new();
+    let answers = world.ask(Ask::Shell { number: 7, command: "echo out; echo err >&2; exit 3".into() }).await;
+    let (end, pieces) = answers.split_last().unwrap();
+    assert!(matches!(end, Answer::ShellEnd(7, Ok((text, Some(3)))) if text == "out\nerr\n"), "{end:?}");
+    assert!(pieces.iter().all(|piece| matches!(piece, Answer::ShellOutput(7, _))), "{pieces:?}");
+}
+
+#[tokio::test]
+async fn a_command_can_be_stopped() {
+    let world = World::new();
+    let (answers, mut told) = mpsc::channel(64);
+    let asked = world.desk.answer(Ask::Shell { number: 1, command: "echo begun; sleep 600".into() }, answers);
+    let stopping = async {
+        let begun = told.recv().await;
+        assert!(matches!(&begun, Some(Answer::ShellOutput(1, text)) if text == "begun\n"), "{begun:?}");
+        assert_eq!(world.ask(Ask::StopShell { number: 1 }).await.len(), 0);
+        told.recv().await
+    };
+    let ((), end) = futures::join!(asked, stopping);
+    assert!(
+        matches!(&end, Some(Answer::ShellEnd(1, Ok((text, None)))) if text == "begun\n[stopped]"),
+        "{end:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_session_is_shown_written_and_deleted() {
+    let world = World::new();
+    let session = world.session().await;
+    let id = session.id().to_string();
+    let gone = world.ask(Ask::Conversation { session: id.clone() }).await;
+    let is_not_open = |answer: &Answer| matches!(answer, Answer::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
+    assert!(is_not_open(&gone[0]), "{gone:?}");
+    world.desk.ground.open.add(&session);
+    let shown = world.shown(Ask::Conversation { session: id.clone() }).await;
+    assert!(shown.ends_with("Ok([]))"), "{shown}");
+    let written = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
+    let text = fs::read_to_string(world.desk.ground.cwd.join("x.jsonl")).unwrap();
+    assert!(text.starts_with('{'), "{text}");
+    let again = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
+    assert!(again.contains("cannot make DIR/project/x.jsonl; name another file"), "{again}");
+    let page = world.shown(Ask::Export { session: id.clone(), to: None }).await;
+    assert_eq!(page, format!("Export(Ok(\"DIR/project/haft-{}.html\"))", &id[..8]));
+    let open = world.shown(Ask::Delete { session: id.clone() }).await;
+    assert!(open.contains("is the one that is open here"), "{open}");
+    // What the person sees from here on is another one.
+    let other = world.session().await;
+    world.desk.ground.open.add(&other);
+    world.shown(Ask::Conversation { session: other.id().to_string() }).await;
+    let path = session.path().unwrap();
+    drop(session);
+    let deleted = world.shown(Ask::Delete { session: id.clone() }).await;
+    assert_eq!((deleted, path.exists()), (format!("Delete(Ok(\"{id}\"))"), false));
+}
+
+#[tokio::test]
+async fn exactly_what_was_shown_is_trusted() {
+    let world = World::new();
+    let settings = world.desk.ground.cwd.join(".haft/config.toml");
+    fs::create_dir(settings.parent().unwrap()).unwrap();
+    fs::write(&settings, "base_url = 'http://evil'\n").unwrap();
+    let shown = || async {
+        match world.ask(Ask::Trust).await.pop() {
+            Some(Answer::Trust(Ok(trusted))) => trusted,
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = shown().await;
+    assert!(
+        !first.granted && first.items[0].starts_with("! settings: .haft/config.toml:1: base_url"),
+        "{first:?}"
+    );
+    fs::write(&settings, "base_url = 'http://other'\n").unwrap();
+    let grant = |digest: String| world.shown(Ask::Grant { digest });
+    let refused = grant(first.digest).await;
+    assert!(refused.contains("has changed since it was shown; nothing was recorded"), "{refused}");
+    let granted = grant(shown().await.digest).await;
+    assert!(granted.contains("Ok(\"trusted DIR/project until it changes; "), "{granted}");
+    assert!(shown().await.granted);
+}
+
+#[tokio::test]
+async fn a_setting_is_written_and_shown_as_it_holds() {
+    let world = World::new();
+    let set =
+        |name: &str, value: &str| world.shown(Ask::Set { name: name.to_owned(), value: value.to_owned() });
+    let row = set("tui.approve", "bash, edit").await;
+    assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
+    assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
+    assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
+    let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
+    let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
+    assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_not_asked_about() {
+    let world = World::new();
+    let login =
+        |key: &str| world.shown(Ask::Login { provider: "anthropic".into(), key: key.to_owned().into() });
+    assert!(
+        login("a b").await.contains("the key has blanks or control characters in it; nothing was stored")
+    );
+    assert!(login(" ").await.contains("no key was given"));
+    let removed = world.shown(Ask::Logout { provider: "anthropic".into() }).await;
+    assert!(removed.contains("no key of anthropic is stored in "), "{removed}");
+    let Some(Answer::Providers(providers)) = world.ask(Ask::Providers).await.pop() else { panic!("none") };
+    assert!(providers.iter().any(|provider| provider.name == "anthropic" && !provider.stored));
+}

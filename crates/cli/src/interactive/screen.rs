@@ -1,0 +1,216 @@
+//! The screen, on a thread of its own.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use haft_config::{Config, Home};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::names::HAFT;
+use haft_protocol::rpc::{EventLine, Line, Request};
+use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
+use haft_tui::app::{Options, State};
+use haft_tui::keys::Keymap;
+use haft_tui::terminal::{Connection, End, Environment, Setup, run};
+use haft_tui::theme::Appearance;
+use tokio::sync::{mpsc, oneshot};
+
+use super::desk::{Desk, text};
+use crate::console::note;
+use crate::login::Terminal;
+use crate::timeouts::SCREEN_END;
+
+/// How many rows of the conversation stay on the normal screen.
+const TAIL: usize = 40;
+
+/// What the screen begins with.
+pub(super) struct Start {
+    /// What is said at once.
+    pub(super) prompt: Option<String>,
+    /// Whether a session is chosen first.
+    pub(super) picks: bool,
+    /// What keys do.
+    pub(super) keymap: Keymap,
+    /// How it looks and behaves.
+    pub(super) settings: Settings,
+}
+
+/// The keys, with what the user's file changes of them. A file with mistakes changes nothing, and they are told.
+pub(super) fn keymap(home: &Home) -> Keymap {
+    let path = home.keybindings_file();
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Keymap::default(),
+        Err(error) => {
+            note(&format!("haft: cannot read {}: {error}", path.display()));
+            return Keymap::default();
+        }
+        Ok(text) => text,
+    };
+    Keymap::read(&text).unwrap_or_else(|error| {
+        note(&format!("haft: {} has a mistake, so all keys are as usual:\n{error}", path.display()));
+        Keymap::default()
+    })
+}
+
+/// The settings of the interface.
+pub(super) fn settings(config: &Config) -> Settings {
+    let mut settings = Settings::default();
+    for row in config.rows() {
+        let Some(value) = row.value.as_ref().map(text) else { continue };
+        if let Err(error) = settings.set(&row.key, &value) {
+            note(&format!("haft: {}: {error}", row.origin));
+        }
+    }
+    if settings.screen() != Where::Alternate {
+        let asked = settings.get(SCREEN);
+        note(&format!("haft: tui.screen = \"{asked}\" is not there yet; a screen of its own is used"));
+    }
+    settings
+}
+
+/// The screen's thread.
+pub(super) struct Screen {
+    over: oneshot::Receiver<()>,
+    /// How the terminal was.
+    before: Terminal,
+    thread: Option<JoinHandle<anyhow::Result<End>>>,
+}
+
+impl Screen {
+    pub(super) fn begin(
+        start: Start,
+        desk: Desk,
+        requests: mpsc::UnboundedSender<Request>,
+        lines: mpsc::Receiver<Line>,
+    ) -> anyhow::Result<Self> {
+        let (ends, over) = oneshot::channel();
+        let shown = move || {
+            // Dropped when this thread ends, however it does.
+            let _ends: oneshot::Sender<()> = ends;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.context("cannot start the runtime of the screen")?;
+            let outcome = runtime.block_on(shown(start, desk, requests, lines));
+            runtime.shutdown_background();
+            outcome
+        };
+        let before = Terminal::stdin();
+        let thread = thread::Builder::new().name("screen".to_owned()).spawn(shown);
+        Ok(Self { over, before, thread: Some(thread.context("cannot start the thread of the screen")?) })
+    }
+
+    /// When the person has left, or the screen failed.
+    pub(super) async fn over(&mut self) {
+        let _ = (&mut self.over).await;
+    }
+
+    /// Waits for its end and says which it was, unless the terminal takes nothing any more.
+    ///
+    /// # Errors
+    /// Why there is no screen any more.
+    pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
+        if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
+            tracing::warn!("the terminal takes nothing any more; it keeps what it shows");
+            self.before.restore();
+            return Ok(None);
+        }
+        let Some(thread) = self.thread.take() else { return Ok(None) };
+        match thread.join() {
+            Ok(outcome) => outcome.map(Some),
+            Err(_) => {
+                anyhow::bail!("the screen failed; what was said is kept, and `haft -c` goes on with it")
+            }
+        }
+    }
+}
+
+/// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
+/// with the first prompt.
+pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
+    move |text| {
+        let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
+        let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
+        let line = Line::Event(EventLine { event: event.into(), session: None });
+        if told.try_send(line).is_err() {
+            tracing::warn!("a note is not shown");
+        }
+    }
+}
+
+/// Shows it, to its end.
+async fn shown(
+    start: Start,
+    desk: Desk,
+    requests: mpsc::UnboundedSender<Request>,
+    lines: mpsc::Receiver<Line>,
+) -> anyhow::Result<End> {
+    let Start { prompt, picks, keymap, settings } = start;
+    let environment = Environment::of_process();
+    let appearance = match settings.get(THEME) {
+        "dark" => Some(Appearance::Dark),
+        "light" => Some(Appearance::Light),
+        _ => None,
+    };
+    let mouse = settings.mouse();
+    let options = Options {
+        keymap,
+        settings,
+        prompt,
+        resume: picks,
+        appearance: appearance.unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Options::default()
+    };
+    let state = State::new(options, Instant::now());
+    let setup = Setup { environment, mouse, appearance, depth: None, tail: TAIL };
+    Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_config::{Files, Layer, Place, Project, Trust, Tui};
+    use haft_tui::app::settings::SETTINGS;
+    use haft_tui::keys::{Context, Edit};
+
+    use super::*;
+
+    #[test]
+    fn a_keybindings_file_with_a_mistake_changes_no_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        let usual = keymap(&home);
+        std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"alt+u\"]\n").unwrap();
+        let changed = keymap(&home);
+        std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"what\"]\n").unwrap();
+        let undo = |keymap: &Keymap| keymap.action(Context::Editor, "alt+u".parse().unwrap());
+        assert_eq!([&usual, &changed, &keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
+    }
+
+    #[test]
+    fn every_setting_of_the_interface_is_one_of_the_file_and_the_other_way_round() {
+        let of_file: Vec<&str> = Tui::KEYS.iter().map(|key| key.path).collect();
+        let of_interface: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        assert_eq!(of_file, of_interface);
+        let home = tempfile::tempdir().unwrap();
+        for setting in SETTINGS {
+            for value in setting.choices.iter().chain([&setting.default]) {
+                let file = home.path().join("config.toml");
+                haft_config::set(&file, setting.name, value).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_sets_is_as_the_interface_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
+        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let config =
+            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+        let settings = settings(&config);
+        for setting in SETTINGS {
+            assert_eq!(settings.get(setting.name), setting.default, "{}", setting.name);
+        }
+    }
+}

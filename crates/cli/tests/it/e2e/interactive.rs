@@ -1,0 +1,266 @@
+//! The interactive mode, in a real terminal: how it begins and how it ends.
+
+#![cfg(unix)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use haft_test_support::model_server::Scenario;
+use haft_test_support::pty::{Pty, Setup};
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::requests::said;
+use super::running::eventually;
+use super::scene::Scene;
+
+/// `haft` of a scene in a terminal.
+fn terminal(scene: &Scene, args: &[&str]) -> Pty {
+    setup(scene, args).spawn()
+}
+
+fn setup(scene: &Scene, args: &[&str]) -> Setup {
+    let command = scene.command(args);
+    let args: Vec<OsString> = command.get_args().map(Into::into).collect();
+    let setup = Setup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
+    command
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_str()?, value?)))
+        .fold(setup, |setup, (name, value)| if name == "PATH" { setup } else { setup.env(name, value) })
+}
+
+/// The end of the program: its code, and nothing of a screen left behind.
+#[track_caller]
+fn ends_with(pty: &Pty, code: u32) {
+    let ended = pty.wait_for_end();
+    assert_eq!((ended.code, ended.signal), (code, None), "{}", pty.rows().join("\n"));
+    let bytes = pty.bytes();
+    let printed = String::from_utf8_lossy(&bytes);
+    let last = |what: &str| printed.rfind(what);
+    assert!(last("\x1b[?1049h") < last("\x1b[?1049l"), "the screen is given back: {printed:?}");
+    assert!(last("\x1b[?25l") <= last("\x1b[?25h"), "the cursor is seen: {printed:?}");
+    assert!(last("\x1b[?2004h") < last("\x1b[?2004l"), "pastes are as usual: {printed:?}");
+}
+
+#[test]
+fn a_prompt_is_answered_and_quit_gives_the_terminal_back() {
+    let scene = Scene::new(vec![Scenario::text("Hello from the model.")]);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("m ");
+    pty.send("say hello");
+    pty.press(&["enter"]);
+    pty.wait_for("Hello from the model.");
+    pty.send("/quit");
+    pty.press(&["enter"]);
+    ends_with(&pty, 0);
+    // What was said stays on the normal screen, with the way to go on.
+    pty.wait_for("Hello from the model.");
+    pty.wait_for("haft --resume ");
+}
+
+#[test]
+fn words_on_the_command_line_are_said_at_once() {
+    let scene = Scene::new(vec![Scenario::text("Done as you said.")]);
+    let pty = terminal(&scene, &["do", "this"]);
+    pty.wait_for("Done as you said.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn a_polite_signal_ends_it_with_the_terminal_as_it_was() {
+    let scene = Scene::new(vec![Scenario::text("Hello.")]);
+    let pty = terminal(&scene, &["hi"]);
+    pty.wait_for("Hello.");
+    pty.signal(Signal::TERM);
+    ends_with(&pty, 130);
+    let listed = scene.world.haft(&["session", "list"]);
+    assert!(listed.stdout.contains("hi"), "{listed:?}");
+}
+
+#[test]
+fn leaving_in_the_middle_of_a_command_stops_it_and_keeps_what_was_said() {
+    for leaves in ["quit", "signal"] {
+        let call = json!({"name": "bash", "args": {"command": "echo $$ >pid; exec sleep 600"}});
+        let scene = Scene::scripted(&json!([{"say": [{"text": "I wait."}, {"call": call}]}]));
+        let pty = terminal(&scene, &["wait for me"]);
+        pty.wait_for("sleep 600");
+        let pid = scene.world.project().join("pid");
+        let started = || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'));
+        assert!(eventually(started), "{}", pty.rows().join("\n"));
+        match leaves {
+            "quit" => pty.press(&["ctrl+c", "ctrl+c"]),
+            _ => pty.signal(Signal::TERM),
+        }
+        ends_with(&pty, if leaves == "quit" { 0 } else { 130 });
+        let process = Path::new("/proc").join(fs::read_to_string(&pid).unwrap().trim());
+        assert!(
+            !cfg!(target_os = "linux") || eventually(|| !process.exists()),
+            "{leaves}: it is left behind"
+        );
+        let shown = scene.world.haft(&["session", "show", "last"]);
+        assert!(shown.stdout.contains("wait for me") && shown.stdout.contains("I wait."), "{shown:?}");
+    }
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let scene = Scene::new(["One.", "Two.", "Three."].map(Scenario::text).into());
+    scene.haft(&["-p", "about alpha"]).expect(0);
+    scene.haft(&["-p", "about beta"]).expect(0);
+    let pty = terminal(&scene, &["-c"]);
+    pty.wait_for("about beta");
+    pty.wait_for("Two.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+    let pty = terminal(&scene, &["--resume"]);
+    pty.wait_for("about alpha");
+    pty.send("alph");
+    pty.wait_gone("about beta");
+    pty.press(&["enter"]);
+    pty.wait_for("One.");
+    pty.send("go on");
+    pty.press(&["enter"]);
+    pty.wait_for("Three.");
+    assert_eq!(said(&scene.server.requests()[2], "user"), ["about alpha", "go on"]);
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn who_leaves_a_session_can_come_back_to_it() {
+    let scene = Scene::new(["First answer.", "Second answer."].map(Scenario::text).into());
+    let pty = terminal(&scene, &["first question"]);
+    pty.wait_for("First answer.");
+    pty.send("/new");
+    pty.press(&["enter"]);
+    pty.wait_gone("First answer.");
+    pty.send("second question");
+    pty.press(&["enter"]);
+    pty.wait_for("Second answer.");
+    pty.send("/resume");
+    pty.press(&["enter"]);
+    pty.wait_for("first question");
+    pty.send("first");
+    pty.wait_gone("second question");
+    pty.press(&["enter"]);
+    pty.wait_for("First answer.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn a_command_of_the_persons_is_run_and_the_model_is_told() {
+    let scene = Scene::new(vec![Scenario::text("I see.")]);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    pty.send("!echo from-the-$((40+2))");
+    pty.press(&["enter"]);
+    pty.wait_for("from-the-42");
+    pty.send("what was that?");
+    pty.press(&["enter"]);
+    pty.wait_for("I see.");
+    let told = said(&scene.server.requests()[0], "user").join("\n");
+    assert!(told.contains("from-the-42") && told.contains("what was that?"), "{told}");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn prompts_of_before_and_settings_stay() {
+    let scene = Scene::new(vec![Scenario::text("One.")]);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    pty.send("/theme light");
+    pty.press(&["enter"]);
+    let config = scene.world.home().join("config.toml");
+    assert!(eventually(|| fs::read_to_string(&config).is_ok_and(|text| text.contains("theme = \"light\""))));
+    pty.send("remember this one");
+    pty.press(&["enter"]);
+    pty.wait_for("One.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+    let pty = terminal(&scene, &[]);
+    pty.wait_for("›");
+    // What was said before is read beside the first frame.
+    assert!(eventually(|| {
+        pty.press(&["up", "down", "up"]);
+        pty.rows().iter().any(|row| row.contains("remember this one"))
+    }));
+    pty.press(&["ctrl+c", "ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn what_is_wrong_with_the_users_files_is_told_on_the_screen() {
+    let scene = Scene::new(vec![Scenario::text("Hello.")]);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("keybindings.toml"), "[keys]\n\"editor.undu\" = [\"alt+u\"]\n")
+        .unwrap();
+    let pty = terminal(&scene, &["hi"]);
+    pty.wait_for("Hello.");
+    pty.wait_for("keybindings.toml has a mistake");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn the_persons_own_editor_has_the_terminal() {
+    let scene = Scene::new(vec![Scenario::text("Read.")]);
+    let editor = scene.world.home().join("editor.sh");
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(&editor, "#!/bin/sh\necho ready\nread line </dev/tty\nprintf 'typed: %s' \"$line\" >\"$1\"\n")
+        .unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o700)).unwrap();
+    let pty = setup(&scene, &[]).env("VISUAL", &editor).spawn();
+    pty.wait_for("›");
+    pty.press(&["ctrl+g"]);
+    pty.wait_for("ready");
+    pty.send("by hand\r");
+    pty.wait_for("typed: by hand");
+    pty.press(&["enter"]);
+    pty.wait_for("Read.");
+    pty.press(&["ctrl+c", "ctrl+c"]);
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn without_a_provider_the_reason_is_on_the_normal_screen() {
+    let scene = Scene::new(Vec::new());
+    let pty = Setup::new(env!("CARGO_BIN_EXE_haft"))
+        .args(["--provider", "anthropic"])
+        .env("HAFT_HOME", scene.world.home())
+        .cwd(&scene.world.project())
+        .spawn();
+    let ended = pty.wait_for_end();
+    assert_eq!(ended.code, 6, "{}", pty.rows().join("\n"));
+    pty.wait_for("ANTHROPIC_API_KEY");
+    assert!(!String::from_utf8_lossy(&pty.bytes()).contains("\x1b[?1049h"));
+}
+
+#[test]
+fn a_terminal_that_only_prints_lines_has_a_prompt_worked_on_as_ever() {
+    let scene = Scene::new(vec![Scenario::text("Only this.")]);
+    let pty = setup(&scene, &["hi"]).env("TERM", "dumb").spawn();
+    assert_eq!(pty.wait_for_end().code, 0);
+    pty.wait_for("Only this.");
+    assert!(!String::from_utf8_lossy(&pty.bytes()).contains("\x1b[?1049h"));
+}
+
+#[test]
+fn without_a_terminal_there_is_nothing_to_do() {
+    let scene = Scene::new(Vec::new());
+    let ran = scene.haft(&[]);
+    ran.expect(2);
+    assert!(ran.stderr.contains("give a prompt with -p, or start haft on a terminal"), "{ran:?}");
+}
+
+#[test]
+fn what_is_piped_out_is_the_answer_alone() {
+    let scene = Scene::new(vec![Scenario::text("Only this.")]);
+    let ran = scene.haft(&["hi"]);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "Only this.\n");
+}

@@ -1,0 +1,221 @@
+//! Writing into the user's `config.toml`, with everything else that stands there left as it is.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+
+use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
+use crate::keys::{Key, all_keys};
+
+/// A `config.toml` could not be changed; it is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EditError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A setting could not be written; `config.toml` is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetError {
+    /// What stands there is not what it should be, or the value is not one that the key takes.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// There is no such setting, or it is more than one value.
+    #[error("`{key}` cannot be set this way; edit {}, docs/config.md has all keys", path.display())]
+    Key {
+        /// What was named.
+        key: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The value is not one that the key takes.
+    #[error("`{key}` must be {takes}")]
+    Value {
+        /// The key.
+        key: String,
+        /// What may be given for it.
+        takes: &'static str,
+    },
+}
+
+/// Sets a key of a `config.toml`, which is made where there is none; comments and the order of what is there stay. The
+/// words of a list are separated by commas, and `none` is an empty one.
+///
+/// # Errors
+/// [`SetError`]; nothing is written then.
+pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
+    let known = all_keys().find(|known| known.path == key && can_be_set(known));
+    let known = known.ok_or_else(|| SetError::Key { key: key.to_owned(), path: path.into() })?;
+    let value = value.trim();
+    if value.is_empty() && !known.takes.starts_with("a list") {
+        return Err(SetError::Value { key: key.to_owned(), takes: known.takes });
+    }
+    edit(path, |text| with_value(path, text, known, value))
+}
+
+/// Whether a key has one value, which a person may write in a line.
+pub fn can_be_set(key: &Key) -> bool {
+    !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !key.takes.starts_with("a table")
+}
+
+/// Changes the text of a file; one writer at a time, and whole or not at all.
+pub(crate) fn edit<E: From<EditError>>(
+    path: &Path,
+    change: impl FnOnce(&str) -> Result<String, E>,
+) -> Result<(), E> {
+    let write = |source| EditError::Write { path: path.into(), source };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir).map_err(write)?;
+    // Two that write at the same time would each lose the other's. Closing the file ends the lock.
+    let lock = File::create(dir.join("config.lock")).map_err(write)?;
+    lock.lock().map_err(write)?;
+    let text = match read_text(path, MAX_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text.map_err(|source| EditError::Read { path: path.into(), source })?,
+    };
+    let text = change(&text)?;
+    // Who keeps the file elsewhere, behind a link, keeps the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    Ok(replace(&target, &text).map_err(write)?)
+}
+
+/// The text of a `config.toml` with this key set.
+fn with_value(path: &Path, text: &str, key: &Key, value: &str) -> Result<String, SetError> {
+    ReadFile::parse(path, text)?;
+    let mistake = |detail: String| ConfigError::Parse { path: path.into(), detail };
+    let mut document: DocumentMut = text.parse().map_err(|error| mistake(format!("{error}")))?;
+    let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+    let mut place: &mut dyn TableLike = document.as_table_mut();
+    for above in tables.split('.').filter(|above| !above.is_empty()) {
+        place = table(place, above).ok_or_else(|| mistake(format!("`{above}` must be a table")))?;
+    }
+    // Under the name that it has there.
+    let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);
+    let mut written = written(key.takes, value);
+    match place.get_mut(name).and_then(Item::as_value_mut) {
+        Some(before) => {
+            // What stands behind it in its line stays.
+            *written.decor_mut() = before.decor().clone();
+            *before = written;
+        }
+        None => _ = place.insert(name, Item::Value(written)),
+    }
+    let text = document.to_string().trim_start_matches('\n').to_owned();
+    // What haft could not read again is not written.
+    let wrong = |_| SetError::Value { key: key.path.to_owned(), takes: key.takes };
+    ReadFile::parse(path, &text).map_err(wrong)?;
+    Ok(text)
+}
+
+/// A value as TOML has it, by what its key takes.
+fn written(takes: &str, value: &str) -> Value {
+    if takes.starts_with("a list") {
+        let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let words = words.filter(|_| value != "none");
+        return words.collect::<Array>().into();
+    }
+    let number = || value.parse::<i64>().ok().filter(|_| takes.starts_with("a whole number"));
+    match value {
+        "true" | "false" if takes.contains("`true`") => (value == "true").into(),
+        _ => number().map_or_else(|| value.into(), Value::from),
+    }
+}
+
+/// The table of that name, which is made where there is none.
+pub(crate) fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
+    let made = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    };
+    above.entry(name).or_insert_with(made).as_table_like_mut()
+}
+
+/// Writes beside the file and then puts the new one in its place, with the rights of the old one.
+fn replace(target: &Path, text: &str) -> io::Result<()> {
+    let dir = target.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = fs::metadata(target) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    // The name is what makes it permanent.
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, key: &str, value: &str, expect: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        if !text.is_empty() {
+            fs::write(&path, text).unwrap();
+        }
+        set(&path, key, value).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), expect);
+    }
+
+    #[test]
+    fn a_key_is_set_and_the_rest_stays() {
+        check("", "tui.screen", "inline", "[tui]\nscreen = \"inline\"\n");
+        let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = \"on\" # it scrolls\n";
+        check(text, "tui.mouse", "off", &text.replace("on\"", "off\""));
+        check(text, "model", "n", &text.replace("'m'", "\"n\""));
+        let more = format!("{text}approve = [\"bash\", \"edit\"]\n");
+        check(text, "tui.approve", "bash, edit", &more);
+        check("reasoning = 'low'\n", "thinking", "high", "reasoning = \"high\"\n");
+        check("lazy_start = true\n", "lazy_start", "false", "lazy_start = false\n");
+        check("tui.bell = 'on'\n", "tui.approve", "none", "tui.bell = 'on'\ntui.approve = []\n");
+        check("", "max_steps", "7", "max_steps = 7\n");
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said_and_nothing_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        let told = |key: &str, value: &str| {
+            let told = set(&path, key, value).unwrap_err().to_string();
+            assert!(!path.exists(), "{told}");
+            told.replace(&path.display().to_string(), "FILE")
+        };
+        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
+        assert_eq!(told("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
+        assert_eq!(told("model", " "), "`model` must be an id");
+        assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");
+        for key in ["grant.x.net", "hooks.enabled", "tui", "zzz", "grant.NAME"] {
+            assert_eq!(
+                told(key, "x"),
+                format!("`{key}` cannot be set this way; edit FILE, docs/config.md has all keys")
+            );
+        }
+        fs::write(&path, "modle = 1\n").unwrap();
+        assert!(set(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "modle = 1\n");
+    }
+}

@@ -1,0 +1,24 @@
+//! What the server of tests says each time.
+
+pub(super) const COMMANDS: &str = r#"{"commands":[
+    {"name":"todo","description":"Shows what is to be done","extension":"todo"},
+    {"name":"review","description":"Reviews a change"},
+    {"name":"skill:pdf","description":"Reads PDF files"}]}"#;
+
+pub(super) const EXTENSIONS: &str = r#"{"extensions":[{"name":"todo","version":"1.0","description":"A list",
+    "state":"ready","origin":"global","dir":"/ext/todo","required":false,"gates_off":false,
+    "commands":["todo"],"tools":["todo_add"]}]}"#;
+
+pub(super) const MODELS: &str = r#"{"models":[
+    {"id":"claude-opus","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true,"name":"Claude Opus"},
+    {"id":"gpt-5","provider":"openai","context_window":400000,"max_output":32000,"reasoning":true}]}"#;
+
+pub(super) const TOOLS: &str = r#"{"tools":[
+    {"name":"bash","description":"Runs a command","schema":{},"active":true},
+    {"name":"todo_add","description":"Adds","schema":{},"active":false,"extension":"todo"}]}"#;
+
+pub(super) const TREE: &str = r#"{"leaf":"e4","entries":[
+    {"id":"e1","type":"message","role":"user","text":"fix the bug","time":"2026-01-01T00:00:00Z"},
+    {"id":"e2","parent":"e1","type":"message","role":"assistant","text":"Which one?","time":"2026-01-01T00:00:00Z"},
+    {"id":"e3","parent":"e2","type":"message","role":"user","text":"the first","time":"2026-01-01T00:00:00Z"},
+    {"id":"e4","parent":"e2","type":"message","role":"user","text":"the second","time":"2026-01-01T00:00:00Z"}]}"#;
