@@ -32,6 +32,7 @@ struct Sink {
     what: &'static str,
     /// How many texts it takes for a frame.
     texts: usize,
+    /// Has the interface take them.
     put: fn(&mut Stage, &[String]) -> Result<()>,
 }
 
@@ -44,7 +45,7 @@ struct Scene {
     what: &'static str,
     size: (u16, u16),
     sinks: &'static [Sink],
-    /// What it shows of texts that come later: nothing where it is the screen that counts.
+    /// What is done before the frame is drawn.
     then: fn(&mut Stage) -> Result<()>,
 }
 
@@ -137,24 +138,36 @@ impl Scene {
         let first = attacks.chunks(most).map(|texts| self.given(|at| texts.get(at % texts.len()).cloned()));
         let first: Vec<_> = first.collect();
         let mut first = first.into_iter();
-        let mut stage = Stage::new(self.size, false)?;
+        let mut size = self.size;
+        let mut stage = Stage::new(size, false)?;
         for frame in 0.. {
             if frame >= frames && first.len() == 0 {
                 break;
             }
             if frame % FRAMES == FRAMES - 1 {
-                stage = Stage::new(self.size, false)?;
+                size = self.size_of(frame / FRAMES);
+                stage = Stage::new(size, false)?;
             }
             let given = first.next().unwrap_or_else(|| self.given(|_| Some(hostile.next_lossy())));
             report.frames += 1;
             report.texts += u64::try_from(given.iter().map(|(_, texts)| texts.len()).sum::<usize>())?;
             let found = self.play(&mut stage, &given)?;
             if !found.is_empty() {
-                self.blame(&given, &found, &mut report)?;
-                stage = Stage::new(self.size, false)?;
+                self.blame(size, &given, &found, &mut report)?;
+                stage = Stage::new(size, false)?;
             }
         }
         Ok(report)
+    }
+
+    /// The size of a stage: now and then one on which not everything fits, or nearly nothing.
+    fn size_of(&self, stage: u64) -> (u16, u16) {
+        let (columns, rows) = self.size;
+        match stage % 8 {
+            2 | 6 => (columns / 2, rows / 2),
+            4 => (20, 6),
+            _ => self.size,
+        }
     }
 
     fn given(&self, mut next: impl FnMut(usize) -> Option<String>) -> Vec<Given<'_>> {
@@ -174,13 +187,19 @@ impl Scene {
     }
 
     /// Which of the texts it is, each alone on a new stage, or all of them.
-    fn blame(&self, given: &[Given<'_>], found: &[String], report: &mut Report) -> Result<()> {
+    fn blame(
+        &self,
+        size: (u16, u16),
+        given: &[Given<'_>],
+        found: &[String],
+        report: &mut Report,
+    ) -> Result<()> {
         let before = report.failures;
         for (sink, texts) in given {
             for (at, text) in texts.iter().enumerate() {
                 let mut alone = vec![String::new(); texts.len()];
                 alone[at].clone_from(text);
-                let found = self.play(&mut Stage::new(self.size, false)?, &[(sink, alone)])?;
+                let found = self.play(&mut Stage::new(size, false)?, &[(sink, alone)])?;
                 if !found.is_empty() {
                     report.failures += 1;
                     report.broken.push(format!(
