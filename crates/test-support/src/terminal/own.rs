@@ -279,12 +279,10 @@ fn title(deeds: &[Deed], bytes: &[u8]) -> Vec<String> {
 
 fn clipboard(deeds: &[Deed]) -> Vec<String> {
     let is_base64 = |text: &[u8]| text.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b));
-    let is_text = |deed: &Deed, bell: bool| match deed {
-        Deed::Command(params, ended) if *ended == bell => match params.as_slice() {
-            [number, place, text] => number == b"52" && place == b"c" && is_base64(text),
-            _ => false,
-        },
-        _ => false,
+    let is_text = |deed: &Deed, bell: bool| {
+        let Deed::Command(params, ended) = deed else { return false };
+        let [number, place, text] = params.as_slice() else { return false };
+        *ended == bell && number == b"52" && place == b"c" && is_base64(text)
     };
     let wrap = [Deed::Pass, Deed::Passed(b'm'), Deed::Passed(b'u'), Deed::Passed(b'x'), Deed::Passed(b';')];
     let fits = match deeds {
