@@ -19,7 +19,7 @@ mod tests {
     #[test]
     fn a_title_is_one_line_and_no_more() {
         assert_eq!(title("haft – a;b"), "\x1b]2;haft – a;b\x1b\\");
-        assert_eq!(title("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc de\x1b\\");
+        assert_eq!(title("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc d\u{fffd}e\x1b\\");
         assert_eq!(title(&"x".repeat(1000)).len(), MOST + 6);
     }
 }
