@@ -18,6 +18,7 @@ mod observers;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod screen;
 mod soak;
 mod starts;
 mod terminal;

@@ -1,6 +1,10 @@
 //! What a terminal would make of some bytes: the oracle for everything that haft prints.
 
+mod own;
+
 use std::fmt;
+
+pub use own::{Written, oversteps};
 
 /// Texts that do something to a terminal, or to whoever reads it, each with what it does.
 pub const ATTACKS: &[(&str, &str)] = &[
@@ -237,6 +241,30 @@ impl Hostile {
         for _ in 0..self.below(24) {
             self.push(text);
         }
+    }
+
+    /// The next bytes, made text as whoever reads bytes makes them text: what is no UTF-8 is `U+FFFD`. Most are a text
+    /// with some bytes put in, taken out or changed; some are any bytes at all.
+    pub fn next_lossy(&mut self) -> String {
+        let mut text = String::new();
+        self.next_into(&mut text);
+        let mut bytes = text.into_bytes();
+        if self.below(8) == 0 {
+            bytes.iter_mut().for_each(|byte| *byte = self.byte());
+        }
+        for _ in 0..self.below(4) {
+            let (at, byte) = (self.below(bytes.len() + 1), self.byte());
+            match (self.below(3), bytes.get_mut(at)) {
+                (1, Some(place)) => *place = byte,
+                (2, Some(_)) => drop(bytes.remove(at)),
+                _ => bytes.insert(at, byte),
+            }
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(0x100)).unwrap_or_default()
     }
 }
 

@@ -26,6 +26,7 @@ mod reply;
 mod sgr;
 mod signals;
 mod tail;
+mod title;
 mod words;
 
 use std::io;
@@ -47,6 +48,14 @@ use crate::theme::{Appearance, ColorDepth, Theme};
 pub use environment::Environment;
 pub use error::TerminalError;
 pub use images::Protocol;
+
+/// What the terminal is written, as text: for those who check it. What writes it is [`run`].
+pub mod written {
+    pub use super::clipboard::copy;
+    pub use super::paint::Painter;
+    pub use super::tail::text as tail;
+    pub use super::title::title;
+}
 
 use driver::Driver;
 

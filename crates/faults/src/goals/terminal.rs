@@ -1,13 +1,17 @@
-//! G12: what a terminal obeys of hostile text. The sinks of the program are tried by its own test (`haft`, `sinks`).
+//! G12: what a terminal obeys of hostile text: of what the sanitiser leaves of it, and of what the interactive mode makes
+//! of it. What else prints in the program is tried by its own test (`haft`, `sinks`).
 
 use anyhow::Result;
 use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
 use haft_test_support::terminal::{ATTACKS, Sink, survey};
 
-use super::{Figure, Place};
+use super::{Figure, Place, screen};
 
 /// Random texts.
 const TEXTS: (u64, u64) = (50_000, 5_000_000);
+
+/// Random texts for each sink of the interactive mode.
+const ON_SCREEN: (u64, u64) = (200, 200_000);
 
 const SEED: u64 = 12;
 
@@ -26,13 +30,47 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     let report = survey(place.amount(reduced, full), SEED, &sinks);
     let what =
         format!("of {} random texts and {} listed ones × 3 ways", place.amount(reduced, full), ATTACKS.len());
-    Ok(vec![
+    let mut figures = vec![
         Figure::new(format!("obeyed by a terminal, {what}"), report.failures, "0", report.failures == 0),
         Figure::new(
             "the same oracle for 1,000 texts that nobody cleaned",
             control.failures,
             "more than 500",
             control.failures > 500,
+        ),
+    ];
+    figures.extend(on_screen(place)?);
+    Ok(figures)
+}
+
+/// The interactive mode.
+fn on_screen(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = ON_SCREEN;
+    let unseen = screen::unseen()?;
+    let (cells, bytes) = screen::control(1_000, SEED);
+    let each = place.amount(reduced, full);
+    let report = screen::survey(each, SEED)?;
+    let what = format!(
+        "on the screen, of {} random texts and {} listed ones in {} frames, at least {each} by each of {} ways",
+        report.texts,
+        ATTACKS.len(),
+        report.frames,
+        report.sinks
+    );
+    let unread = unseen.iter().map(|unseen| format!("\n       {unseen}")).collect::<String>();
+    Ok(vec![
+        Figure::new(
+            "ways to the screen by which harmless words are not read there",
+            format!("{}{unread}", unseen.len()),
+            "0",
+            unseen.is_empty(),
+        ),
+        Figure::new(what, &report, "0 with anything but the painter's own", report.failures == 0),
+        Figure::new(
+            "the same oracles for 1,000 texts that nobody cleaned, in a cell and in what is written",
+            format!("{cells} and {bytes}"),
+            "more than 500 each",
+            cells.min(bytes) > 500,
         ),
     ])
 }

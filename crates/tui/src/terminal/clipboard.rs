@@ -10,7 +10,10 @@ const MOST: usize = 100_000;
 ///
 /// tmux takes it from programs only with its option `set-clipboard` `on`, and hands it on wrapped only with
 /// `allow-passthrough` `on`. Neither can be asked about, and what is off is left out. So tmux is sent both.
-pub(super) fn copy(text: &str, tmux: bool) -> Result<String, String> {
+///
+/// # Errors
+/// When the text is longer than terminals take.
+pub fn copy(text: &str, tmux: bool) -> Result<String, String> {
     let coded = STANDARD.encode(text);
     if coded.len() > MOST {
         let (have, most) = (text.len().div_ceil(1024), MOST / 4 * 3 / 1024);

@@ -313,7 +313,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let look = self.look();
         let area = Rect::new(0, 0, self.cells.0, self.cells.1);
         let (painter, interface, gallery) = (&mut self.painter, &mut self.interface, &mut self.gallery);
-        let text = painter.frame(area, |area, buffer| {
+        let text = painter.frame_of(area, |area, buffer| {
             let cursor = interface.draw(area, buffer, &look);
             let images = gallery.as_mut().map(|gallery| gallery.hang(interface.images(), buffer));
             Drawn { cursor, images: images.unwrap_or_default() }

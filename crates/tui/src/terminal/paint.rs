@@ -19,7 +19,7 @@ const SHOW: &str = "\x1b[?25h";
 
 /// From pictures to what the terminal is written.
 #[derive(Debug, Default)]
-pub(super) struct Painter {
+pub struct Painter {
     /// What stands on the screen. None: nobody knows.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
@@ -47,7 +47,7 @@ impl From<Option<(u16, u16)>> for Drawn {
 
 impl Painter {
     /// Whatever is on the screen is not what was drawn: the next frame draws everything.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.shown = None;
     }
 
@@ -57,7 +57,16 @@ impl Painter {
     }
 
     /// What makes the screen look like what is drawn; empty when it does.
-    pub(super) fn frame<D: Into<Drawn>>(
+    pub fn frame(
+        &mut self,
+        area: Rect,
+        draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+    ) -> String {
+        self.frame_of(area, draw)
+    }
+
+    /// The same, with the images of the frame.
+    pub(super) fn frame_of<D: Into<Drawn>>(
         &mut self,
         area: Rect,
         draw: impl FnOnce(Rect, &mut Buffer) -> D,

@@ -9,7 +9,7 @@ use super::sgr::Pen;
 use crate::theme::ColorDepth;
 
 /// The rows as text for a terminal that scrolls, each ended. Drawn in no other way than everything is.
-pub(super) fn text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
+pub fn text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
     let mut out = String::new();
     let area = Rect::new(0, 0, width.max(1), 1);
     let mut buffer = Buffer::empty(area);

@@ -7,9 +7,6 @@ use super::super::{clipboard, editor};
 use super::{Done, Draft, Driver, End, Event, Interface, Program, TerminalError, out};
 use crate::app::{Ask, Effect};
 
-/// The most characters of a title, which a program must not make endless.
-const MOST_TITLE: usize = 200;
-
 impl<I: Interface, P: Program> Driver<I, P> {
     /// Does all of it, and what comes of that at once: some effects are over when they are done, and make an event.
     pub(super) async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
@@ -60,13 +57,11 @@ impl<I: Interface, P: Program> Driver<I, P> {
         Ok(Event::Copied(copied))
     }
 
-    /// Terminals show titles of one line; what else is in it they must not obey.
     fn title(&self, title: &str) -> Result<(), TerminalError> {
         if !self.environment.ignores_unknown() {
             return Ok(());
         }
-        let title: String = title.chars().filter(|c| !c.is_control()).take(MOST_TITLE).collect();
-        self.say(&format!("\x1b]2;{title}\x1b\\"))
+        self.say(&super::super::title::title(title))
     }
 
     /// Writes to the terminal beside the frames; nothing while another program has it.

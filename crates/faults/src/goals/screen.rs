@@ -1,0 +1,275 @@
+//! Every way by which text from outside gets onto the screen of the interactive mode, and to its terminal.
+//!
+//! A [`Scene`] is the whole interface with something open, and has sinks: ways for texts into it. One frame takes
+//! random texts for each of them, is drawn, and goes through the program's own painter. Then no cell may hold what a
+//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. That a sink leads to the screen at
+//! all is seen by harmless words, which have to be read there.
+
+mod around;
+mod dialogs;
+mod lists;
+mod stage;
+mod transcript;
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use haft_test_support::terminal::{ATTACKS, Hostile, Written, oversteps};
+use haft_tui::terminal::written::Painter;
+use ratatui_core::layout::Rect;
+
+use stage::{Stage, hostile_cell};
+
+/// Frames on one stage: what is said there is kept, as in a session.
+const FRAMES: u64 = 100;
+
+/// The frames that one thread takes at a time.
+const CHUNK: u64 = 1_000;
+
+/// A way for texts into the interface.
+struct Sink {
+    what: &'static str,
+    /// How many texts it takes for a frame.
+    texts: usize,
+    /// Has the interface take them.
+    put: fn(&mut Stage, &[String]) -> Result<()>,
+}
+
+const fn sink(what: &'static str, texts: usize, put: fn(&mut Stage, &[String]) -> Result<()>) -> Sink {
+    Sink { what, texts, put }
+}
+
+/// The interface with something open.
+struct Scene {
+    what: &'static str,
+    size: (u16, u16),
+    sinks: &'static [Sink],
+    /// What is done before the frame is drawn.
+    then: fn(&mut Stage) -> Result<()>,
+}
+
+const fn scene(what: &'static str, size: (u16, u16), sinks: &'static [Sink]) -> Scene {
+    Scene { what, size, sinks, then: |_| Ok(()) }
+}
+
+fn scenes() -> Vec<&'static Scene> {
+    [around::SCENES, transcript::SCENES, dialogs::SCENES, lists::SCENES].into_iter().flatten().collect()
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) sinks: usize,
+    pub(super) frames: u64,
+    pub(super) texts: u64,
+    /// Frames, or single texts where one is to blame, with something in them.
+    pub(super) failures: u64,
+    /// The first few.
+    pub(super) broken: Vec<String>,
+}
+
+/// The most that a report quotes.
+const QUOTED: usize = 10;
+
+impl Report {
+    fn add(&mut self, other: Self) {
+        self.frames += other.frames;
+        self.texts += other.texts;
+        self.failures += other.failures;
+        self.broken.extend(other.broken);
+        self.broken.truncate(QUOTED);
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.failures)?;
+        self.broken.iter().try_for_each(|broken| write!(f, "\n       {broken}"))
+    }
+}
+
+/// Sends the listed texts, and `each` random ones, through every sink.
+pub(super) fn survey(each: u64, seed: u64) -> Result<Report> {
+    let scenes = scenes();
+    let mut jobs = Vec::new();
+    for (number, scene) in (0..).zip(&scenes) {
+        let least = scene.sinks.iter().map(|sink| sink.texts).min().context("a scene has sinks")?;
+        let frames = each.div_ceil(u64::try_from(least)?);
+        for (chunk, from) in (0..).zip((0..frames).step_by(usize::try_from(CHUNK)?)) {
+            let seed = seed ^ (number << 48) ^ (chunk << 16);
+            jobs.push((*scene, seed, CHUNK.min(frames - from), chunk == 0));
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Report> {
+        let mut report = Report::default();
+        while let Some((scene, seed, frames, first)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let found = scene.survey(*seed, *frames, *first);
+            report.add(found.with_context(|| format!("play {}", scene.what))?);
+        }
+        Ok(report)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let reports: Vec<Result<Report>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let panicked = |_| Err(anyhow::anyhow!("a thread panicked"));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+    });
+    let mut all = Report { sinks: scenes.iter().map(|scene| scene.sinks.len()).sum(), ..Report::default() };
+    for report in reports {
+        all.add(report?);
+    }
+    Ok(all)
+}
+
+/// A sink and the texts that it is given for a frame.
+type Given<'s> = (&'s Sink, Vec<String>);
+
+impl Scene {
+    fn survey(&self, seed: u64, frames: u64, listed: bool) -> Result<Report> {
+        let mut report = Report::default();
+        let mut hostile = Hostile::new(seed);
+        let mut attacks = ATTACKS.iter().map(|(_, attack)| (*attack).to_owned()).collect::<Vec<_>>();
+        if !listed {
+            attacks.clear();
+        }
+        let most = self.sinks.iter().map(|sink| sink.texts).max().unwrap_or(1).max(1);
+        let first = attacks.chunks(most).map(|texts| self.given(|at| texts.get(at % texts.len()).cloned()));
+        let first: Vec<_> = first.collect();
+        let mut first = first.into_iter();
+        let mut size = self.size;
+        let mut stage = Stage::new(size, false)?;
+        for frame in 0.. {
+            if frame >= frames && first.len() == 0 {
+                break;
+            }
+            if frame % FRAMES == FRAMES - 1 {
+                size = self.size_of(frame / FRAMES);
+                stage = Stage::new(size, false)?;
+            }
+            let given = first.next().unwrap_or_else(|| self.given(|_| Some(hostile.next_lossy())));
+            report.frames += 1;
+            report.texts += u64::try_from(given.iter().map(|(_, texts)| texts.len()).sum::<usize>())?;
+            let found = self.play(&mut stage, &given)?;
+            if !found.is_empty() {
+                self.blame(size, &given, &found, &mut report)?;
+                stage = Stage::new(size, false)?;
+            }
+        }
+        Ok(report)
+    }
+
+    /// The size of a stage: now and then one on which not everything fits, or nearly nothing.
+    fn size_of(&self, stage: u64) -> (u16, u16) {
+        let (columns, rows) = self.size;
+        match stage % 8 {
+            2 | 6 => (columns / 2, rows / 2),
+            4 => (20, 6),
+            _ => self.size,
+        }
+    }
+
+    fn given(&self, mut next: impl FnMut(usize) -> Option<String>) -> Vec<Given<'_>> {
+        let texts = |sink: &Sink| (0..sink.texts).map(|at| next(at).unwrap_or_default()).collect();
+        let mut texts = texts;
+        self.sinks.iter().map(|sink| (sink, texts(sink))).collect()
+    }
+
+    /// One frame: what was wrong with it.
+    fn play(&self, stage: &mut Stage, given: &[Given<'_>]) -> Result<Vec<String>> {
+        for (sink, texts) in given {
+            (sink.put)(stage, texts).with_context(|| format!("{}: {texts:?}", sink.what))?;
+        }
+        (self.then)(stage)?;
+        stage.draw();
+        Ok(stage.take_found())
+    }
+
+    /// Which of the texts it is, each alone on a new stage, or all of them.
+    fn blame(
+        &self,
+        size: (u16, u16),
+        given: &[Given<'_>],
+        found: &[String],
+        report: &mut Report,
+    ) -> Result<()> {
+        let before = report.failures;
+        for (sink, texts) in given {
+            for (at, text) in texts.iter().enumerate() {
+                let mut alone = vec![String::new(); texts.len()];
+                alone[at].clone_from(text);
+                let found = self.play(&mut Stage::new(size, false)?, &[(sink, alone)])?;
+                if !found.is_empty() {
+                    report.failures += 1;
+                    report.broken.push(format!(
+                        "{}, {}: {text:?}: {}",
+                        self.what,
+                        sink.what,
+                        found.join(", ")
+                    ));
+                }
+            }
+        }
+        if report.failures == before {
+            report.failures += 1;
+            let texts: Vec<_> = given.iter().map(|(sink, texts)| (sink.what, texts)).collect();
+            report.broken.push(format!("{}, together: {texts:?}: {}", self.what, found.join(", ")));
+        }
+        report.broken.truncate(QUOTED);
+        Ok(())
+    }
+
+    /// The sinks by which nothing is seen: harmless words are read again where they lead.
+    fn unseen(&self) -> Result<Vec<String>> {
+        let mut stage = Stage::new(self.size, true)?;
+        let mut number = 0;
+        let given = self.given(|_| {
+            number += 1;
+            Some(format!("q{number:02}z"))
+        });
+        let found = self.play(&mut stage, &given)?;
+        if !found.is_empty() {
+            bail!("{} is not as it should be with harmless texts: {}", self.what, found.join(", "));
+        }
+        let shown = stage.drawn.clone() + &stage.take_said();
+        let shown = shown.to_lowercase();
+        let mut unseen = Vec::new();
+        for (sink, texts) in &given {
+            let missing: Vec<_> = texts.iter().filter(|text| !shown.contains(text.as_str())).collect();
+            if !missing.is_empty() {
+                unseen.push(format!("{}, {}: {missing:?} in\n{}", self.what, sink.what, stage.drawn));
+            }
+        }
+        Ok(unseen)
+    }
+}
+
+/// The sinks by which nothing gets onto the screen: they would say nothing.
+pub(super) fn unseen() -> Result<Vec<String>> {
+    let unseen: Result<Vec<_>> = scenes().into_iter().map(Scene::unseen).collect();
+    Ok(unseen?.concat())
+}
+
+/// Of so many texts that nobody cleaned, those that the oracle finds in a cell, and in what is written.
+pub(super) fn control(texts: u64, seed: u64) -> (u64, u64) {
+    const PLACE: &str = "PLACE";
+    let area = Rect::new(0, 0, 60, 8);
+    let (mut hostile, mut cells, mut bytes) = (Hostile::new(seed), 0, 0);
+    for _ in 0..texts {
+        let text = hostile.next_lossy();
+        let mut found = None;
+        let frame = Painter::default().frame(area, |_, buffer| {
+            buffer.set_string(0, 0, PLACE, ratatui_core::style::Style::new());
+            if let Some(cell) = buffer.cell_mut((0, 1)) {
+                cell.set_symbol(&text);
+            }
+            found = hostile_cell(buffer);
+            None
+        });
+        cells += u64::from(found.is_some());
+        let frame = frame.replace(PLACE, &text);
+        bytes += u64::from(!oversteps(frame.as_bytes(), Written::Frame(60, 8)).is_empty());
+    }
+    (cells, bytes)
+}

@@ -1,0 +1,203 @@
+//! What stands around the transcript: notes, what waits, the editor, the status line, panels.
+
+use anyhow::Result;
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{PanelContent, RpcEvent};
+use haft_tui::app::{Answer, Event};
+use serde_json::json;
+
+use super::stage::{SESSION, Stage};
+use super::{Scene, scene, sink};
+
+pub(super) const SCENES: &[Scene] = &[
+    scene(
+        "notes and what waits",
+        (60, 16),
+        &[sink("notes", 3, notes), sink("their owners", 2, owners), sink("queue", 4, queue)],
+    ),
+    scene(
+        "status",
+        (200, 8),
+        &[
+            sink("branch", 1, branch),
+            sink("model, directory, session's name", 3, state),
+            sink("extensions that are not ready", 2, not_ready),
+        ],
+    ),
+    scene("model of a request", (60, 8), &[sink("model", 1, model)]),
+    scene(
+        "editor",
+        (100, 30),
+        &[sink("pasted", 1, pasted), sink("typed", 1, typed), sink("inserted by an extension", 2, inserted)],
+    ),
+    scene("the person's own editor", (60, 16), &[sink("edited", 1, edited)]),
+    scene("prompts of before", (60, 12), &[sink("the last prompt", 1, before)]),
+    scene("history search", (60, 12), &[sink("query and match", 1, search)]),
+    scene("search", (60, 12), &[sink("query", 1, find)]),
+    scene("panel", (60, 14), &[sink("owner, title, lines, footer", 8, panel)]),
+    scene("panel, drawn again", (60, 14), &[sink("title, lines, footer", 7, panel_again)]),
+];
+
+pub(super) fn named(text: &str) -> ExtensionName {
+    ExtensionName::new(text)
+}
+
+const LEVELS: [Level; 4] = [Level::Info, Level::Success, Level::Warn, Level::Error];
+
+fn notes(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for (text, level) in texts.iter().zip(LEVELS.iter().cycle()) {
+        stage.event(AgentEvent::ExtNotify { extension: named("x"), level: *level, message: text.clone() });
+    }
+    Ok(())
+}
+
+fn owners(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        let message = "hi".to_owned();
+        stage.event(AgentEvent::ExtNotify { extension: named(text), level: Level::Info, message });
+    }
+    Ok(())
+}
+
+fn queue(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let (steering, follow_up) = texts.split_at(texts.len() / 2);
+    let (steering, follow_up) = (steering.to_vec(), follow_up.to_vec());
+    stage.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn: Vec::new() });
+    Ok(())
+}
+
+fn branch(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.answer(Answer::Branch(texts.first().cloned()));
+    Ok(())
+}
+
+pub(super) fn usage() -> serde_json::Value {
+    json!({ "input": 1, "output": 1, "cache_read": 0, "cache_write": 0, "cost_usd": 0.1 })
+}
+
+fn state(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [model, cwd, name] = texts else { return Ok(()) };
+    // What is known is asked again when something was done.
+    stage.event(AgentEvent::Done);
+    let queue = json!({ "steering": [], "follow_up": [], "next_turn": [] });
+    let data = json!({
+        "provider": "p", "model": model, "cwd": cwd, "message_count": 0, "busy": false, "usage": usage(),
+        "session": SESSION, "thinking": "high", "context": { "tokens": 9, "estimated": 0 }, "prompts": 0,
+        "queue": queue, "name": name,
+    });
+    stage.reply("get_state", &data)?;
+    stage.command("/resume")?;
+    stage.reply("list_sessions", &json!({ "sessions": [session(SESSION, name)] }))?;
+    stage.keys("esc")
+}
+
+/// A session of a name.
+pub(super) fn session(id: &str, name: &str) -> serde_json::Value {
+    json!({
+        "session": id, "open": true, "current": false, "busy": false, "cwd": "/w", "messages": 3,
+        "created": "2026-01-02T03:04:05Z", "name": name, "usage": usage(),
+    })
+}
+
+pub(super) fn extension(name: &str, text: &str) -> serde_json::Value {
+    json!({
+        "name": name, "version": text, "description": text, "state": text, "origin": text, "dir": text,
+        "required": true, "gates_off": false, "log": text, "commands": [text], "tools": [text],
+        "fault": { "extension": name, "code": text, "message": text },
+    })
+}
+
+fn not_ready(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.event(AgentEvent::GateOff { extension: named("x"), reason: String::new() });
+    let [name, state] = texts else { return Ok(()) };
+    let mut broken = extension("x", "");
+    broken["name"] = name.as_str().into();
+    broken["state"] = state.as_str().into();
+    stage.reply("list_extensions", &json!({ "extensions": [broken] }))
+}
+
+pub(super) fn model(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        let (provider, model) = (text.clone(), text.clone());
+        let (max_tokens, temperature) = (None, None);
+        stage.event(AgentEvent::ModelRequest {
+            step: 1,
+            provider,
+            model,
+            messages: 1,
+            tools: 1,
+            max_tokens,
+            temperature,
+        });
+    }
+    Ok(())
+}
+
+fn pasted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    texts.iter().for_each(|text| stage.tell(Event::Paste(text.clone())));
+    Ok(())
+}
+
+fn typed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    texts.iter().for_each(|text| stage.types(text));
+    Ok(())
+}
+
+fn inserted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [extension, text] = texts else { return Ok(()) };
+    // Seen for itself, and the person's own things after that.
+    stage.rpc(RpcEvent::Insert { extension: named(extension), text: text.clone() });
+    Ok(())
+}
+
+fn edited(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    texts.iter().for_each(|text| stage.tell(Event::Edited(Ok(text.clone()))));
+    Ok(())
+}
+
+fn history(stage: &mut Stage, texts: &[String]) {
+    let lines: String = texts.iter().map(|text| format!("{}\n", json!({ "text": text }))).collect();
+    stage.answer(Answer::History(Ok(lines)));
+}
+
+fn before(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    history(stage, texts);
+    stage.keys("up")
+}
+
+fn search(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    history(stage, texts);
+    stage.keys("ctrl+r")?;
+    texts.iter().for_each(|text| stage.tell(Event::Paste(text.clone())));
+    Ok(())
+}
+
+fn find(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    stage.keys("ctrl+s")?;
+    texts.iter().for_each(|text| stage.tell(Event::Paste(text.clone())));
+    Ok(())
+}
+
+fn content(texts: &[String]) -> PanelContent {
+    let [title, lines @ .., footer] = texts else { return content(&[String::new(), String::new()]) };
+    let (title, lines, footer) = (title.clone(), lines.to_vec(), footer.clone());
+    PanelContent { panel_id: PanelId::new("p"), title, lines, footer }
+}
+
+fn panel(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let Some((owner, texts)) = texts.split_first() else { return Ok(()) };
+    stage.rpc(RpcEvent::PanelOpen { extension: named(owner), panel: content(texts) });
+    Ok(())
+}
+
+fn panel_again(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let empty = || content(&[String::new(), String::new()]);
+    stage.rpc(RpcEvent::PanelOpen { extension: named("x"), panel: empty() });
+    stage.rpc(RpcEvent::PanelRender { extension: named("x"), panel: content(texts) });
+    Ok(())
+}

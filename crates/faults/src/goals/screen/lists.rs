@@ -1,0 +1,251 @@
+//! Lists to pick from, pages to read, and what completion offers.
+
+use anyhow::Result;
+use haft_protocol::event::AgentEvent;
+use haft_tui::app::{Answer, Event, Provider, SettingRow, Trusted};
+use serde_json::{Value, json};
+
+use super::around::{extension, session};
+use super::stage::Stage;
+use super::{Scene, scene, sink};
+
+const SIZE: (u16, u16) = (100, 20);
+
+pub(super) const SCENES: &[Scene] = &[
+    scene("models", SIZE, &[sink("provider, id, name", 6, models)]),
+    scene("sessions", SIZE, &[sink("names, first texts", 4, sessions)]),
+    scene("what is typed into a list", SIZE, &[sink("filter, another name", 2, typed)]),
+    scene("the tree", SIZE, &[sink("texts and labels", 6, tree)]),
+    scene("tools", SIZE, &[sink("name, description, extension", 6, tools)]),
+    scene("extensions", SIZE, &[sink("name, version, state, description, origin", 2, extensions)]),
+    scene("an extension", SIZE, &[sink("name", 1, extension_menu)]),
+    scene("an extension's page", (100, 40), &[sink("everything", 2, extension_page)]),
+    scene("skills", SIZE, &[sink("names and descriptions", 4, skills)]),
+    scene("settings", SIZE, &[sink("name, value, origin", 6, settings)]),
+    scene("a setting", SIZE, &[sink("choices", 4, choices)]),
+    scene("themes", SIZE, &[sink("names, what is wrong with them", 2, themes)]),
+    scene("a theme", SIZE, &[sink("spinner", 2, spinner)]),
+    scene("providers", SIZE, &[sink("name, where the key is from", 4, providers)]),
+    scene("help", (100, 60), &[sink("names and descriptions of commands", 4, help)]),
+    scene("cost", SIZE, &[sink("model", 1, cost)]),
+    scene("what is trusted", SIZE, &[sink("project and items", 3, trusted)]),
+    scene("commands to complete", SIZE, &[sink("names, descriptions, sources", 4, complete_command)]),
+    scene("files to complete", SIZE, &[sink("names", 5, complete_file)]),
+    scene("arguments to complete", SIZE, &[sink("names, descriptions", 4, complete_argument)]),
+];
+
+/// A setting.
+pub(super) fn row(name: &str, value: &str, choices: &[String]) -> SettingRow {
+    SettingRow {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: String::new(),
+        choices: choices.to_vec(),
+    }
+}
+
+/// Two texts at a time.
+fn pairs(texts: &[String]) -> impl Iterator<Item = (&str, &str)> {
+    texts.chunks(2).map(|pair| match pair {
+        [first, second] => (first.as_str(), second.as_str()),
+        rest => (rest.first().map_or("", String::as_str), ""),
+    })
+}
+
+fn model_rows(texts: &[String]) -> Vec<Value> {
+    let model = |(id, name): (&str, &str)| {
+        json!({
+            "id": format!("zz{id}"), "provider": id, "context_window": 1000, "max_output": 1,
+            "reasoning": true, "name": name,
+        })
+    };
+    pairs(texts).map(model).collect()
+}
+
+fn models(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/model")?;
+    stage.reply("get_models", &json!({ "models": model_rows(texts) }))
+}
+
+fn sessions(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/resume")?;
+    let row = |(at, text): (usize, &String)| {
+        let mut row = session(&format!("s{at}"), "");
+        let field = if at % 2 == 0 { "name" } else { "first_text" };
+        row[field] = text.as_str().into();
+        row
+    };
+    let rows: Vec<Value> = texts.iter().enumerate().map(row).collect();
+    stage.reply("list_sessions", &json!({ "sessions": rows }))
+}
+
+/// What is typed into a list, and as another name.
+fn typed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [filter, name] = texts else { return Ok(()) };
+    sessions(stage, &["zz".to_owned()])?;
+    stage.keys("alt+r")?;
+    stage.tell(Event::Paste(name.clone()));
+    stage.draw();
+    stage.keys("enter")?;
+    stage.tell(Event::Paste(filter.clone()));
+    Ok(())
+}
+
+fn tree(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/tree")?;
+    let time = "2026-01-01T00:00:00Z";
+    let entry = |(at, (text, label)): (usize, (&str, &str))| {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        json!({ "id": format!("e{at}"), "type": "message", "role": role, "text": text, "label": label, "time": time })
+    };
+    let entries: Vec<Value> = pairs(texts).enumerate().map(entry).collect();
+    stage.reply("tree", &json!({ "leaf": "e1", "entries": entries }))
+}
+
+fn tools(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/tools")?;
+    let tool = |(name, text): (&str, &str)| json!({ "name": name, "description": text, "schema": {}, "active": true, "extension": text });
+    let tools: Vec<Value> = pairs(texts).map(tool).collect();
+    stage.reply("get_tools", &json!({ "tools": tools }))
+}
+
+fn extensions(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/ext")?;
+    let rows: Vec<Value> = pairs(texts).map(|(name, text)| extension(name, text)).collect();
+    stage.reply("list_extensions", &json!({ "extensions": rows }))
+}
+
+fn extension_menu(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [name] = texts else { return Ok(()) };
+    extensions(stage, &[name.clone(), String::new()])?;
+    stage.keys("enter")
+}
+
+fn extension_page(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    extensions(stage, texts)?;
+    stage.keys("enter down enter")
+}
+
+/// What others can be told to do.
+fn commands(stage: &mut Stage, rows: &[Value]) -> Result<()> {
+    stage.command("/reload-ext")?;
+    let reloaded = json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] });
+    stage.reply("reload_ext", &reloaded)?;
+    stage.reply("list_commands", &json!({ "commands": rows }))
+}
+
+fn skills(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let skill = |(name, text): (&str, &str)| json!({ "name": format!("skill:{name}"), "description": text });
+    commands(stage, &pairs(texts).map(skill).collect::<Vec<_>>())?;
+    stage.command("/skills")
+}
+
+fn settings(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/settings")?;
+    let rows = texts.chunks(3).map(|texts| match texts {
+        [name, value, origin] => SettingRow { origin: origin.clone(), ..row(name, value, &[]) },
+        _ => row("", "", &[]),
+    });
+    stage.answer(Answer::Settings(rows.collect()));
+    Ok(())
+}
+
+fn choices(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/settings x")?;
+    stage.answer(Answer::Settings(vec![row("x", "y", texts)]));
+    Ok(())
+}
+
+fn theme_files(texts: &[String]) -> Vec<(String, String)> {
+    let theme = |(origin, name): (&str, &str)| {
+        let styles = json!({ name: { "fg": name }, "text": { "fg": name, name: true } });
+        let theme = json!({ "name": name, "description": name, name: name, "styles": styles });
+        (origin.to_owned(), theme.to_string())
+    };
+    pairs(texts).map(theme).collect()
+}
+
+fn themes(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    stage.answer(Answer::Themes(theme_files(texts)));
+    // What is wrong with them stands among what was said, behind the list.
+    stage.draw();
+    stage.command("/theme")?;
+    stage.keys("up")?;
+    stage.look_again();
+    if texts.iter().all(|text| text.starts_with('q')) {
+        stage.keys("esc")?;
+    }
+    Ok(())
+}
+
+fn spinner(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [frame, message] = texts else { return Ok(()) };
+    let spinner = json!({ "frames": [frame], "messages": [message], "interval_ms": 100 });
+    let theme = json!({ "name": "zz", "spinner": spinner }).to_string();
+    stage.write("")?;
+    stage.answer(Answer::Themes(vec![("x".to_owned(), theme)]));
+    stage.command("/theme zz")?;
+    stage.look_again();
+    stage.event(AgentEvent::TurnStart { step: 1 });
+    Ok(())
+}
+
+fn providers(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/login")?;
+    let provider = |(name, key): (&str, &str)| Provider {
+        name: name.to_owned(),
+        key: Some(key.to_owned()),
+        stored: true,
+    };
+    stage.answer(Answer::Providers(pairs(texts).map(provider).collect()));
+    Ok(())
+}
+
+fn others(texts: &[String]) -> Vec<Value> {
+    let command = |(name, text): (&str, &str)| json!({ "name": format!("zz{name}"), "description": text, "extension": text });
+    pairs(texts).map(command).collect()
+}
+
+fn help(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    commands(stage, &others(texts))?;
+    stage.keys("f1")?;
+    stage.draw();
+    // Its own commands come first.
+    (0..8).try_for_each(|_| stage.keys("down"))
+}
+
+fn cost(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    super::around::model(stage, texts)?;
+    stage.command("/cost")
+}
+
+fn trusted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    let Some((project, items)) = texts.split_first() else { return Ok(()) };
+    let (project, items, digest) = (project.clone(), items.to_vec(), "d".to_owned());
+    stage.answer(Answer::Trust(Ok(Trusted { project, granted: true, items, digest })));
+    Ok(())
+}
+
+fn complete_command(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    commands(stage, &others(texts))?;
+    stage.write("")?;
+    stage.types("/zz");
+    Ok(())
+}
+
+fn complete_file(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.write("")?;
+    stage.answer(Answer::Files(texts.iter().map(|text| format!("zz{text}")).collect()));
+    stage.types("@zz");
+    Ok(())
+}
+
+fn complete_argument(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/model")?;
+    stage.reply("get_models", &json!({ "models": model_rows(texts) }))?;
+    stage.write("")?;
+    stage.types("/model zz");
+    Ok(())
+}

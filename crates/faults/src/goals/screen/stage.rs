@@ -1,0 +1,256 @@
+//! `Stage`: the interactive mode with nobody behind it, and everything that it writes to a terminal.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
+use haft_test_support::terminal::{Written, deceives, oversteps};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
+use haft_tui::keys::{Chord, Code, Modifiers};
+use haft_tui::look::Look;
+use haft_tui::terminal::written::{self, Painter};
+use haft_tui::theme::ColorDepth;
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::Rect;
+use serde::Serialize;
+
+/// The session.
+pub(super) const SESSION: &str = "0199";
+
+/// The most rows of the transcript that are left on the normal screen.
+const TAIL: usize = 200;
+
+/// The interactive mode with nobody behind it.
+pub(super) struct Stage {
+    state: State,
+    now: Instant,
+    area: Rect,
+    look: Look,
+    painter: Painter,
+    /// What was sent and is not replied to.
+    requests: Vec<Request>,
+    /// What was asked last.
+    number: u64,
+    /// What was wrong with what was written.
+    found: Vec<String>,
+    /// What was written beside frames.
+    said: String,
+    /// The rows of what was drawn last.
+    pub(super) drawn: String,
+    keeps: bool,
+    calls: u64,
+}
+
+impl Stage {
+    /// A stage of a size. `keeps` when what was drawn is to be looked at.
+    pub(super) fn new(size: (u16, u16), keeps: bool) -> Result<Self> {
+        let now = Instant::now();
+        let options = Options { size, version: "0.1.0".to_owned(), ..Options::default() };
+        let state = State::new(options, now);
+        let look = state.look(now);
+        let mut stage = Self {
+            state,
+            now,
+            area: Rect::new(0, 0, size.0, size.1),
+            look,
+            painter: Painter::default(),
+            requests: Vec::new(),
+            number: 0,
+            found: Vec::new(),
+            said: String::new(),
+            drawn: String::new(),
+            keeps,
+            calls: 0,
+        };
+        let effects = app::start(&mut stage.state);
+        stage.carry_out(effects);
+        let hello = serde_json::json!({
+            "protocol_version": 1, "version": "0.1.0", "provider": "p", "model": "m", "session": SESSION,
+        });
+        stage.reply("hello", &hello)?;
+        stage.tell(Event::Answer(Answer::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
+        Ok(stage)
+    }
+
+    pub(super) fn tell(&mut self, event: Event) {
+        let effects = app::update(&mut self.state, self.now, event);
+        self.carry_out(effects);
+    }
+
+    pub(super) fn answer(&mut self, answer: Answer) {
+        self.tell(Event::Answer(answer));
+    }
+
+    pub(super) fn event(&mut self, event: AgentEvent) {
+        let session = Some(SESSION.to_owned());
+        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+    }
+
+    pub(super) fn rpc(&mut self, event: RpcEvent) {
+        let session = Some(SESSION.to_owned());
+        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+    }
+
+    /// Keys by name, with blanks between them.
+    pub(super) fn keys(&mut self, keys: &str) -> Result<()> {
+        for key in keys.split_whitespace() {
+            self.tell(Event::Key(key.parse().with_context(|| format!("the key {key}"))?));
+        }
+        Ok(())
+    }
+
+    /// Types a text, character by character.
+    pub(super) fn types(&mut self, text: &str) {
+        for c in text.chars() {
+            self.tell(Event::Key(Chord::new(Code::Char(c), Modifiers::default())));
+        }
+    }
+
+    /// Whatever is open is left, and this line is sent.
+    pub(super) fn command(&mut self, line: &str) -> Result<()> {
+        self.write(line)?;
+        self.keys("enter")
+    }
+
+    /// Whatever is open is left, and this stands in the editor.
+    pub(super) fn write(&mut self, text: &str) -> Result<()> {
+        self.keys("esc ctrl+c")?;
+        self.now += Duration::from_secs(5);
+        self.tell(Event::Tick);
+        self.tell(Event::Paste(text.to_owned()));
+        Ok(())
+    }
+
+    /// Replies to the last command of a name, if it was sent.
+    pub(super) fn reply<T: Serialize + ?Sized>(&mut self, command: &str, data: &T) -> Result<()> {
+        let data = RawJson::from_value(data).context("write a reply")?;
+        if let Some(request) = self.take(command) {
+            let reply = Response::done(request.id.clone(), request.command.kind(), data);
+            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+        }
+        Ok(())
+    }
+
+    /// Refuses the last command of a name, if it was sent.
+    pub(super) fn refuse(&mut self, command: &str, why: &str) {
+        if let Some(request) = self.take(command) {
+            let failure = Failure::new(rpc::ErrorCode::Failed, why);
+            let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
+            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+        }
+    }
+
+    fn take(&mut self, command: &str) -> Option<Request> {
+        let at = self.requests.iter().rposition(|request| request.command.kind().name() == command)?;
+        Some(self.requests.remove(at))
+    }
+
+    /// The number of what was asked last and is answered with one.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// A number that no call has yet.
+    pub(super) fn next_call(&mut self) -> u64 {
+        self.calls += 1;
+        self.calls
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send(request) => {
+                    let kind = request.command.kind();
+                    self.requests.retain(|waiting| waiting.command.kind() != kind);
+                    self.requests.push(*request);
+                }
+                Effect::Ask(Ask::Shell { number, .. } | Ask::Image { number, .. }) => self.number = number,
+                Effect::Copy(text) => {
+                    // What is too long is not sent.
+                    for tmux in [false, true] {
+                        let copied = written::copy(&text, tmux).unwrap_or_default();
+                        self.heard(&copied, Written::Clipboard);
+                    }
+                }
+                Effect::Title(title) => self.heard(&written::title(&title), Written::Title),
+                Effect::Ask(_) | Effect::OpenEditor(_) => {}
+                Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Quit => {}
+            }
+        }
+    }
+
+    fn heard(&mut self, text: &str, what: Written) {
+        if text.is_empty() {
+            return;
+        }
+        self.found.extend(oversteps(text.as_bytes(), what));
+        if self.keeps {
+            self.said.push_str(text);
+        }
+    }
+
+    /// The next frame is drawn in all of its colours as they are now.
+    pub(super) fn look_again(&mut self) {
+        self.look = self.state.look(self.now);
+    }
+
+    /// Draws, and looks at each cell and at what the terminal is written.
+    pub(super) fn draw(&mut self) {
+        let Self { state, look, painter, area, now, .. } = self;
+        look.now = *now;
+        let (mut cells, mut drawn) = (None, String::new());
+        let keeps = self.keeps;
+        let frame = painter.frame(*area, |area, buffer| {
+            let cursor = app::draw(state, area, buffer, look);
+            cells = hostile_cell(buffer);
+            if keeps {
+                drawn = rows(buffer);
+            }
+            cursor
+        });
+        self.drawn = drawn;
+        self.found.extend(cells);
+        let area = self.area;
+        self.heard(&frame, Written::Frame(area.width, area.height));
+    }
+
+    /// The rows that are left when it is quit.
+    pub(super) fn leave(&mut self) {
+        let theme = self.look.theme.clone();
+        let rows = self.state.transcript().tail(self.area.width, TAIL, &theme);
+        for depth in [ColorDepth::None, ColorDepth::True] {
+            let text = written::tail(&rows, self.area.width, depth);
+            self.heard(&text, Written::Rows);
+        }
+    }
+
+    /// What was wrong since this was asked last.
+    pub(super) fn take_found(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// What was written since this was asked last, without the sequences in it as far as they would hide a word.
+    pub(super) fn take_said(&mut self) -> String {
+        std::mem::take(&mut self.said)
+    }
+}
+
+/// What of a picture a terminal would obey if it was written as it is: before the painter's own fence.
+pub(super) fn hostile_cell(buffer: &Buffer) -> Option<String> {
+    let hostile = |cell: &&Cell| match cell.symbol().as_bytes() {
+        [byte] => byte.is_ascii_control(),
+        _ => cell.symbol().contains(char::is_control) || deceives(cell.symbol()),
+    };
+    buffer.content.iter().find(hostile).map(|cell| format!("{:?} is drawn", cell.symbol()))
+}
+
+fn rows(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for row in buffer.content.chunks(usize::from(buffer.area.width.max(1))) {
+        text.extend(row.iter().map(|cell| cell.symbol()));
+        text.push('\n');
+    }
+    text
+}

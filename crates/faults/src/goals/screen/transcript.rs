@@ -1,0 +1,234 @@
+//! The conversation: what is said, thought, called and reported.
+
+mod calls;
+mod reports;
+
+use anyhow::Result;
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage};
+use haft_tui::app::{Answer, Event};
+
+use super::stage::{SESSION, Stage};
+use super::{Scene, around, scene, sink};
+
+pub(super) const SCENES: &[Scene] = &[
+    scene(
+        "said",
+        (60, 24),
+        &[
+            sink("user's messages", 2, user),
+            sink("kinds of images", 1, image),
+            sink("whole answer", 2, answer),
+            sink("streamed answer", 1, streamed),
+        ],
+    ),
+    scene("an answer that is not what was streamed", (60, 24), &[sink("both", 2, replaced)]),
+    scene("thinking", (60, 12), &[sink("while it streams", 1, thinks)]),
+    scene("thinking, shown", (60, 16), &[sink("afterwards", 2, thought)]),
+    scene("Markdown", (80, 50), &[sink("each kind of block", 14, markdown)]),
+    scene("Markdown, streamed", (80, 50), &[sink("each kind of block", 14, markdown_streamed)]),
+    scene("code", (80, 60), &[sink("languages", 6, code)]),
+    scene("a session from the disk", (60, 24), &[sink("messages, thoughts, calls, results", 5, restored)]),
+    Scene { then: clicked, ..scene("selected", (60, 24), &[sink("answer, copied", 1, answer)]) },
+    Scene {
+        then: |stage| {
+            stage.leave();
+            Ok(())
+        },
+        ..scene(
+            "left on the normal screen",
+            (60, 8),
+            &[
+                sink("user's messages", 2, user),
+                sink("answers", 2, answer),
+                sink("calls and results", 4, calls::called),
+                sink("reports", 4, reports::failures),
+            ],
+        )
+    },
+    scene("copied", (60, 8), &[sink("last answer", 1, copied)]),
+    scene("calls", (90, 60), calls::CALLS),
+    scene("calls, unfolded", (90, 70), calls::UNFOLDED),
+    scene("calls that are written", (60, 24), calls::WRITTEN),
+    scene("calls of extensions", (90, 40), calls::HOSTED),
+    scene("reports", (90, 70), reports::REPORTS),
+    scene("summaries, unfolded", (60, 24), reports::SUMMARIES),
+    scene("the shell", (60, 24), reports::SHELL),
+];
+
+pub(super) fn time() -> Time {
+    Time("2026-01-02T03:04:05Z".to_owned())
+}
+
+fn user(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        stage.event(AgentEvent::UserMessage { content: vec![Content::text(text.clone())], time: time() });
+    }
+    Ok(())
+}
+
+fn image(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        let content = vec![Content::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
+        stage.event(AgentEvent::UserMessage { content, time: time() });
+    }
+    Ok(())
+}
+
+fn says(stage: &mut Stage, content: Vec<AssistantBlock>) {
+    stage.event(AgentEvent::AssistantStart);
+    stage.event(AgentEvent::AssistantMessage { content, time: time() });
+    stage.event(AgentEvent::TurnEnd { stop: Stop::End, error: None });
+}
+
+fn block(text: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: text.to_owned() }
+}
+
+fn answer(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    says(stage, texts.iter().map(|text| block(text)).collect());
+    Ok(())
+}
+
+/// In pieces of one character to three.
+fn pieces(text: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for (at, c) in text.chars().enumerate() {
+        if at % 3 != 1
+            && let Some(last) = pieces.last_mut()
+        {
+            last.push(c);
+        } else {
+            pieces.push(c.to_string());
+        }
+    }
+    pieces
+}
+
+fn streamed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.event(AgentEvent::AssistantStart);
+    for delta in texts.iter().flat_map(|text| pieces(text)) {
+        stage.event(AgentEvent::TextDelta { delta });
+    }
+    Ok(())
+}
+
+fn replaced(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [before, after] = texts else { return Ok(()) };
+    streamed(stage, std::slice::from_ref(before))?;
+    stage.draw();
+    // What was streamed is not seen any more; that it is seen at all, `said` shows.
+    let both = format!("{after} {before}");
+    stage.event(AgentEvent::AssistantMessage { content: vec![block(&both)], time: time() });
+    Ok(())
+}
+
+fn thinks(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.event(AgentEvent::AssistantStart);
+    for delta in texts.iter().flat_map(|text| pieces(text)) {
+        stage.event(AgentEvent::ThinkingDelta { delta });
+    }
+    Ok(())
+}
+
+fn thought(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.answer(setting("tui.thinking", "shown"));
+    let [streamed, whole] = texts else { return Ok(()) };
+    thinks(stage, std::slice::from_ref(streamed))?;
+    let text = format!("{streamed}\n\n{whole}");
+    stage.event(AgentEvent::AssistantMessage {
+        content: vec![AssistantBlock::Thinking { text }],
+        time: time(),
+    });
+    Ok(())
+}
+
+/// A setting is something now.
+pub(super) fn setting(name: &str, value: &str) -> Answer {
+    Answer::Set(Ok(super::lists::row(name, value, &[])))
+}
+
+const BLOCKS: [&str; 14] = [
+    "# T",
+    "- T",
+    "1. T",
+    "> T",
+    "| a | b |\n|---|---|\n| T | x |",
+    "| T | b |\n|:--|--:|\n| y | x |",
+    "[T](http://x/)",
+    "[x](<http://T>)",
+    "![T](x.png)",
+    "`T`",
+    "***T*** ~~x~~",
+    "```T\n```\nT",
+    "    T",
+    "<b>T</b>\n\n<!-- x -->",
+];
+
+fn blocks(texts: &[String]) -> String {
+    let blocks = texts.iter().zip(BLOCKS.iter().cycle());
+    blocks.map(|(text, block)| block.replace('T', text)).collect::<Vec<_>>().join("\n\n")
+}
+
+fn markdown(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    // Each on its own, so that none changes what the next one is.
+    let blocks: Vec<_> = texts.iter().zip(BLOCKS).map(|(text, of)| block(&of.replace('T', text))).collect();
+    blocks.into_iter().for_each(|block| says(stage, vec![block]));
+    Ok(())
+}
+
+fn markdown_streamed(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    streamed(stage, &[blocks(texts)])
+}
+
+fn code(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let languages = ["rust", "json", "sh", "python", "diff", "html"];
+    for (text, language) in texts.iter().zip(languages) {
+        says(stage, vec![block(&format!("```{language}\nlet a = \"{text}\";\n{text}\n```"))]);
+    }
+    Ok(())
+}
+
+fn restored(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [asked, thought, said, command, output] = texts else { return Ok(()) };
+    let args = RawJson::from_value(&serde_json::json!({ "command": command }))?;
+    let call = ToolCall { id: ToolCallId::new("1"), name: "bash".to_owned(), args };
+    let thinking = AssistantBlock::Thinking { text: thought.clone() };
+    let content = vec![thinking, block(&format!("{thought} {said}")), AssistantBlock::ToolCall(call)];
+    let messages = vec![
+        Message::User { content: vec![Content::text(asked.clone())], time: time() },
+        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
+        Message::Tool(ToolMessage {
+            call_id: ToolCallId::new("1"),
+            name: "bash".to_owned(),
+            content: vec![Content::text(output.clone())],
+            is_error: false,
+            extension: Some(around::named("x")),
+            details: None,
+            time: time(),
+        }),
+    ];
+    stage.answer(Answer::Conversation(SESSION.to_owned(), Ok(messages.into())));
+    Ok(())
+}
+
+/// Selects all that is seen, and copies it.
+fn clicked(stage: &mut Stage) -> Result<()> {
+    use haft_tui::app::{Mouse, MouseKind};
+
+    stage.draw();
+    for (kind, column, row) in
+        [(MouseKind::Press, 0, 0), (MouseKind::Drag, 50, 18), (MouseKind::Release, 50, 18)]
+    {
+        stage.tell(Event::Mouse(Mouse { kind, column, row }));
+    }
+    Ok(())
+}
+
+fn copied(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    answer(stage, texts)?;
+    stage.keys("alt+c")
+}

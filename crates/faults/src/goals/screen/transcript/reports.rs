@@ -1,0 +1,143 @@
+//! What is reported between what is said: failures, retries, summaries, extensions' texts, the shell.
+
+use anyhow::Result;
+use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
+use haft_protocol::message::Stop;
+use haft_protocol::rpc::Failure;
+use haft_tui::app::Answer;
+
+use super::super::around::named;
+use super::super::stage::Stage;
+use super::super::{Sink, sink};
+
+pub(super) const REPORTS: &[Sink] = &[
+    sink("failures", 4, failures),
+    sink("failures of extensions", 3, faults),
+    sink("retries", 1, retry),
+    sink("another model", 3, fallback),
+    sink("texts of extensions", 2, display),
+    sink("discarded turns", 2, discarded),
+    sink("sessions that were mended", 1, repaired),
+    sink("what is not trusted", 1, untrusted),
+    sink("gates that are off", 2, gates),
+    sink("what the program says", 6, said),
+    sink("why a command did nothing", 1, refused),
+];
+
+pub(super) const SUMMARIES: &[Sink] = &[sink("summary, who wrote it, why there is none", 3, compacted)];
+
+pub(super) const SHELL: &[Sink] = &[sink("command, output, why not", 4, shell)];
+
+pub(super) fn failures(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [error, turn, gone, copied] = texts else { return Ok(()) };
+    stage.event(E::Error { message: error.clone(), stage: None });
+    stage.event(E::TurnEnd { stop: Stop::Error, error: Some(turn.clone()) });
+    stage.tell(haft_tui::app::Event::Edited(Err(gone.clone())));
+    stage.tell(haft_tui::app::Event::Copied(Err(copied.clone())));
+    Ok(())
+}
+
+fn faults(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [extension, code, message] = texts else { return Ok(()) };
+    // The case is for programs.
+    let message = format!("{code} {message}");
+    let fault = ExtensionFault { extension: named(extension), code: code.clone(), message };
+    stage.event(E::ExtensionError(fault));
+    Ok(())
+}
+
+fn retry(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        let message = text.clone();
+        stage.event(E::Retry { attempt: 2, delay_ms: 1, message, max_attempts: Some(3), reason: None });
+    }
+    Ok(())
+}
+
+fn fallback(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [from, to, message] = texts else { return Ok(()) };
+    stage.event(E::ModelFallback { from: from.clone(), to: to.clone(), message: message.clone() });
+    Ok(())
+}
+
+fn display(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [extension, text] = texts else { return Ok(()) };
+    stage.event(E::ExtDisplay { extension: named(extension), text: text.clone() });
+    Ok(())
+}
+
+fn discarded(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [by, reason] = texts else { return Ok(()) };
+    stage.event(E::TurnDiscarded { by: by.clone(), reason: reason.clone() });
+    Ok(())
+}
+
+fn repaired(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        stage.event(E::SessionRepaired { id: text.clone(), message: text.clone() });
+    }
+    Ok(())
+}
+
+fn untrusted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        let (project, skipped, message) = (text.clone(), vec![text.clone()], text.clone());
+        stage.event(E::TrustRequired { project, skipped, message });
+    }
+    Ok(())
+}
+
+fn gates(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [extension, reason] = texts else { return Ok(()) };
+    stage.event(E::GateOff { extension: named(extension), reason: reason.clone() });
+    Ok(())
+}
+
+fn said(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [login, granted, path, failed, name, value] = texts else { return Ok(()) };
+    stage.answer(Answer::Login(Ok(login.clone())));
+    stage.answer(Answer::Logout(Err(Failure::other(granted))));
+    stage.answer(Answer::Export(Ok(path.into())));
+    stage.answer(Answer::Delete(Err(Failure::other(failed))));
+    stage.answer(Answer::Set(Ok(super::super::lists::row(name, value, &[]))));
+    Ok(())
+}
+
+fn refused(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    for text in texts {
+        stage.command("/compact")?;
+        stage.refuse("compact", text);
+    }
+    Ok(())
+}
+
+fn compacted(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [summary, by, error] = texts else { return Ok(()) };
+    stage.keys("ctrl+o")?;
+    for (summary, error) in [(Some(summary), None), (None, Some(error))] {
+        stage.event(E::CompactionStart { reason: CompactReason::Manual });
+        stage.event(E::CompactionEnd {
+            summary: summary.cloned(),
+            tokens_before: 9,
+            tokens_after: None,
+            messages_summed_up: None,
+            messages_kept: None,
+            by: Some(by.clone()),
+            error: error.cloned(),
+        });
+    }
+    Ok(())
+}
+
+fn shell(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [command, streamed, output, why] = texts else { return Ok(()) };
+    stage.command(&format!("!!echo {command}"))?;
+    let number = stage.number();
+    stage.answer(Answer::ShellOutput(number, format!("{streamed}\n")));
+    stage.answer(Answer::ShellOutput(number, output.clone()));
+    stage.draw();
+    stage.answer(Answer::ShellEnd(number, Ok((output.clone(), Some(1)))));
+    stage.command("!!true")?;
+    stage.answer(Answer::ShellEnd(stage.number(), Err(Failure::other(why))));
+    Ok(())
+}

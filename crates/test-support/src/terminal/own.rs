@@ -1,0 +1,371 @@
+//! What haft's own writing may have a terminal do: a list of functions, by final byte, parameters and place. Anything
+//! else is found, also a function of the list where haft does not write it.
+
+use super::deceives;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing, or one frame of the interactive mode on a screen of so many columns and rows.
+    Frame(u16, u16),
+    /// Rows for the normal screen, each ended.
+    Rows,
+    /// The window's title.
+    Title,
+    /// Text for the clipboard, plain or once more for tmux.
+    Clipboard,
+}
+
+/// What a terminal does that haft does not write where this was written; nothing for what is as it should be.
+pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
+    let (mut parser, mut heard) = (vte::Parser::new(), Heard::default());
+    parser.advance(&mut heard, bytes);
+    let Heard { mut deeds, shown } = heard;
+    let mut found = match written {
+        Written::Frame(columns, rows) => frame(&deeds, columns, rows),
+        Written::Rows => rows(&deeds),
+        Written::Title => title(&deeds, bytes),
+        Written::Clipboard => clipboard(&deeds),
+    };
+    found.extend(deeds.iter().filter_map(Deed::never));
+    if matches!(written, Written::Frame(..) | Written::Rows) {
+        // A sequence that is cut off by the next one does nothing, and nobody wrote it.
+        let escapes = bytes.iter().filter(|byte| **byte == 0x1b).count();
+        let functions = deeds.iter().filter(|deed| deed.is_function()).count();
+        found.extend((escapes != functions).then(|| "an escape that begins nothing".to_owned()));
+    }
+    found.extend(bytes.contains(&0x7f).then(|| "execute 0x7f".to_owned()));
+    found.extend(deceives(&shown).then(|| "deceives".to_owned()));
+    // In the middle of something, it would not show this.
+    let before = deeds.len();
+    let mut heard = Heard { deeds: std::mem::take(&mut deeds), shown: String::new() };
+    parser.advance(&mut heard, b"X");
+    found.extend(
+        (heard.shown != "X" || heard.deeds.len() > before + 1).then(|| "swallow what follows".into()),
+    );
+    found
+}
+
+/// One thing that a terminal does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Deed {
+    /// Shows characters.
+    Show,
+    /// A synchronized update begins, or ends.
+    Begin,
+    End,
+    /// The cursor is not seen, or is.
+    Hide,
+    Unhide,
+    /// The screen is cleared.
+    Clear,
+    /// The cursor goes to a row and a column, from 1.
+    Go(u16, u16),
+    /// Everything is written like this from here on; whether nothing is special about it.
+    Pen(bool),
+    /// `\r`
+    Return,
+    /// `\n`
+    Newline,
+    /// A command, its parameters, and whether BEL ended it.
+    Command(Vec<Vec<u8>>, bool),
+    /// `ESC \`
+    Terminator,
+    /// The passing on of tmux, byte by byte.
+    Pass,
+    Passed(u8),
+    /// Whatever else.
+    Other(String),
+}
+
+impl Deed {
+    /// Whether it is one of the control sequences of the list.
+    fn is_function(&self) -> bool {
+        match self {
+            Self::Begin
+            | Self::End
+            | Self::Hide
+            | Self::Unhide
+            | Self::Clear
+            | Self::Go(..)
+            | Self::Pen(_) => true,
+            Self::Show | Self::Return | Self::Newline | Self::Command(..) | Self::Terminator => false,
+            Self::Pass | Self::Passed(_) | Self::Other(_) => false,
+        }
+    }
+
+    /// What is never right.
+    fn never(&self) -> Option<String> {
+        if let Self::Other(what) = self { Some(what.clone()) } else { None }
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    deeds: Vec<Deed>,
+    /// What is shown, with a blank where the cursor goes elsewhere.
+    shown: String,
+}
+
+impl Heard {
+    fn deed(&mut self, deed: Deed) {
+        if self.deeds.len() < 100_000 {
+            self.deeds.push(deed);
+        }
+        self.shown.push(' ');
+    }
+}
+
+impl vte::Perform for Heard {
+    fn print(&mut self, c: char) {
+        if c.is_control() {
+            self.deed(Deed::Other(format!("execute {c:?}")));
+            return;
+        }
+        self.shown.push(c);
+        if self.deeds.last() != Some(&Deed::Show) {
+            self.deeds.push(Deed::Show);
+        }
+    }
+
+    fn execute(&mut self, byte: u8) {
+        self.deed(match byte {
+            b'\r' => Deed::Return,
+            b'\n' => Deed::Newline,
+            byte => Deed::Other(format!("execute {byte:#04x}")),
+        });
+    }
+
+    fn csi_dispatch(&mut self, params: &vte::Params, intermediates: &[u8], ignored: bool, action: char) {
+        let mut numbers = [0_u16; 24];
+        let mut count = 0;
+        let mut simple = !ignored;
+        for param in params {
+            match (param, numbers.get_mut(count)) {
+                ([number], Some(place)) => *place = *number,
+                _ => simple = false,
+            }
+            count += 1;
+        }
+        let numbers = numbers.get(..count).unwrap_or_default();
+        let deed = match (intermediates, numbers, action) {
+            _ if !simple => None,
+            (b"?", [2026], 'h') => Some(Deed::Begin),
+            (b"?", [2026], 'l') => Some(Deed::End),
+            (b"?", [25], 'l') => Some(Deed::Hide),
+            (b"?", [25], 'h') => Some(Deed::Unhide),
+            (b"", [2], 'J') => Some(Deed::Clear),
+            (b"", [row, column], 'H') => Some(Deed::Go(*row, *column)),
+            (b"", [0, rest @ ..], 'm') if is_pen(rest) => Some(Deed::Pen(rest.is_empty())),
+            _ => None,
+        };
+        self.deed(deed.unwrap_or_else(|| Deed::Other(format!("control sequence {numbers:?} {action}"))));
+    }
+
+    fn esc_dispatch(&mut self, intermediates: &[u8], _: bool, byte: u8) {
+        self.deed(match (intermediates, byte) {
+            ([], b'\\') => Deed::Terminator,
+            _ => Deed::Other(format!("escape {:?}", char::from(byte))),
+        });
+    }
+
+    fn osc_dispatch(&mut self, params: &[&[u8]], bell: bool) {
+        self.deed(Deed::Command(params.iter().map(|param| param.to_vec()).collect(), bell));
+    }
+
+    fn hook(&mut self, params: &vte::Params, intermediates: &[u8], _: bool, action: char) {
+        let plain = intermediates.is_empty() && params.iter().all(|param| param == [0]);
+        self.deed(match action {
+            't' if plain => Deed::Pass,
+            action => Deed::Other(format!("device control {action}")),
+        });
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.deed(Deed::Passed(byte));
+    }
+}
+
+/// Whether these are modifiers in their order, then a colour for letters, then one for the ground: each once at most.
+fn is_pen(mut numbers: &[u16]) -> bool {
+    let mut before = 0;
+    while let [modifier @ 1..=9, rest @ ..] = numbers {
+        if *modifier <= before {
+            return false;
+        }
+        (before, numbers) = (*modifier, rest);
+    }
+    without_color(without_color(numbers, 30), 40).is_empty()
+}
+
+/// What follows the colour, where there is one.
+fn without_color(numbers: &[u16], base: u16) -> &[u16] {
+    match numbers {
+        [special, 2, 0..=255, 0..=255, 0..=255, rest @ ..] if *special == base + 8 => rest,
+        [special, 5, 0..=255, rest @ ..] if *special == base + 8 => rest,
+        [plain, rest @ ..] if (base..base + 8).contains(plain) => rest,
+        [bright, rest @ ..] if (base + 60..base + 68).contains(bright) => rest,
+        numbers => numbers,
+    }
+}
+
+/// A frame: `Begin Hide? (Pen Clear)? cells (Go Unhide)? End`.
+fn frame(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
+    let [Deed::Begin, inner @ .., Deed::End] = deeds else {
+        let what = if deeds.is_empty() { None } else { Some("not one frame".to_owned()) };
+        return what.into_iter().collect();
+    };
+    let inner = inner.strip_prefix(&[Deed::Hide]).unwrap_or(inner);
+    let inner = inner.strip_prefix(&[Deed::Pen(true), Deed::Clear]).unwrap_or(inner);
+    let cells = match inner {
+        [cells @ .., Deed::Go(..), Deed::Unhide] => cells,
+        cells => cells,
+    };
+    let inside = |row: u16, column: u16| (1..=rows).contains(&row) && (1..=columns).contains(&column);
+    let mut found: Vec<String> = Vec::new();
+    for deed in inner {
+        if let Deed::Go(row, column) = deed
+            && !inside(*row, *column)
+        {
+            found.push(format!("to row {row}, column {column}"));
+        }
+    }
+    for deed in cells {
+        if !matches!(deed, Deed::Show | Deed::Go(..) | Deed::Pen(_) | Deed::Other(_)) {
+            found.push(format!("{deed:?} among cells"));
+        }
+    }
+    // What is written must begin somewhere, and leave no colour behind.
+    let begins = matches!(cells.first(), None | Some(Deed::Go(..)));
+    let last = cells.iter().rev().find(|deed| matches!(deed, Deed::Pen(_)));
+    found.extend((!begins).then(|| "cells nobody knows where".to_owned()));
+    found.extend((last == Some(&Deed::Pen(false))).then(|| "leave a colour".to_owned()));
+    found
+}
+
+/// Rows: letters and pens, each row ended by `\r\n`.
+fn rows(deeds: &[Deed]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = deeds;
+    while let [deed, after @ ..] = rest {
+        rest = match (deed, after) {
+            (Deed::Return, [Deed::Newline, after @ ..]) => after,
+            (Deed::Show | Deed::Pen(_) | Deed::Other(_), after) => after,
+            (deed, after) => {
+                found.push(format!("{deed:?} among rows"));
+                after
+            }
+        };
+    }
+    let whole = deeds.is_empty() || deeds.ends_with(&[Deed::Return, Deed::Newline]);
+    found.extend((!whole).then(|| "a row without an end".to_owned()));
+    found
+}
+
+/// A title: nothing but the command, and a text in it. Parsers pass over some of what is in a command, so the bytes are
+/// looked at.
+fn title(deeds: &[Deed], bytes: &[u8]) -> Vec<String> {
+    let is_one = matches!(deeds, [Deed::Command(..), Deed::Terminator]);
+    let text = bytes.strip_prefix(b"\x1b]2;").and_then(|rest| rest.strip_suffix(b"\x1b\\"));
+    let wrong = match text.filter(|_| is_one).map(std::str::from_utf8) {
+        None => "not one title",
+        Some(Err(_)) => "a title that is no text",
+        Some(Ok(text)) if text.contains(char::is_control) => "a control character in a title",
+        Some(Ok(text)) if deceives(text) => "a title deceives",
+        Some(Ok(_)) => return Vec::new(),
+    };
+    vec![wrong.to_owned()]
+}
+
+fn clipboard(deeds: &[Deed]) -> Vec<String> {
+    let is_base64 = |text: &[u8]| text.iter().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(b));
+    let is_text = |deed: &Deed, bell: bool| {
+        let Deed::Command(params, ended) = deed else { return false };
+        let [number, place, text] = params.as_slice() else { return false };
+        *ended == bell && number == b"52" && place == b"c" && is_base64(text)
+    };
+    let wrap = [Deed::Pass, Deed::Passed(b'm'), Deed::Passed(b'u'), Deed::Passed(b'x'), Deed::Passed(b';')];
+    let fits = match deeds {
+        [plain, Deed::Terminator] => is_text(plain, false),
+        [plain, Deed::Terminator, wrapped @ .., again, Deed::Terminator] => {
+            wrapped == wrap && is_text(plain, false) && is_text(again, true)
+        }
+        _ => false,
+    };
+    if fits { Vec::new() } else { vec!["not one text for the clipboard".to_owned()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ATTACKS;
+    use super::*;
+
+    const FRAME: Written = Written::Frame(10, 3);
+
+    fn framed(inner: &str) -> String {
+        format!("\x1b[?2026h\x1b[?25l{inner}\x1b[?2026l")
+    }
+
+    #[test]
+    fn what_haft_writes_is_let_pass() {
+        let check =
+            |text: &str, written| assert_eq!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
+        check("", FRAME);
+        check(&framed(""), FRAME);
+        check(&framed("\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhi\x1b[2;3H\x1b[?25h"), FRAME);
+        check(&framed("\x1b[3;10H\x1b[0;1;9;38;2;1;2;255;48;5;7m日\x1b[0;31;107mé\x1b[0m"), FRAME);
+        check("a\x1b[0;1mb\x1b[0m\r\n\r\n", Written::Rows);
+        check("\x1b]2;haft – a;b\x1b\\", Written::Title);
+        check("\x1b]52;c;aGk=\x1b\\", Written::Clipboard);
+        check("\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", Written::Clipboard);
+    }
+
+    #[test]
+    fn every_attack_is_found_wherever_it_stands() {
+        let harmless = ["not a character"];
+        for (name, attack) in ATTACKS.iter().filter(|(name, _)| !harmless.contains(name)) {
+            let cell = framed(&format!("\x1b[1;1H\x1b[0m{attack}"));
+            let row = format!("{attack}\r\n");
+            let title = format!("\x1b]2;{attack}\x1b\\");
+            assert!(!oversteps(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
+            assert!(!oversteps(row.as_bytes(), Written::Rows).is_empty(), "{name} in a row");
+            assert!(!oversteps(title.as_bytes(), Written::Title).is_empty(), "{name} in a title");
+        }
+    }
+
+    #[test]
+    fn functions_of_its_own_are_found_where_it_does_not_write_them() {
+        let check = |text: &str, written| {
+            assert_ne!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
+        };
+        for inner in [
+            "\x1b[1;1Ha\x1b[2J",
+            "\x1b[1;1Ha\x1b[?25hb",
+            "\x1b[4;1Ha",
+            "\x1b[1;11Ha",
+            "\x1b[0;0Ha",
+            "\x1b[1;1Ha\x1b[31mb",
+            "\x1b[1;1H\x1b[0;31mb",
+            "\x1b[1;1H\x1b[0;5;1mb",
+            "\x1b[1;1H\x1b[0;31;32mb\x1b[0m",
+            "\x1b[1;1H\x1b[0;38;2;1;2;256mb\x1b[0m",
+            "\x1b[1;1H\x1b[0;4:3mb\x1b[0m",
+            "\x1b[1;1Ha\nb",
+            "a",
+            "\x1b[?2026l\x1b[?2026h",
+        ] {
+            check(&framed(inner), FRAME);
+        }
+        check("a", FRAME);
+        check(&format!("{0}{0}", framed("")), FRAME);
+        check("\x1b[?2026h", FRAME);
+        check("a\rb\r\n", Written::Rows);
+        check("a", Written::Rows);
+        check("\x1b[2J\r\n", Written::Rows);
+        check("\x1b]2;a\x07", Written::Title);
+        check("\x1b]0;a\x1b\\", Written::Title);
+        check("\x1b]52;c;a b\x1b\\", Written::Clipboard);
+        check("\x1b]52;p;aGk=\x1b\\", Written::Clipboard);
+        check("\x1b]52;c;aGk=\x1b\\x", Written::Clipboard);
+    }
+}
