@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod guard;
 mod input;
+mod lines;
 mod modes;
 mod out;
 mod pace;
@@ -44,8 +45,21 @@ use crate::theme::{Appearance, ColorDepth, Theme};
 
 pub use environment::Environment;
 pub use error::TerminalError;
+pub use lines::{Printing, run_lines};
 
 use driver::Driver;
+
+/// The most columns and rows that are drawn: a terminal says what it likes.
+const MOST_CELLS: (u16, u16) = (1024, 512);
+
+/// What a terminal has that does not say.
+const USUAL_CELLS: (u16, u16) = (80, 24);
+
+/// Answers of the program that nobody has taken yet.
+const ANSWERS: usize = 64;
+
+/// Lines that are taken in before anything else has its turn.
+const MOST_LINES: usize = 1024;
 
 /// What is shown, and what follows from what happens.
 pub trait Interface {

@@ -3,6 +3,8 @@
 mod effects;
 mod wait;
 
+pub(super) use wait::until;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,23 +21,12 @@ use super::pace::Pace;
 use super::paint::Painter;
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
+use super::{ANSWERS, MOST_CELLS, MOST_LINES, USUAL_CELLS};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Event};
 use crate::look::Look;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
-
-/// The most columns and rows that are drawn: a terminal says what it likes.
-const MOST_CELLS: (u16, u16) = (1024, 512);
-
-/// What a terminal has that does not say.
-const USUAL_CELLS: (u16, u16) = (80, 24);
-
-/// Answers of the program that nobody has taken yet.
-const ANSWERS: usize = 64;
-
-/// Lines that are taken in before anything else has its turn.
-const MOST_LINES: usize = 1024;
 
 /// Everything that the loop has.
 pub(super) struct Driver<I, P> {
@@ -173,7 +164,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         match event {
             Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
             Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Edited(_) => self.pace.changed(now),
-            Event::Copied(_) | Event::Tick => self.pace.changed(now),
+            Event::Typed(_) | Event::Interrupt | Event::Copied(_) | Event::Tick => self.pace.changed(now),
         }
         let effects = self.interface.update(now, event);
         self.perform_all(effects).await

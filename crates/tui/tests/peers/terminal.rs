@@ -72,6 +72,7 @@ impl Interface for Peer {
                 effects = self.key(&chord.to_string());
                 format!("key {chord}")
             }
+            Event::Typed(_) | Event::Interrupt => return effects,
             Event::Paste(text) => format!("paste {text:?}"),
             Event::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
             Event::Resize(columns, rows) => {

@@ -57,7 +57,7 @@ impl State {
     }
 
     /// What is written is said, or done.
-    fn submit(&mut self, when: When) {
+    pub(in crate::app) fn submit(&mut self, when: When) {
         let submission = self.input.editor.submission();
         if submission.text.is_empty() {
             return;
@@ -246,8 +246,14 @@ impl State {
         self.notes.clear();
         if self.work.is_on() {
             self.abort();
-        } else if let Some(shell) = self.work.shells.last() {
-            let number = shell.number;
+        } else {
+            self.stop_shell();
+        }
+    }
+
+    /// Stops the command of the person's that began last.
+    pub(in crate::app) fn stop_shell(&mut self) {
+        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
             self.ask(Ask::StopShell { number });
         }
     }
@@ -279,7 +285,7 @@ impl State {
         }
     }
 
-    fn clear_or_quit(&mut self) {
+    pub(in crate::app) fn clear_or_quit(&mut self) {
         if !self.input.editor.is_empty() {
             self.input.clear();
             self.quits_until = None;

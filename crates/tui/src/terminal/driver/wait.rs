@@ -42,7 +42,7 @@ async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rp
     }
 }
 
-async fn until(at: Option<Instant>) {
+pub(in super::super) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
