@@ -1,5 +1,6 @@
 //! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md`, `docs/hook-protocol.md` and
-//! `docs/rpc-protocol.md` from the protocol's, the tables in `docs/config.md` from those of the configuration.
+//! `docs/rpc-protocol.md` from the protocol's, the tables in `docs/config.md` from those of the configuration, in
+//! `docs/tui.md` from those of the interactive mode.
 
 mod config;
 mod docs;
@@ -7,6 +8,7 @@ mod fields;
 mod hooks;
 mod rpc;
 mod schema;
+mod tui;
 
 use std::fs;
 
@@ -34,6 +36,7 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     outputs.push(hooks::output()?);
     outputs.push(rpc::output()?);
     outputs.push(config::output()?);
+    outputs.push(tui::output()?);
     let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
     if mode == Mode::Check && !stale.is_empty() {
         let paths: Vec<&str> = stale.iter().map(|output| output.path).collect();

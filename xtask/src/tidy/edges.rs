@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
     rule("haft-example-server", &["haft-core", "haft-providers"]),
     rule("haft-example-todo", &["haft-sdk"]),
     rule("haft-example-weather", &["haft-sdk"]),
-    rule("xtask", &["haft-config", "haft-protocol"]),
+    rule("xtask", &["haft-config", "haft-protocol", "haft-tui"]),
 ];
 
 /// Only for tests.

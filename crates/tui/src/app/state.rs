@@ -164,7 +164,8 @@ impl State {
             open: Open::default(),
             work: Work::default(),
             sending: Vec::new(),
-            held: Held::default(),
+            // What happens before anything is known would be gone when the conversation comes.
+            held: Held { waits_for_conversation: true, ..Held::default() },
             edits_dialog: false,
             flash: None,
             quits_until: None,

@@ -1,0 +1,23 @@
+//! The generated parts of `docs/tui.md`: commands, settings and keys, from the tables that the program itself uses.
+
+use anyhow::Result;
+use haft_tui::app::{commands, settings};
+use haft_tui::keys;
+
+use super::Output;
+use super::docs::replace;
+use crate::repo;
+
+const PATH: &str = "docs/tui.md";
+
+/// The document as it stands, with its generated parts replaced.
+pub(super) fn output() -> Result<Output> {
+    let mut text = repo::read(PATH)?;
+    let parts =
+        [("commands", commands::markdown()), ("settings", settings::markdown()), ("keys", keys::markdown())];
+    for (name, table) in parts {
+        let begin = format!("<!-- generated: {name} -->");
+        replace(&mut text, &begin, "<!-- /generated -->", &format!("\n\n{}\n\n", table.trim_end()))?;
+    }
+    Ok(Output { path: PATH, text })
+}
