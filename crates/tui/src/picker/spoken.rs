@@ -25,11 +25,15 @@ impl Picker {
         let rows = places.filter_map(|place| {
             let (row, shown, _) = self.list.row(place)?;
             let indent = CleanLine::repeated(' ', 2 * row.depth);
-            let mut text = format!("{indent}{}: {}", place + 1, shown.text);
+            let said = match shown.text.as_str().strip_prefix("› ") {
+                Some(said) => format!("you: {said}"),
+                None => shown.text.to_string(),
+            };
+            let mut text = format!("{indent}{}: {said}", place + 1);
             for more in [&shown.detail, &shown.group] {
                 if more.columns() > 0 {
                     text.push_str(", ");
-                    text.push_str(more.as_str());
+                    text.push_str(&more.as_str().replace(" · ", ", "));
                 }
             }
             if row.current {

@@ -7,6 +7,8 @@ mod clean;
 mod dialog;
 mod diff;
 mod editor;
+#[cfg(unix)]
+mod lines;
 mod markdown;
 mod panel;
 mod picker;

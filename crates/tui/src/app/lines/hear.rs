@@ -64,7 +64,7 @@ impl State {
         } else if self.panel.is_some() {
             self.close_panel();
         } else {
-            self.clear_or_quit();
+            self.quit_the_second_time();
         }
     }
 

@@ -18,20 +18,21 @@ impl State {
     pub fn print(&mut self, now: Instant, width: u16) -> Printed {
         let mut rows: Vec<CleanLine> = Vec::new();
         let mut asks = false;
+        rows.extend(self.greeting());
+        rows.append(&mut self.lines.said);
         if !self.grants_now() {
-            rows.extend(self.greeting());
             rows.extend(self.begun());
             rows.extend(self.transcript.spoken(width));
             rows.extend(self.new_notes());
             rows.extend(self.changed_queue());
             rows.extend(self.ended());
         }
-        rows.append(&mut self.lines.said);
         rows.extend(self.held_text());
         rows.extend(self.opened_list());
         if !self.grants_now() {
             rows.extend(self.changed_panel(now));
         }
+        let mut rows: Vec<CleanLine> = rows.iter().flat_map(|row| rows_of(row, 0, width)).collect();
         let number = self.dialogs.number();
         if number != self.lines.told.dialog {
             if self.lines.told.dialog.is_some() && number.is_none() {
@@ -39,11 +40,11 @@ impl State {
             }
             self.lines.told.dialog = number;
             if let Some(asked) = self.dialogs.shown() {
+                // These are rows already: what would be granted is not divided, so that nothing of it is left out.
                 rows.extend(asked.dialog.spoken(width));
                 asks = asked.dialog.question().grants;
             }
         }
-        let rows = rows.iter().flat_map(|row| rows_of(row, 0, width)).collect();
         Printed { rows, asks }
     }
 

@@ -285,12 +285,17 @@ impl State {
         }
     }
 
-    pub(in crate::app) fn clear_or_quit(&mut self) {
+    fn clear_or_quit(&mut self) {
         if !self.input.editor.is_empty() {
             self.input.clear();
             self.quits_until = None;
             return;
         }
+        self.quit_the_second_time();
+    }
+
+    /// Leaves when it was asked for a moment ago.
+    pub(in crate::app) fn quit_the_second_time(&mut self) {
         if self.quits_until.is_some_and(|until| self.now <= until) {
             self.effect(Effect::Quit);
             return;

@@ -120,10 +120,12 @@ fn picture(picture: &Picture) -> Words {
 }
 
 fn noted(note: &Note) -> Vec<Words> {
-    let kind = match note.role {
-        Role::Error => "error: ",
-        Role::Warning => "warning: ",
-        _ => "",
+    let kind = if note.role == Role::Error {
+        "error: "
+    } else if note.role == Role::Warning {
+        "warning: "
+    } else {
+        ""
     };
     let owner = note.owner.as_ref().map(|owner| format!("[{owner}] ")).unwrap_or_default();
     let mut words: Vec<Words> = Vec::new();

@@ -143,14 +143,19 @@ fn a_conversation() {
     paper.event(AgentEvent::ThinkingDelta { delta: "Look at it.\nThen say.".to_owned() });
     paper.later(4.0);
     paper.text("It reads **one character** at a ");
-    paper.text("time, and says what it is, as far as that is clear from what it has read so far.\n\nSo:\n\n```ru");
+    paper.text(
+        "time, and says what it is, as far as that is clear from what it has read so far.\n\nSo:\n\n```ru",
+    );
     paper.text("st\nfn next() {\n");
     paper.text("}\n```\n");
     paper.call("t1", "bash", r#"{"command":"cargo test"}"#);
     paper.start("t1", "bash", r#"{"command":"cargo test"}"#);
     paper.event(AgentEvent::ToolProgress { id: ToolCallId::new("t1"), text: "running\n".to_owned() });
     paper.type_line("not so fast");
+    paper.fake.take_log();
     paper.type_line(">> and then the parser");
+    let log = paper.fake.take_log();
+    assert!(log.contains("> follow_up message=\"and then the parser\""), "{log}");
     paper.end("t1", "bash", false, "running\na\nb\nc\nd\nok\n");
     paper.call("t2", "read", r#"{"path":"a.rs"}"#);
     paper.event(AgentEvent::ToolBlocked {
@@ -201,10 +206,7 @@ fn a_question_that_grants_something() {
     let log = paper.fake.take_log();
     assert!(log.contains(r#""confirmed":true"#) || log.contains("confirmed"), "{log}");
     paper.rpc(approve());
-    paper.rpc(RpcEvent::UiDone {
-        id: "q1".to_owned(),
-        why: haft_protocol::rpc::UiEnd::Timeout,
-    });
+    paper.rpc(RpcEvent::UiDone { id: "q1".to_owned(), why: haft_protocol::rpc::UiEnd::Timeout });
     insta::assert_snapshot!(paper.text);
 }
 
@@ -248,9 +250,7 @@ fn long_lists_come_in_parts() {
     paper.type_line("/model");
     let request = paper.fake.held.remove(0);
     let model = |number: u32| {
-        format!(
-            r#"{{"id":"m{number}","provider":"p","context_window":0,"max_output":1,"reasoning":false}}"#
-        )
+        format!(r#"{{"id":"m{number}","provider":"p","context_window":0,"max_output":1,"reasoning":false}}"#)
     };
     let models: Vec<String> = (1..=45).map(model).collect();
     paper.fake.reply(&request, &format!(r#"{{"models":[{}]}}"#, models.join(",")));
@@ -305,8 +305,6 @@ fn what_is_taken_back_is_sent_by_an_empty_line() {
 
 #[test]
 fn a_conversation_of_before_is_printed_as_far_as_it_is_near() {
-    let mut settings = Settings::default();
-    settings.set("tui.screen", "linear").unwrap();
     let mut paper = Paper::new();
     let message = |number: usize| Message::User {
         content: vec![Content::text(format!("question {number}"))],
