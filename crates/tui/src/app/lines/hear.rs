@@ -153,6 +153,8 @@ impl State {
         match text.trim() {
             ":drop" => return self.input.clear(),
             ":output" => return self.say_output(),
+            // It came too late for what it was meant for, and is nothing for the model.
+            CLOSE => return self.lines.say("nothing is open"),
             "" if self.input.editor.is_empty() => return,
             "" => return self.submit(self.when(false)),
             _ => {}
