@@ -135,7 +135,7 @@ impl State {
             return Vec::new();
         }
         let text = self.input.editor.submission().text;
-        let mut rows = vec![CleanLine::from("not sent; an empty line sends it, :drop forgets it:")];
+        let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
         rows.extend(Clean::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
     }
