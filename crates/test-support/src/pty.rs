@@ -9,6 +9,10 @@ mod answers;
 mod keys;
 mod setup;
 
+#[cfg(target_os = "linux")]
+use std::collections::BTreeMap;
+#[cfg(target_os = "linux")]
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -154,21 +158,32 @@ impl Pty {
         state.bytes.len() - before
     }
 
-    /// How often the program has been woken up so far, all of its threads together.
+    /// How often the program is woken up while nothing is done for so long, all of its threads together; those that end
+    /// meanwhile do not count.
     ///
     /// # Panics
     /// When the program is gone.
     #[cfg(target_os = "linux")]
     #[track_caller]
-    pub fn wake_ups(&self) -> u64 {
+    pub fn wake_ups_within(&self, time: Duration) -> u64 {
+        let before = self.wake_ups();
+        self.printed_within(time);
+        let after = self.wake_ups();
+        after.iter().map(|(task, count)| count.saturating_sub(before.get(task).copied().unwrap_or(0))).sum()
+    }
+
+    /// How often each of the program's threads has been woken up so far.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    fn wake_ups(&self) -> BTreeMap<OsString, u64> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid.unwrap_or_default()));
         let Ok(tasks) = tasks else { self.fail("the program is gone, so nothing wakes it up") };
         let counted = tasks.flatten().filter_map(|task| {
             let status = std::fs::read_to_string(task.path().join("status")).ok()?;
             let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
-            line.trim().parse::<u64>().ok()
+            Some((task.file_name(), line.trim().parse::<u64>().ok()?))
         });
-        counted.sum()
+        counted.collect()
     }
 
     /// Sends a signal to the program.

@@ -1,4 +1,10 @@
-//! What stands in the place of an image where none can be shown.
+//! Images: what stands in their place where none can be shown, and where they shall be where they can.
+//!
+//! A view lays an image out as so many columns and rows, with words for it in the first row, and [marks](Placement::mark)
+//! the cells. Whoever draws the frame then shows the image if all of its marks are still there and it is decoded, and else
+//! the words. So whatever is drawn over an image covers it, and needs to know nothing of images.
+
+mod placed;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,6 +13,9 @@ use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};
+
+pub use placed::{CellSize, Images, Placement};
+pub(crate) use placed::{MOST_BYTES, MOST_PIXELS, forget_cell, within};
 
 /// How much of an image's text is looked at for its size in pixels: headers are at the beginning.
 const HEADER: usize = 256 * 1024;

@@ -1,7 +1,9 @@
 //! `Look`: what everything that is drawn is drawn with.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use crate::image::Images;
 use crate::theme::Theme;
 
 /// What everything that is drawn is drawn with. The same look and the same state make the same picture.
@@ -11,4 +13,6 @@ pub struct Look {
     pub theme: Theme,
     /// The moment of the frame: spinners, elapsed times and countdowns are of it.
     pub now: Instant,
+    /// How images are shown; none where words stand for them.
+    pub images: Option<Arc<Images>>,
 }

@@ -16,6 +16,7 @@ mod editor;
 mod environment;
 mod error;
 mod guard;
+mod images;
 mod input;
 mod lines;
 mod modes;
@@ -40,11 +41,13 @@ use ratatui_core::text::Line;
 use tokio::sync::mpsc;
 
 use crate::app::{Answer, Ask, Effect, Event};
+use crate::image::Placement;
 use crate::look::Look;
 use crate::theme::{Appearance, ColorDepth, Theme};
 
 pub use environment::Environment;
 pub use error::TerminalError;
+pub use images::Protocol;
 pub use lines::{Printing, run_lines};
 
 use driver::Driver;
@@ -75,6 +78,12 @@ pub trait Interface {
 
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+
+    /// Whether images are shown where the terminal can.
+    fn wants_images(&self) -> bool;
+
+    /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
+    fn images(&self) -> &[Placement];
 
     /// When [`Event::Tick`] shall come next, if it shall.
     fn wakes_at(&self, now: Instant) -> Option<Instant>;

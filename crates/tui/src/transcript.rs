@@ -20,6 +20,7 @@ mod layout;
 mod note;
 mod notes;
 mod output;
+mod picture;
 mod restore;
 mod row;
 mod search;
@@ -41,6 +42,7 @@ use ratatui_core::text::Line;
 
 use crate::app::MouseKind;
 use crate::clean::{Clean, CleanLine};
+use crate::image::Placement;
 use crate::keys::{Browse, Scroll};
 use crate::look::Look;
 use crate::theme::Theme;
@@ -247,6 +249,11 @@ impl Transcript {
     /// Draws what is seen. What it takes to draw is kept for the next frame; nothing else changes.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
         self.paint(area, buffer, look);
+    }
+
+    /// Where images shall be in what was drawn last.
+    pub fn images(&self) -> &[Placement] {
+        &self.view.placements
     }
 
     /// The last rows, for the normal screen when all is over.

@@ -119,10 +119,8 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
 fn idle(report: &mut Report, what: &str, screen: &Pty) {
     // What was begun before comes to its end.
     screen.printed_within(Duration::from_secs(1));
-    let before = screen.wake_ups();
-    screen.printed_within(IDLE);
     #[expect(clippy::cast_precision_loss, reason = "a count that is small")]
-    let wakes = (screen.wake_ups() - before) as f64 / IDLE.as_secs_f64();
+    let wakes = screen.wake_ups_within(IDLE) as f64 / IDLE.as_secs_f64();
     report.figure(what, Unit::Count, wakes, Some(WAKES));
 }
 

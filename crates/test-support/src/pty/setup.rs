@@ -64,6 +64,13 @@ impl Setup {
         self
     }
 
+    /// Each cell has so many pixels, and the terminal says so until its size changes.
+    pub fn pixels(mut self, width: u16, height: u16) -> Self {
+        self.size.pixel_width = self.size.cols * width;
+        self.size.pixel_height = self.size.rows * height;
+        self
+    }
+
     /// The terminal tells its background, for example `rgb:ffff/ffff/ffff`.
     pub fn background(mut self, color: &str) -> Self {
         self.answers.background = Some(color.to_owned());

@@ -6,6 +6,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
+use crate::image::Placement;
 use crate::look::Look;
 use crate::terminal::{Interface, Printing};
 use crate::theme::{Appearance, Theme};
@@ -28,6 +29,14 @@ impl Interface for State {
 
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
         draw(self, area, buffer, look)
+    }
+
+    fn wants_images(&self) -> bool {
+        self.settings.images()
+    }
+
+    fn images(&self) -> &[Placement] {
+        self.transcript.images()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {

@@ -184,7 +184,7 @@ impl State {
 
     /// What a frame of this moment is drawn with.
     pub fn look(&self, now: Instant) -> Look {
-        Look { theme: self.theme().clone(), now }
+        Look { theme: self.theme().clone(), now, images: None }
     }
 
     /// The settings of the interface as they are now.

@@ -5,6 +5,8 @@ mod wait;
 
 pub(super) use wait::until;
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,18 +17,24 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::editor::Draft;
 use super::guard::Guard;
+use super::images::{Gallery, Protocol};
 use super::input::{self, Input};
 use super::modes::Modes;
 use super::pace::Pace;
-use super::paint::Painter;
+use super::paint::{Drawn, Painter};
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
 use super::{ANSWERS, MOST_CELLS, MOST_LINES, USUAL_CELLS};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Event};
+use crate::image::CellSize;
 use crate::look::Look;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
+
+/// The pixels that a cell may have: across, and down.
+const CELL_WIDTHS: RangeInclusive<u16> = 3..=64;
+const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
 
 /// Everything that the loop has.
 pub(super) struct Driver<I, P> {
@@ -45,6 +53,8 @@ pub(super) struct Driver<I, P> {
     replies: Replies,
     guard: Guard,
     painter: Painter,
+    /// None where no images can be shown.
+    gallery: Option<Gallery>,
     pace: Pace,
     /// Before, nothing is drawn: the terminal may still say what its background is.
     draws_from: Instant,
@@ -73,6 +83,8 @@ enum Happening {
     Lines(usize),
     Answer(Answer),
     Done(Result<Done, JoinError>),
+    /// An image can be shown, or is known to be none.
+    Image,
     Time,
 }
 
@@ -111,6 +123,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             replies,
             guard,
             painter: Painter::default(),
+            gallery: environment.images.map(gallery),
             pace: Pace::default(),
             draws_from,
             ticked_at: None,
@@ -140,6 +153,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
                 Happening::Lines(count) => self.lines(count).await?,
                 Happening::Answer(answer) => self.tell(Event::Answer(answer)).await?,
                 Happening::Done(done) => self.done(done).await?,
+                Happening::Image => self.pace.changed(Instant::now()),
                 Happening::Time => self.time().await?,
             }
         }
@@ -148,7 +162,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
     /// Gives the terminal back with the end of the transcript on it, and lets what is under way come to its end for a
     /// moment: a prompt that goes into the history, for example.
     pub(super) async fn leave(mut self) {
-        self.guard.give_back();
+        self.give_back();
         let look = self.look();
         let rows = self.interface.tail(self.cells.0, self.tail, &look);
         // A terminal that is gone shows nothing.
@@ -275,6 +289,9 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
         let cells = (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1));
         let changed = cells != self.cells;
+        if let Some(gallery) = &mut self.gallery {
+            gallery.measured(cell_size());
+        }
         self.cells = cells;
         changed.then_some(cells)
     }
@@ -286,8 +303,12 @@ impl<I: Interface, P: Program> Driver<I, P> {
         }
         let look = self.look();
         let area = Rect::new(0, 0, self.cells.0, self.cells.1);
-        let (painter, interface) = (&mut self.painter, &mut self.interface);
-        let text = painter.frame(area, |area, buffer| interface.draw(area, buffer, &look));
+        let (painter, interface, gallery) = (&mut self.painter, &mut self.interface, &mut self.gallery);
+        let text = painter.frame(area, |area, buffer| {
+            let cursor = interface.draw(area, buffer, &look);
+            let images = gallery.as_mut().map(|gallery| gallery.hang(interface.images(), buffer));
+            Drawn { cursor, images: images.unwrap_or_default() }
+        });
         if !text.is_empty() {
             out::write(&text).map_err(TerminalError::Write)?;
         }
@@ -302,6 +323,28 @@ impl<I: Interface, P: Program> Driver<I, P> {
             _ => chosen.reduced(self.depth),
         };
         self.theme = Some((chosen, theme.clone()));
-        Look { theme, now: Instant::now() }
+        let images =
+            self.gallery.as_ref().filter(|_| self.interface.wants_images()).and_then(Gallery::images);
+        Look { theme, now: Instant::now(), images }
     }
+
+    /// Gives the terminal away, without any of haft's images in it.
+    fn give_back(&mut self) {
+        // A terminal that is gone keeps none.
+        let _ = out::write(&self.painter.farewell());
+        self.guard.give_back();
+    }
+}
+
+/// Hashers begin with a random key, which is random enough for numbers of images.
+fn gallery(protocol: Protocol) -> Gallery {
+    let random = RandomState::new().build_hasher().finish();
+    Gallery::new(protocol, u32::try_from(random >> 32).unwrap_or_default())
+}
+
+/// The pixels of a cell, where the terminal says how many it has, and says something likely.
+fn cell_size() -> Option<CellSize> {
+    let size = crossterm::terminal::window_size().ok()?;
+    let (width, height) = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
+    (CELL_WIDTHS.contains(&width) && CELL_HEIGHTS.contains(&height)).then_some(CellSize { width, height })
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use super::images::Protocol;
 use crate::theme::{Appearance, ColorDepth};
 
 /// What the variables say that concern the terminal. An empty variable is as good as none.
@@ -21,6 +22,8 @@ pub struct Environment {
     pub visual: Option<String>,
     /// `EDITOR`.
     pub editor: Option<String>,
+    /// How the terminal takes images, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its own.
+    pub images: Option<Protocol>,
 }
 
 /// How many colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
@@ -61,7 +64,7 @@ impl Environment {
 
     /// What these variables say.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
-        let text = |name| {
+        let text = |name: &str| {
             let value = variable(name)?.into_string().ok()?;
             (!value.is_empty()).then_some(value)
         };
@@ -73,6 +76,7 @@ impl Environment {
             tmux: variable("TMUX").is_some_and(|value| !value.is_empty()),
             visual: text("VISUAL"),
             editor: text("EDITOR"),
+            images: Protocol::of(text),
         }
     }
 

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use ratatui_core::buffer::{Buffer, Cell, CellWidth as _};
 use ratatui_core::layout::{Position, Rect};
 
+use super::images::{Hung, Wall};
 use super::sgr::Pen;
 
 /// A frame begins: nothing of it is shown before its end.
@@ -25,6 +26,23 @@ pub(super) struct Painter {
     next: Buffer,
     /// Where the cursor is seen.
     cursor: Option<Position>,
+    /// The images on it.
+    wall: Wall,
+}
+
+/// What a frame has beside its cells.
+#[derive(Debug, Default)]
+pub(super) struct Drawn {
+    /// Where the cursor is seen.
+    pub(super) cursor: Option<(u16, u16)>,
+    /// Images, each above blank cells.
+    pub(super) images: Vec<Hung>,
+}
+
+impl From<Option<(u16, u16)>> for Drawn {
+    fn from(cursor: Option<(u16, u16)>) -> Self {
+        Self { cursor, images: Vec::new() }
+    }
 }
 
 impl Painter {
@@ -33,26 +51,38 @@ impl Painter {
         self.shown = None;
     }
 
+    /// What takes all images from the terminal, before it is given away.
+    pub(super) fn farewell(&mut self) -> String {
+        self.wall.forget()
+    }
+
     /// What makes the screen look like what is drawn; empty when it does.
-    pub(super) fn frame(
+    pub(super) fn frame<D: Into<Drawn>>(
         &mut self,
         area: Rect,
-        draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+        draw: impl FnOnce(Rect, &mut Buffer) -> D,
     ) -> String {
         self.next.resize(area);
         self.next.reset();
         let inside = |position: &Position| area.contains(*position);
-        let cursor = draw(area, &mut self.next).map(Position::from).filter(inside);
+        let Drawn { cursor, images } = draw(area, &mut self.next).into();
+        let cursor = cursor.map(Position::from).filter(inside);
         let mut out = String::new();
         let anew = self.shown.as_ref().is_none_or(|shown| shown.area != area);
         if anew {
-            self.shown = Some(Buffer::empty(area));
+            self.shown = None;
             self.cursor = None;
+            out.push_str(&self.wall.forget());
             out.push_str("\x1b[0m\x1b[2J");
         }
-        if let Some(shown) = &self.shown {
-            push_cells(&mut out, shown.diff_iter(&self.next));
-        }
+        let shown = self.shown.get_or_insert_with(|| Buffer::empty(area));
+        out.push_str(&self.wall.take_down(&images, shown));
+        let diff = || shown.diff_iter(&self.next);
+        let below = diff().filter(|(x, y, _)| self.wall.is_below(*x, *y)).map(|(x, y, _)| (x, y));
+        let below: Vec<_> = below.collect();
+        push_cells(&mut out, diff());
+        self.wall.written(&below);
+        out.push_str(&self.wall.hang(images));
         if !out.is_empty() || cursor != self.cursor {
             out = self.framed(&out, cursor, anew);
         }

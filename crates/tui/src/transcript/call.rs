@@ -12,8 +12,8 @@ use haft_protocol::ids::ExtensionName;
 use serde::Deserialize;
 
 use super::args::Sum;
-use super::item::Picture;
 use super::output::Output;
+use super::picture::Picture;
 use crate::clean::{Clean, CleanLine};
 use crate::diff::Diff;
 use crate::theme::Role;

@@ -21,7 +21,7 @@ impl Transcript {
         if area.is_empty() {
             return;
         }
-        if !self.layouts.fit(area.width, &look.theme, look.now) {
+        if !self.layouts.fit(area.width, look, buffer.area.height) {
             let forgotten = self.layouts.forget_from(0);
             self.compress(forgotten);
         }
@@ -42,6 +42,7 @@ impl Transcript {
             }
             self.paint_selection(*at, row, buffer, look);
         }
+        self.place(&shown, area, buffer);
         self.view.shown = shown;
         if self.view.below && !self.view.follow {
             self.paint_below(area, buffer, look);

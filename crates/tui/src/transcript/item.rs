@@ -1,15 +1,14 @@
 //! What stands in the transcript, one after the other.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::content::{Content, Image, joined_text};
+use haft_protocol::content::{Content, joined_text};
 
 use super::call::{Call, Phase};
 use super::note::Note;
+use super::picture::Picture;
 use super::text::Text;
 use crate::clean::{Clean, CleanLine};
-use crate::image::ImageFacts;
 
 /// One thing that stands in the transcript.
 #[derive(Debug)]
@@ -56,29 +55,11 @@ pub(super) struct Page {
     pub(super) markdown: bool,
 }
 
-/// An image. What it is made of is kept for terminals that can show it.
-#[derive(Debug, Clone)]
-pub(super) struct Picture {
-    pub(super) facts: ImageFacts,
-    #[expect(dead_code, reason = "terminals that show images come later")]
-    pub(super) image: Arc<Image>,
-}
-
 /// What is unfolded where nothing else is said.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Folds {
     pub(super) calls: bool,
     pub(super) thinking: bool,
-}
-
-impl Picture {
-    pub(super) fn all(content: &[Content]) -> Vec<Self> {
-        let images = content.iter().filter_map(|content| match content {
-            Content::Image(image) => Some(image),
-            Content::Text { .. } => None,
-        });
-        images.map(|image| Self { facts: ImageFacts::of(image), image: Arc::new(image.clone()) }).collect()
-    }
 }
 
 impl User {

@@ -9,8 +9,10 @@ use ratatui_core::text::Line;
 
 use super::call::{Room, lasted, owner};
 use super::item::{Item, Kind, Page, Thinking, User};
+use super::picture::Showing;
 use super::row::{Row, Rows};
 use crate::clean::{Clean, CleanLine, span};
+use crate::look::Look;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
@@ -43,6 +45,7 @@ pub(super) struct Layout {
 pub(super) struct Layouts {
     pub(super) width: u16,
     pub(super) theme: Theme,
+    images: Option<Showing>,
     pub(super) now: Option<Instant>,
     kept: BTreeMap<usize, (Key, Layout)>,
     pub(super) made: usize,
@@ -50,26 +53,32 @@ pub(super) struct Layouts {
 
 impl Default for Layouts {
     fn default() -> Self {
-        Self { width: 80, theme: Theme::dark(), now: None, kept: BTreeMap::new(), made: 0 }
+        Self { width: 80, theme: Theme::dark(), images: None, now: None, kept: BTreeMap::new(), made: 0 }
     }
 }
 
 impl Layouts {
     /// What is drawn with from now on. Whether that is as it was.
-    pub(super) fn fit(&mut self, width: u16, theme: &Theme, now: Instant) -> bool {
-        self.now = Some(now);
-        if self.width == width && self.theme.is_same(theme) {
+    pub(super) fn fit(&mut self, width: u16, look: &Look, screen: u16) -> bool {
+        self.now = Some(look.now);
+        let images = look.images.clone().map(|images| Showing { images, screen });
+        let same_images = match (&self.images, &images) {
+            (Some(before), Some(images)) => before.is_same(images),
+            (before, images) => before.is_none() && images.is_none(),
+        };
+        if self.width == width && self.theme.is_same(&look.theme) && same_images {
             return true;
         }
         self.width = width;
-        self.theme = theme.clone();
+        self.theme = look.theme.clone();
+        self.images = images;
         false
     }
 
     /// The rows of an item.
     pub(super) fn of<'a>(&'a mut self, at: usize, item: &'a mut Item, open: bool, gap: bool) -> Rows<'a> {
         let key = Key { version: item.version, open, gap };
-        let room = Room { width: self.width, theme: &self.theme, open };
+        let room = Room { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
         let made = &mut self.made;
         let mut make = |item: &mut Item| {
             *made += 1;
@@ -157,16 +166,21 @@ fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
     let mut hang = Hang { first: vec![span("› ", mark)], rest: vec![span("  ", ground)] };
     let mut rows = Vec::new();
     let mut lines: Vec<_> = user.text.lines().map(|line| vec![span(line, ground)]).collect();
-    let images = user.images.iter().map(|picture| picture.facts.line(room.theme).patch_style(ground).spans);
-    lines.extend(images);
-    if lines.is_empty() {
+    if lines.is_empty() && user.images.is_empty() {
         lines.push(Vec::new());
     }
-    for line in lines {
-        let wrapped = wrap(&line, room.width, &hang, Mode::Words);
-        let row = |line| Row { frame: 2, ground: Some(ground), ..Row::new(line) };
-        rows.extend(wrapped.into_iter().map(row));
+    let row = |line| Row { frame: 2, ground: Some(ground), ..Row::new(line) };
+    let mut wrapped = |line: &[_]| {
+        let wrapped = wrap(line, room.width, &hang, Mode::Words);
         hang.first.clone_from(&hang.rest);
+        wrapped.into_iter().map(row).collect::<Vec<_>>()
+    };
+    for line in lines {
+        rows.extend(wrapped(&line));
+    }
+    for picture in &user.images {
+        let words = wrapped(&picture.facts.line(room.theme).patch_style(ground).spans);
+        rows.extend(picture.rows(words, &row(Line::default()), room.width, room.images));
     }
     rows
 }

@@ -1,5 +1,8 @@
 //! One row of the transcript, and what of it stands in which columns.
 
+use std::sync::Arc;
+
+use haft_protocol::content::Image;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
@@ -16,6 +19,18 @@ pub(super) struct Row {
     pub(super) frame: u16,
     /// What is below it, across the width.
     pub(super) ground: Option<Style>,
+    /// What of an image it shows, where there are images.
+    pub(super) part: Option<Part>,
+}
+
+/// One row of an image.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub(super) image: Arc<Image>,
+    /// Columns and rows of the whole image.
+    pub(super) size: (u16, u16),
+    /// Which of its rows.
+    pub(super) row: usize,
 }
 
 impl Row {
@@ -37,6 +52,7 @@ pub(super) struct Shown<'a> {
     pub(super) ground: Option<Style>,
     /// What is laid over the line's own styles.
     pub(super) over: Option<Style>,
+    pub(super) part: Option<&'a Part>,
 }
 
 /// The rows of an item: some of its own, then lines of a longer text.
@@ -55,11 +71,12 @@ impl<'a> Rows<'a> {
 
     pub(super) fn get(&self, at: usize) -> Option<Shown<'a>> {
         if let Some(row) = self.own.get(at) {
-            let Row { line, indent, frame, ground } = row;
-            return Some(Shown { line, indent: *indent, frame: *frame, ground: *ground, over: None });
+            let Row { line, indent, frame, ground, part } = row;
+            let (indent, frame, ground) = (*indent, *frame, *ground);
+            return Some(Shown { line, indent, frame, ground, over: None, part: part.as_ref() });
         }
         let line = self.lines.get(at - self.own.len())?;
-        Some(Shown { line, indent: self.indent, frame: 0, ground: None, over: self.over })
+        Some(Shown { line, indent: self.indent, frame: 0, ground: None, over: self.over, part: None })
     }
 }
 

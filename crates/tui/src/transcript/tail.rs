@@ -25,7 +25,7 @@ impl Transcript {
             let folds = self.folds;
             let Some(item) = self.items.get_mut(at) else { continue };
             let open = item.is_open(folds);
-            let layout = Layout::of(item, Room { width, theme, open }, gap, now);
+            let layout = Layout::of(item, Room { width, theme, open, images: None }, gap, now);
             let inner = width.saturating_sub(layout.indent).max(1);
             let texts = match item.words().filter(|_| layout.elsewhere) {
                 Some(text) => text.lines(inner, theme).unwrap_or_default(),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::Transcript;
 use super::row::Rows;
+use crate::image::Placement;
 use crate::keys::Scroll;
 
 /// A row of an item.
@@ -24,11 +25,20 @@ pub(super) struct View {
     pub(super) shown: Vec<Position>,
     /// Whether there is more below that.
     pub(super) below: bool,
+    /// The images of that.
+    pub(super) placements: Vec<Placement>,
 }
 
 impl Default for View {
     fn default() -> Self {
-        Self { top: Position::default(), follow: true, height: 24, shown: Vec::new(), below: false }
+        Self {
+            top: Position::default(),
+            follow: true,
+            height: 24,
+            shown: Vec::new(),
+            below: false,
+            placements: Vec::new(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ impl Open {
     }
 
     fn look(&self) -> Look {
-        Look { theme: Theme::dark(), now: self.now }
+        Look { theme: Theme::dark(), now: self.now, images: None }
     }
 
     fn later(mut self, millis: u64) -> Self {

@@ -7,6 +7,7 @@ mod clean;
 mod dialog;
 mod diff;
 mod editor;
+mod images;
 #[cfg(unix)]
 mod lines;
 mod markdown;

@@ -24,7 +24,7 @@ fn open(title: &str, lines: &[&str], footer: &str) -> Panel {
 }
 
 fn shown(panel: &Panel, size: (u16, u16)) -> String {
-    let look = Look { theme: Theme::dark(), now: Instant::now() };
+    let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
     screen(size, |area, buffer| {
         panel.draw(area, buffer, &look);
         None
@@ -125,7 +125,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
             None => hostile.next_into(&mut text),
         }
         let panel = open(&text, &[&text, &text.repeat(9)], &text);
-        let look = Look { theme: Theme::light(), now: Instant::now() };
+        let look = Look { theme: Theme::light(), now: Instant::now(), images: None };
         harmless((40, 9), |area, buffer| {
             panel.draw(area, buffer, &look);
             None
@@ -154,7 +154,7 @@ proptest! {
     #[test]
     fn at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
         let mut panel = open(&text, &[&text, &text], &text);
-        let look = Look { theme: Theme::dark(), now: Instant::now() };
+        let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
         panel.resized(Rect::new(0, 0, width, height));
         panel.key(haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default()), &Keymap::default());
         if let Some(Command::PanelKey(key)) = panel.paste(&text) {

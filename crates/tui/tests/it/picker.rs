@@ -49,7 +49,7 @@ fn tree() -> Vec<Row> {
 }
 
 fn look() -> Look {
-    Look { theme: Theme::dark(), now: Instant::now() }
+    Look { theme: Theme::dark(), now: Instant::now(), images: None }
 }
 
 fn shown(picker: &mut Picker, size: (u16, u16)) -> String {

@@ -1,6 +1,7 @@
 //! The transcript on a screen.
 
 mod browsing;
+mod images;
 mod kinds;
 mod many;
 mod moving;
@@ -8,6 +9,7 @@ mod random;
 mod run;
 mod searching;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
@@ -15,6 +17,7 @@ use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Stop, Time};
+use haft_tui::image::Images;
 use haft_tui::look::Look;
 use haft_tui::theme::Theme;
 use haft_tui::transcript::Transcript;
@@ -28,6 +31,7 @@ pub(crate) struct Shown {
     pub(crate) now: Instant,
     pub(crate) theme: Theme,
     pub(crate) size: (u16, u16),
+    pub(crate) images: Option<Arc<Images>>,
     pub(crate) buffer: Buffer,
 }
 
@@ -38,6 +42,7 @@ impl Shown {
             now: Instant::now(),
             theme: Theme::dark(),
             size: (width, height),
+            images: None,
             buffer: Buffer::empty(Rect::new(0, 0, width, height)),
         }
     }
@@ -58,7 +63,7 @@ impl Shown {
     pub(crate) fn draw(&mut self) -> String {
         let (width, height) = self.size;
         self.buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        let look = Look { theme: self.theme.clone(), now: self.now };
+        let look = Look { theme: self.theme.clone(), now: self.now, images: self.images.clone() };
         self.transcript.draw(self.buffer.area, &mut self.buffer, &look);
         text(&self.buffer)
     }

@@ -7,9 +7,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, CommandKind, Line, Request, Response};
 use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
+use haft_tui::image::{ImageFacts, Placement};
 use haft_tui::look::Look;
 use haft_tui::terminal::{Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines};
 use haft_tui::theme::{Appearance, Role, Theme};
@@ -29,6 +31,43 @@ struct Peer {
     next_tick: Option<Instant>,
     hides: bool,
     printed: usize,
+    pictures: Pictures,
+}
+
+/// Images that it shows: what they are, and where.
+#[derive(Default)]
+struct Pictures {
+    image: Option<Arc<Image>>,
+    row: u16,
+    covered: bool,
+    shown: Vec<Placement>,
+    hidden: bool,
+}
+
+impl Pictures {
+    fn key(&mut self, name: &str) {
+        match name {
+            "m" => self.row += 1,
+            "c" => self.covered = !self.covered,
+            "i" => self.hidden = !self.hidden,
+            _ => {}
+        }
+    }
+
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        self.shown.clear();
+        let Some(image) = &self.image else { return };
+        let facts = ImageFacts::of(image);
+        buffer.set_line(60, self.row, &facts.line(&look.theme), 20);
+        let size = look.images.as_ref().and_then(|images| images.space(image, &facts, 20, area.height));
+        if let Some((width, height)) = size {
+            let space = Rect { x: 60, y: self.row, width: 20, height };
+            self.shown.push(Placement::mark(image.clone(), Rect { width, ..space }, space, buffer));
+        }
+        if self.covered {
+            buffer.set_span(61, self.row + 1, &span(CleanLine::new("over"), look.theme.style(Role::Text)), 4);
+        }
+    }
 }
 
 impl Peer {
@@ -98,6 +137,7 @@ impl Interface for Peer {
                 "tick".to_owned()
             }
         };
+        self.pictures.key(told.trim_start_matches("key "));
         self.told.push(told);
         effects
     }
@@ -112,7 +152,16 @@ impl Interface for Peer {
         for (row, text) in (1..).zip(told) {
             buffer.set_span(0, row, &span(CleanLine::new(text), look.theme.style(Role::Text)), area.width);
         }
+        self.pictures.draw(area, buffer, look);
         Some((0, area.height.saturating_sub(1)))
+    }
+
+    fn wants_images(&self) -> bool {
+        !self.pictures.hidden
+    }
+
+    fn images(&self) -> &[Placement] {
+        &self.pictures.shown
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
@@ -200,7 +249,12 @@ fn main() {
         if argument("lines") {
             return run_lines(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
         }
-        run(Peer::default(), Arc::new(Knows), Connection { requests, lines }, setup).await
+        let image = std::env::args().find_map(|arg| arg.strip_prefix("image=").map(str::to_owned));
+        let image =
+            image.map(|data| Arc::new(Image { mime_type: "image/png".to_owned(), data: data.into() }));
+        let pictures = Pictures { image, row: 2, ..Pictures::default() };
+        run(Peer { pictures, ..Peer::default() }, Arc::new(Knows), Connection { requests, lines }, setup)
+            .await
     });
     std::process::exit(match end {
         Ok(End::Quit) => 0,

@@ -7,6 +7,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::{Pty, Setup};
 use rustix::process::Signal;
@@ -254,4 +256,25 @@ fn what_is_piped_out_is_the_answer_alone() {
     let ran = scene.haft(&["hi"]);
     ran.expect(0);
     assert_eq!(ran.stdout, "Only this.\n");
+}
+
+#[test]
+fn an_image_is_shown_where_the_terminal_can_and_gone_behind_a_page() {
+    const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAACgAAAAoCAIAAAADnC86AAAAL0lEQVR42u3NMQ0AAAgDsN3zLwpZmCDhadK/mfZFxGKxWCwWi8VisVgsFovF4jsLvGtfTGkZpRUAAAAASUVORK5CYII=";
+    let call = json!({"name": "read", "args": {"path": "picture.png"}});
+    let scene = Scene::scripted(&json!([{"say": [{"call": call}]}, {"say": [{"text": "It is red."}]}]));
+    fs::write(scene.world.project().join("picture.png"), STANDARD.decode(PICTURE).unwrap()).unwrap();
+    let pty = setup(&scene, &["what is on it?"]).env("TERM", "xterm-kitty").pixels(10, 20).spawn();
+    pty.wait_for("It is red.");
+    let placed = b"p=1,c=4,r=2,C=1,q=2\x1b\\";
+    pty.wait_for_bytes(0, placed);
+    let from = pty.bytes().len();
+    pty.send("/help");
+    pty.press(&["enter"]);
+    pty.wait_for_bytes(from, b"\x1b_Ga=d,d=i,i=");
+    let from = pty.bytes().len();
+    pty.press(&["esc"]);
+    pty.wait_for_bytes(from, placed);
+    pty.press(&["ctrl+q"]);
+    ends_with(&pty, 0);
 }

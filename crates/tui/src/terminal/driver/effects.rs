@@ -88,7 +88,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
         command.push(draft.path().to_string_lossy().into_owned());
         self.input.pause();
-        self.guard.give_back();
+        self.give_back();
         let program = self.program.clone();
         self.tasks.spawn(async move {
             let ended = program.edit(command).await;
@@ -101,7 +101,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if self.input.is_paused() || cfg!(not(unix)) {
             return Ok(None);
         }
-        self.guard.give_back();
+        self.give_back();
         // What cannot be stopped goes on.
         let _ = self.signals.stop().await;
         self.guard.take_again()?;

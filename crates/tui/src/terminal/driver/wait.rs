@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::{Driver, Happening, Interface, MOST_LINES, Program, rpc};
+use super::{Driver, Gallery, Happening, Interface, MOST_LINES, Program, rpc};
 use crate::timeouts;
 
 impl<I: Interface, P: Program> Driver<I, P> {
@@ -17,6 +17,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             count = lines(&mut self.lines, &mut self.batch) => Happening::Lines(count),
             Some(answer) = self.answers.recv() => Happening::Answer(answer),
             Some(done) = self.tasks.join_next() => Happening::Done(done),
+            () = image(&mut self.gallery) => Happening::Image,
             () = until(wakes_at) => Happening::Time,
         }
     }
@@ -38,6 +39,14 @@ impl<I: Interface, P: Program> Driver<I, P> {
 async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
     match lines {
         Some(lines) => lines.recv_many(batch, MOST_LINES).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An image is ready.
+async fn image(gallery: &mut Option<Gallery>) {
+    match gallery {
+        Some(gallery) => gallery.ready().await,
         None => std::future::pending().await,
     }
 }

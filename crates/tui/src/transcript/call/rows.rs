@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 
+use super::super::picture::Showing;
 use super::super::row::Row;
 use super::{Call, Origin, Phase, lasted};
 use crate::clean::{Clean, CleanLine, span};
@@ -32,6 +33,7 @@ pub(in crate::transcript) struct Room<'t> {
     pub(in crate::transcript) width: u16,
     pub(in crate::transcript) theme: &'t Theme,
     pub(in crate::transcript) open: bool,
+    pub(in crate::transcript) images: Option<&'t Showing>,
 }
 
 impl Room<'_> {
@@ -158,7 +160,13 @@ impl Call {
             None => rows.extend(self.printed(room)),
         }
         for picture in &self.images {
-            rows.push(Row::indented(picture.facts.line(room.theme), INDENT));
+            let words = vec![Row::indented(picture.facts.line(room.theme), INDENT)];
+            rows.extend(picture.rows(
+                words,
+                &Row::indented(Line::default(), INDENT),
+                room.width,
+                room.images,
+            ));
         }
         rows
     }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use super::super::call::{Call, Origin, Phase};
-use super::super::item::{Folds, Item, Kind, Page, Picture, Thinking, User};
+use super::super::item::{Folds, Item, Kind, Page, Thinking, User};
 use super::super::note::{Note, Tag};
+use super::super::picture::Picture;
 use super::{Part, Words};
 use crate::clean::{Clean, CleanLine};
 use crate::diff::{Diff, Kind as Change};

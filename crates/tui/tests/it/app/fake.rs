@@ -174,7 +174,7 @@ impl Fake {
     pub(crate) fn drawn(&mut self) -> (Buffer, Option<(u16, u16)>) {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let mut buffer = Buffer::empty(area);
-        let look = Look { theme: Theme::clone(self.state.theme()), now: self.now };
+        let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
         (buffer, cursor)
     }

@@ -1,0 +1,80 @@
+//! How much space images take, and what stands in it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::*;
+
+fn png(across: u32, down: u32) -> Arc<Image> {
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    png.extend(across.to_be_bytes());
+    png.extend(down.to_be_bytes());
+    png.extend(b"\x08\x02\0\0\0....");
+    Arc::new(Image { mime_type: "image/png".to_owned(), data: STANDARD.encode(png).into() })
+}
+
+#[track_caller]
+fn check(pixels: (u32, u32), columns: u16, rows: u16, expect: Option<(u16, u16)>) {
+    let image = png(pixels.0, pixels.1);
+    let images = Images::new(CellSize::USUAL);
+    assert_eq!(images.space(&image, &ImageFacts::of(&image), columns, rows), expect, "{pixels:?}");
+}
+
+#[test]
+fn an_image_keeps_its_shape_and_takes_few_rows() {
+    check((100, 40), 78, 24, Some((10, 2)));
+    check((1, 1), 78, 24, Some((1, 1)));
+    check((101, 41), 78, 24, Some((11, 3)));
+    check((640, 480), 78, 24, Some((43, 16)));
+    check((4000, 100), 78, 24, Some((78, 1)));
+    check((100, 40_000), 78, 24, Some((1, 16)));
+    check((640, 480), 20, 24, Some((20, 8)));
+    check((640, 480), 78, 12, Some((22, 8)));
+    check((640, 480), 78, 2, None);
+    check((640, 480), 0, 24, None);
+    check((39_000, 1000), 1024, 24, Some((400, 6)));
+}
+
+#[test]
+fn a_bomb_takes_no_space() {
+    check((65_535, 65_535), 78, 24, None);
+    check((u32::MAX, u32::MAX), 78, 24, None);
+    check((0, 10), 78, 24, None);
+    check((10_000, 4_001), 78, 24, None);
+}
+
+#[test]
+fn what_is_broken_takes_no_space() {
+    let (image, other) = (png(100, 100), png(100, 100));
+    let images = Images::new(CellSize::USUAL).without(&image);
+    assert_eq!(images.space(&image, &ImageFacts::of(&image), 78, 24), None);
+    assert!(images.space(&other, &ImageFacts::of(&other), 78, 24).is_some());
+}
+
+#[test]
+fn what_is_drawn_over_it_covers_it() {
+    let mut buffer = Buffer::with_lines(["[PNG, 9]  ", "", ""]);
+    let (area, space) = (Rect::new(0, 0, 4, 2), Rect::new(0, 0, 10, 2));
+    let placement = Placement::mark(png(1, 1), area, space, &mut buffer);
+    assert!(placement.is_free(&buffer));
+    let mut shown = buffer.clone();
+    placement.settle(true, &mut shown);
+    assert_eq!(shown, Buffer::with_lines(["          ", "", ""]));
+    if let Some(cell) = buffer.cell_mut((3, 1)) {
+        cell.set_symbol("x");
+    }
+    assert!(!placement.is_free(&buffer));
+    placement.settle(false, &mut buffer);
+    assert_eq!(buffer, Buffer::with_lines(["[PNG, 9]  ", "   x", ""]));
+}
+
+#[test]
+fn what_was_not_drawn_is_not_free() {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 4, 4));
+    let area = Rect::new(0, 0, 2, 2);
+    let placement = Placement::mark(png(1, 1), area, area, &mut buffer);
+    buffer.reset();
+    assert!(!placement.is_free(&buffer));
+    let outside = Rect::new(9, 9, 2, 2);
+    assert!(!Placement::mark(png(1, 1), outside, outside, &mut buffer).is_free(&buffer));
+}

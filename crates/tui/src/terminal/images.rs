@@ -1,0 +1,19 @@
+//! Images on terminals that can show them.
+//!
+//! Which way a terminal takes them is a [`Protocol`], which the variables say. Images come from models, tools and
+//! extensions, so none is sent as it is: what is small enough is decoded on a thread of its own ([`decode`]), shrunk to
+//! the cells that it takes, and encoded anew for the terminal ([`encode`]). Until then, and where that fails, words stand
+//! for it. The [`Gallery`] has what is encoded; the [`Wall`] knows what the terminal shows.
+//!
+//! Own code, because it is little: the libraries for this bring a hundred others, or a picture of the whole screen.
+
+mod decode;
+mod encode;
+mod gallery;
+mod protocol;
+mod sixel;
+mod wall;
+
+pub(super) use gallery::Gallery;
+pub use protocol::Protocol;
+pub(super) use wall::{Hung, Wall};

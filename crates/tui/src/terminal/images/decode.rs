@@ -1,0 +1,86 @@
+//! From the bytes of an image, which somebody unknown has made, to the pixels of the cells that it takes.
+//!
+//! How large it is is read from its header before anything is decoded, and the decoder is not given more memory than the
+//! largest image needs. All of it is safe code; a decoder that panics is one more that fails.
+
+use std::io::Cursor;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_protocol::content::Image;
+use image::metadata::Orientation;
+use image::{DynamicImage, ImageDecoder as _, ImageError, ImageReader, Limits, RgbaImage};
+
+use crate::image::{CellSize, MOST_BYTES, MOST_PIXELS, within};
+
+/// The most memory of a decoder: the largest image, with four bytes for each point, and room to work.
+const MOST_MEMORY: u64 = MOST_PIXELS * 5;
+
+/// Why an image is not shown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("it is larger than images that are shown may be")]
+    TooLarge,
+    #[error("it is not base64")]
+    NotBase64(#[source] base64::DecodeError),
+    #[error("it cannot be decoded")]
+    Decode(#[source] ImageError),
+}
+
+/// The pixels of so many columns and rows. The image is at the top left and keeps its shape; the rest is transparent.
+pub(super) fn decode(image: &Image, size: (u16, u16), cell: CellSize) -> Result<RgbaImage, Unusable> {
+    let most = (u32::from(size.0) * u32::from(cell.width), u32::from(size.1) * u32::from(cell.height));
+    let (decoded, turned) = decoded(image)?;
+    let mut canvas = RgbaImage::new(most.0, most.1);
+    image::imageops::replace(&mut canvas, &shrunk(decoded, turned, most).into_rgba8(), 0, 0);
+    Ok(canvas)
+}
+
+/// Small enough, and then turned as the camera was held.
+fn shrunk(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> DynamicImage {
+    let lies = match turned {
+        Orientation::Rotate90
+        | Orientation::Rotate270
+        | Orientation::Rotate90FlipH
+        | Orientation::Rotate270FlipH => true,
+        Orientation::NoTransforms
+        | Orientation::Rotate180
+        | Orientation::FlipHorizontal
+        | Orientation::FlipVertical => false,
+    };
+    let most = if lies { (most.1, most.0) } else { most };
+    let wide = |(across, down): (u32, u32)| (u64::from(across), u64::from(down));
+    let (across, down) = within(wide((decoded.width(), decoded.height())), wide(most));
+    let [across, down] = [across, down].map(|pixels| u32::try_from(pixels).unwrap_or(u32::MAX));
+    let as_it_is = (across, down) == (decoded.width(), decoded.height());
+    let mut shrunk = if as_it_is { decoded } else { decoded.thumbnail_exact(across, down) };
+    shrunk.apply_orientation(turned);
+    shrunk
+}
+
+fn decoded(image: &Image) -> Result<(DynamicImage, Orientation), Unusable> {
+    let coded = image.data.as_bytes();
+    if u64::try_from(coded.len() / 4 * 3).is_ok_and(|bytes| bytes > MOST_BYTES) {
+        return Err(Unusable::TooLarge);
+    }
+    let bytes = STANDARD.decode(coded).map_err(Unusable::NotBase64)?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MOST_MEMORY);
+    // What it says that it is may be wrong: its first bytes count.
+    let mut reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|error| Unusable::Decode(ImageError::IoError(error)))?;
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(Unusable::Decode)?;
+    let (across, down) = decoder.dimensions();
+    let pixels = u64::from(across) * u64::from(down);
+    if pixels == 0 || pixels > MOST_PIXELS || decoder.total_bytes() > MOST_MEMORY {
+        return Err(Unusable::TooLarge);
+    }
+    let turned = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    Ok((DynamicImage::from_decoder(decoder).map_err(Unusable::Decode)?, turned))
+}
+
+#[cfg(test)]
+#[path = "decode/tests.rs"]
+mod tests;

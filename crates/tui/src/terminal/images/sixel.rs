@@ -1,0 +1,148 @@
+//! Sixel: six rows of points at a time, colour by colour.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use color_quant::NeuQuant;
+use image::{Rgba, RgbaImage};
+
+/// The most colours of a palette: terminals that show images have as many registers.
+const COLORS: usize = 256;
+
+/// How transparent a point may be before it is not drawn.
+const OPAQUE: u8 = 128;
+
+/// Below so many points, all of them are looked at for the palette.
+const FEW: usize = 20_000;
+
+/// The picture. Points that are not drawn show what is below.
+pub(super) fn encode(pixels: &RgbaImage) -> String {
+    let (across, down) = pixels.dimensions();
+    let palette = Palette::of(pixels);
+    let mut text = format!("\x1bP0;1;0q\"1;1;{across};{down}");
+    for (at, color) in palette.colors.iter().enumerate() {
+        let [red, green, blue] = color.map(|part| (u16::from(part) * 100 + 127) / 255);
+        let _ = write!(text, "#{at};2;{red};{green};{blue}");
+    }
+    for top in (0..down).step_by(6) {
+        push_band(&mut text, pixels, &palette, top);
+    }
+    text.push_str("\x1b\\");
+    text
+}
+
+/// Six rows: for each of their colours, which points of each column have it.
+fn push_band(text: &mut String, pixels: &RgbaImage, palette: &Palette, top: u32) {
+    let (across, down) = pixels.dimensions();
+    let mut band: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+    let columns = usize::try_from(across).unwrap_or_default();
+    for y in top..down.min(top + 6) {
+        for (x, pixel) in (0..across).zip(0..columns).map(|(x, at)| (at, pixels.get_pixel(x, y))) {
+            let Some(color) = palette.of_pixel(*pixel) else { continue };
+            if let Some(column) = band.entry(color).or_insert_with(|| vec![0; columns]).get_mut(x) {
+                *column |= 1 << (y - top);
+            }
+        }
+    }
+    for (color, columns) in band {
+        let _ = write!(text, "#{color}");
+        let end = columns.iter().rposition(|column| *column != 0).map_or(0, |last| last + 1);
+        for run in columns.get(..end).unwrap_or_default().chunk_by(|one, other| one == other) {
+            push_run(text, run);
+        }
+        text.push('$');
+    }
+    text.push('-');
+}
+
+fn push_run(text: &mut String, run: &[u8]) {
+    let sixel = char::from(run.first().copied().unwrap_or_default() + b'?');
+    if run.len() > 3 {
+        let _ = write!(text, "!{}{sixel}", run.len());
+    } else {
+        text.extend(run.iter().map(|_| sixel));
+    }
+}
+
+/// The colours of a picture, and which of them each of its own is shown as.
+struct Palette {
+    colors: Vec<[u8; 3]>,
+    shown_as: HashMap<[u8; 3], usize>,
+}
+
+impl Palette {
+    /// Where a picture has no more colours than there are, all of them; else those that come near.
+    fn of(pixels: &RgbaImage) -> Self {
+        let mut palette = Self { colors: Vec::new(), shown_as: HashMap::new() };
+        let mut seen: Vec<u8> = Vec::new();
+        for Rgba([red, green, blue, _]) in pixels.pixels().filter(|pixel| pixel[3] >= OPAQUE) {
+            let color = [*red, *green, *blue];
+            seen.extend(color);
+            seen.push(u8::MAX);
+            palette.shown_as.entry(color).or_insert_with(|| {
+                palette.colors.push(color);
+                palette.colors.len() - 1
+            });
+        }
+        if palette.colors.len() > COLORS {
+            let quant = NeuQuant::new(if seen.len() / 4 > FEW { 10 } else { 1 }, COLORS, &seen);
+            palette.colors = quant.color_map_rgb().as_chunks().0.to_vec();
+            for (color, shown_as) in &mut palette.shown_as {
+                let [red, green, blue] = *color;
+                *shown_as = quant.index_of(&[red, green, blue, u8::MAX]);
+            }
+        }
+        palette
+    }
+
+    fn of_pixel(&self, Rgba([red, green, blue, alpha]): Rgba<u8>) -> Option<usize> {
+        if alpha < OPAQUE {
+            return None;
+        }
+        self.shown_as.get(&[red, green, blue]).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RED: Rgba<u8> = Rgba([255, 0, 0, 255]);
+    const BLUE: Rgba<u8> = Rgba([0, 0, 255, 255]);
+    const NONE: Rgba<u8> = Rgba([0, 0, 0, 0]);
+
+    #[test]
+    fn points() {
+        let picture = RgbaImage::from_fn(6, 7, |x, y| match (x, y) {
+            (5, _) => NONE,
+            (0..5, 0..6) => RED,
+            _ => BLUE,
+        });
+        assert_eq!(encode(&picture), "\x1bP0;1;0q\"1;1;6;7#0;2;100;0;0#1;2;0;0;100#0!5~$-#1!5@$-\x1b\\");
+    }
+
+    #[test]
+    fn short_runs_are_written_out() {
+        let picture = RgbaImage::from_fn(4, 1, |x, _| if x == 1 { BLUE } else { RED });
+        assert_eq!(encode(&picture), "\x1bP0;1;0q\"1;1;4;1#0;2;100;0;0#1;2;0;0;100#0@?@@$#1?@$-\x1b\\");
+    }
+
+    #[test]
+    fn nothing_is_drawn_where_nothing_is() {
+        assert_eq!(encode(&RgbaImage::new(20, 12)), "\x1bP0;1;0q\"1;1;20;12--\x1b\\");
+    }
+
+    #[test]
+    fn many_colours_become_few() {
+        let picture = RgbaImage::from_fn(100, 100, |x, y| {
+            Rgba([u8::try_from(x * 2).unwrap(), u8::try_from(y * 2).unwrap(), 100, 255])
+        });
+        let palette = Palette::of(&picture);
+        assert_eq!(palette.colors.len(), COLORS);
+        let far = |pixel: &Rgba<u8>| {
+            let shown = palette.colors[palette.of_pixel(*pixel).unwrap()];
+            (0..3).map(|at| pixel[at].abs_diff(shown[at])).max().unwrap()
+        };
+        assert!(picture.pixels().map(far).max().unwrap() < 40);
+    }
+}

@@ -1,0 +1,124 @@
+//! `Wall`: which images the terminal shows, and where.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::encode::{Encoded, Way};
+use crate::image::forget_cell;
+
+/// The most images that a terminal is to keep for haft.
+const MOST_SENT: usize = 16;
+
+/// An image, and where it hangs.
+#[derive(Debug, Clone)]
+pub(in crate::terminal) struct Hung {
+    /// What is written for it.
+    pub(super) encoded: Arc<Encoded>,
+    /// Its columns and rows.
+    pub(super) area: Rect,
+}
+
+/// What the terminal shows.
+#[derive(Debug, Default)]
+pub(in crate::terminal) struct Wall {
+    hung: Vec<Hung>,
+    /// The numbers of the images that it keeps; those that were shown last are last.
+    sent: Vec<u32>,
+}
+
+impl Hung {
+    fn is(&self, other: &Self) -> bool {
+        self.encoded.number == other.encoded.number && self.area == other.area
+    }
+
+    fn is_drawn(&self) -> bool {
+        self.encoded.way == Way::Drawn
+    }
+}
+
+impl Wall {
+    /// Takes down what the next frame has not, before its cells are written. Those below what was drawn into cells are not
+    /// what they were, so they are forgotten.
+    pub(in crate::terminal) fn take_down(&mut self, next: &[Hung], cells: &mut Buffer) -> String {
+        let mut out = String::new();
+        self.hung.retain(|old| {
+            let stays = next.iter().any(|new| new.is(old));
+            if !stays && old.is_drawn() {
+                let area = old.area.intersection(cells.area);
+                area.positions().for_each(|at| cells.cell_mut(at).map_or((), forget_cell));
+            } else if !stays {
+                let _ = write!(out, "\x1b_Ga=d,d=i,i={},p=1,q=2\x1b\\", old.encoded.number);
+            }
+            stays
+        });
+        out
+    }
+
+    /// Whether a cell is one into which an image is drawn.
+    pub(in crate::terminal) fn is_below(&self, x: u16, y: u16) -> bool {
+        self.hung.iter().any(|hung| hung.is_drawn() && hung.area.contains((x, y).into()))
+    }
+
+    /// Some cells were written: what was drawn into them is gone.
+    pub(in crate::terminal) fn written(&mut self, cells: &[(u16, u16)]) {
+        let is_hit = |hung: &Hung| cells.iter().any(|cell| hung.area.contains((*cell).into()));
+        self.hung.retain(|hung| !(hung.is_drawn() && is_hit(hung)));
+    }
+
+    /// Hangs what is not there yet, after the cells were written.
+    pub(in crate::terminal) fn hang(&mut self, next: Vec<Hung>) -> String {
+        let mut out = String::new();
+        for new in &next {
+            if self.hung.iter().any(|old| old.is(new)) {
+                continue;
+            }
+            let Encoded { number, way, text } = new.encoded.as_ref();
+            let Rect { x, y, width, height } = new.area;
+            let _ = write!(out, "\x1b[{};{}H", y + 1, x + 1);
+            match way {
+                Way::Drawn => out.push_str(text),
+                Way::Placed => {
+                    let known = self.sent.iter().position(|sent| sent == number);
+                    match known {
+                        Some(at) => drop(self.sent.remove(at)),
+                        None => out.push_str(text),
+                    }
+                    self.sent.push(*number);
+                    let _ = write!(out, "\x1b_Ga=p,i={number},p=1,c={width},r={height},C=1,q=2\x1b\\");
+                }
+            }
+        }
+        self.hung = next;
+        self.drop_old(&mut out);
+        out
+    }
+
+    /// Has the terminal forget images that it did not show for long.
+    fn drop_old(&mut self, out: &mut String) {
+        let (hung, too_many) = (&self.hung, self.sent.len().saturating_sub(MOST_SENT));
+        let is_hung = |number: u32| hung.iter().any(|hung| hung.encoded.number == number);
+        let old: Vec<u32> =
+            self.sent.iter().copied().filter(|number| !is_hung(*number)).take(too_many).collect();
+        self.sent.retain(|number| !old.contains(number));
+        old.into_iter().for_each(|number| push_drop(out, number));
+    }
+
+    /// Has the terminal forget all of them; what it shows is not known any more.
+    pub(in crate::terminal) fn forget(&mut self) -> String {
+        self.hung.clear();
+        let mut out = String::new();
+        self.sent.drain(..).for_each(|number| push_drop(&mut out, number));
+        out
+    }
+}
+
+fn push_drop(out: &mut String, number: u32) {
+    let _ = write!(out, "\x1b_Ga=d,d=I,i={number},q=2\x1b\\");
+}
+
+#[cfg(test)]
+#[path = "wall/tests.rs"]
+mod tests;
