@@ -119,6 +119,10 @@ pub(crate) struct RunArgs {
     /// Tell on standard error what happens, as on a terminal, and at the end what it cost
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) verbose: bool,
+    /// In the interactive mode, print lines and draw nothing: for screen readers. It is so without this where the terminal
+    /// can do nothing else (TERM is dumb or not set), and with tui.screen = "linear" in config.toml
+    #[arg(long, conflicts_with_all = ["print", "json", "verbose"])]
+    pub(crate) linear: bool,
     /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
     /// PATTERN, or of one --provider. With --json a line of JSON for each
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]

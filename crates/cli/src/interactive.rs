@@ -38,11 +38,10 @@ use screen::{Screen, Start};
 /// How many lines may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
 const LINES: usize = 256;
 
-/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to, which can do more
-/// than print lines.
+/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
     let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
-    may_be(args) && is_terminal() && !terminal::Environment::of_process().is_dumb()
+    may_be(args) && is_terminal()
 }
 
 fn may_be(args: &RunArgs) -> bool {
@@ -66,7 +65,10 @@ fn opened(args: RunArgs) -> anyhow::Result<Exit> {
         prompt: words(&mut args.prompt),
         picks: picks(&mut args, &setup)?,
         keymap: screen::keymap(&setup.home),
-        settings: screen::settings(&setup.config),
+        settings: screen::settings(
+            &setup.config,
+            args.linear || terminal::Environment::of_process().is_dumb(),
+        ),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         Opened::Session(chosen) => chosen,

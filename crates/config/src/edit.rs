@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_key_is_set_and_the_rest_stays() {
-        check("", "tui.screen", "inline", "[tui]\nscreen = \"inline\"\n");
+        check("", "tui.screen", "linear", "[tui]\nscreen = \"linear\"\n");
         let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = \"on\" # it scrolls\n";
         check(text, "tui.mouse", "off", &text.replace("on\"", "off\""));
         check(text, "model", "n", &text.replace("'m'", "\"n\""));
@@ -204,7 +204,7 @@ mod tests {
             assert!(!path.exists(), "{told}");
             told.replace(&path.display().to_string(), "FILE")
         };
-        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
+        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate` or `linear`");
         assert_eq!(told("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
         assert_eq!(told("model", " "), "`model` must be an id");
         assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");

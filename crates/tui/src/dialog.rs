@@ -14,6 +14,7 @@ mod call;
 mod choices;
 mod question;
 mod quiet;
+mod spoken;
 mod view;
 
 use std::time::{Duration, Instant};
@@ -24,6 +25,8 @@ use haft_protocol::rpc::UiAnswer;
 use body::Body;
 use choices::Choices;
 use quiet::Quiet;
+
+pub use spoken::Heard;
 
 use crate::field::Field;
 use crate::keys::{Action, Chord, Confirm, Context, Edit, Keymap};
@@ -77,6 +80,8 @@ pub struct Dialog {
     body: Body,
     control: Control,
     quiet: Quiet,
+    /// Lines of a text, as far as they were typed, where nothing is drawn.
+    lines: String,
 }
 
 /// What answers it.
@@ -107,7 +112,14 @@ impl Dialog {
                 Control::Field(Box::new(Field::line("", *wanted == Wanted::Input { secret: true })))
             }
         };
-        Self { question, opened: now, body: Body::default(), control, quiet: Quiet::default() }
+        Self {
+            question,
+            opened: now,
+            body: Body::default(),
+            control,
+            quiet: Quiet::default(),
+            lines: String::new(),
+        }
     }
 
     /// The question.

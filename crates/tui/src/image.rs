@@ -56,9 +56,14 @@ impl ImageFacts {
 
     /// `[PNG, 640×480, 12.3 KiB]`
     pub fn line(&self, theme: &Theme) -> Line<'static> {
+        let text = CleanLine::new(&format!("[{}]", self.words()));
+        Line::from(span(text, theme.style(Role::Muted)))
+    }
+
+    /// `PNG, 640×480, 12.3 KiB`
+    pub fn words(&self) -> CleanLine {
         let pixels = self.pixels.map(|(across, down)| format!(", {across}×{down}")).unwrap_or_default();
-        let text = format!("[{}{pixels}, {}]", self.kind, size(self.bytes));
-        Line::from(span(CleanLine::new(&text), theme.style(Role::Muted)))
+        CleanLine::new(&format!("{}{pixels}, {}", self.kind, size(self.bytes)))
     }
 }
 

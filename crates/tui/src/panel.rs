@@ -52,6 +52,11 @@ impl Panel {
         }
     }
 
+    /// What is in it.
+    pub fn content(&self) -> &PanelContent {
+        &self.content
+    }
+
     /// A key: what the extension is told, `panel_key`, or `panel_close` for the keys that close it; those never reach it.
     /// Nothing for keys that panels do not know.
     pub fn key(&mut self, chord: Chord, keys: &Keymap) -> Option<Command> {

@@ -5,6 +5,7 @@
 
 mod key;
 mod list;
+mod spoken;
 mod tree;
 mod view;
 

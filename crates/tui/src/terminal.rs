@@ -18,6 +18,7 @@ mod error;
 mod guard;
 mod images;
 mod input;
+mod lines;
 mod modes;
 mod out;
 mod pace;
@@ -48,6 +49,7 @@ use crate::theme::{Appearance, ColorDepth, Theme};
 pub use environment::Environment;
 pub use error::TerminalError;
 pub use images::Protocol;
+pub use lines::{Printing, run_lines};
 
 /// What the terminal is written, as text: for those who check it. What writes it is [`run`].
 pub mod written {
@@ -58,6 +60,18 @@ pub mod written {
 }
 
 use driver::Driver;
+
+/// The most columns and rows that are drawn: a terminal says what it likes.
+const MOST_CELLS: (u16, u16) = (1024, 512);
+
+/// What a terminal has that does not say.
+const USUAL_CELLS: (u16, u16) = (80, 24);
+
+/// Answers of the program that nobody has taken yet.
+const ANSWERS: usize = 64;
+
+/// Lines that are taken in before anything else has its turn.
+const MOST_LINES: usize = 1024;
 
 /// What is shown, and what follows from what happens.
 pub trait Interface {

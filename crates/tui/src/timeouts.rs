@@ -45,6 +45,9 @@ pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);
 /// Within this time, ctrl+c a second time quits.
 pub(crate) const QUIT_AGAIN: Duration = Duration::from_secs(2);
 
+/// Where a panel is printed and not drawn, the shortest time until it is printed again.
+pub(crate) const PANEL_PRINTED: Duration = Duration::from_secs(1);
+
 /// How long a word about what was done stands in the status line.
 pub(crate) const FLASH: Duration = Duration::from_secs(3);
 

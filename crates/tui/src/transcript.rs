@@ -25,6 +25,7 @@ mod restore;
 mod row;
 mod search;
 mod select;
+pub(crate) mod spoken;
 mod tail;
 mod text;
 mod view;
@@ -53,6 +54,7 @@ use layout::Layouts;
 use note::Note;
 use search::Search;
 use select::{Point, Selection};
+use spoken::Told;
 use view::View;
 
 /// Something of haft's own that stands in the transcript.
@@ -85,6 +87,8 @@ pub struct Transcript {
     selection: Option<Selection>,
     /// Where the button of the mouse went down.
     pressed: Option<Point>,
+    /// What has been printed, where the conversation is printed and not drawn.
+    told: Told,
 }
 
 /// What came of a key in the transcript.

@@ -13,7 +13,7 @@ use haft_protocol::rpc::{EventLine, Line, Request};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
 use haft_tui::app::{Options, State};
 use haft_tui::keys::Keymap;
-use haft_tui::terminal::{Connection, End, Environment, Setup, run};
+use haft_tui::terminal::{Connection, End, Environment, Setup, run, run_lines};
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
@@ -54,8 +54,8 @@ pub(super) fn keymap(home: &Home) -> Keymap {
     })
 }
 
-/// The settings of the interface.
-pub(super) fn settings(config: &Config) -> Settings {
+/// The settings of the interface; `linear` where the screen is not to be drawn on, whatever they say.
+pub(super) fn settings(config: &Config, linear: bool) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
         let Some(value) = row.value.as_ref().map(text) else { continue };
@@ -63,9 +63,8 @@ pub(super) fn settings(config: &Config) -> Settings {
             note(&format!("haft: {}: {error}", row.origin));
         }
     }
-    if settings.screen() != Where::Alternate {
-        let asked = settings.get(SCREEN);
-        note(&format!("haft: tui.screen = \"{asked}\" is not there yet; a screen of its own is used"));
+    if linear && let Err(error) = settings.set(SCREEN, "linear") {
+        note(&format!("haft: {error}"));
     }
     settings
 }
@@ -152,7 +151,7 @@ async fn shown(
         "light" => Some(Appearance::Light),
         _ => None,
     };
-    let mouse = settings.mouse();
+    let (mouse, screen) = (settings.mouse(), settings.screen());
     let options = Options {
         keymap,
         settings,
@@ -163,6 +162,9 @@ async fn shown(
         ..Options::default()
     };
     let state = State::new(options, Instant::now());
+    if screen == Where::Linear {
+        return Ok(run_lines(state, Arc::new(desk), Connection { requests, lines }).await?);
+    }
     let setup = Setup { environment, mouse, appearance, depth: None, tail: TAIL };
     Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
 }
@@ -208,9 +210,10 @@ mod tests {
         let files = Files::read(&Home::at(dir.path()), &project).unwrap();
         let config =
             files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let settings = settings(&config);
+        let settings = settings(&config, false);
         for setting in SETTINGS {
             assert_eq!(settings.get(setting.name), setting.default, "{}", setting.name);
         }
+        assert_eq!(super::settings(&config, true).screen(), Where::Linear);
     }
 }

@@ -15,6 +15,7 @@ mod interactive;
 mod interception;
 mod interrupt;
 mod lazy;
+mod lines;
 mod login;
 mod models;
 mod order;

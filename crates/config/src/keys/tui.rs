@@ -22,10 +22,10 @@ keys! {
             reach: User,
         }
         /// Where the interactive mode is drawn. `alternate`: on a screen of its own, which is gone afterwards but for the end
-        /// of the conversation. `inline`: below what stands in the terminal. `linear`: line by line, nothing is drawn over,
-        /// as screen readers want it.
+        /// of the conversation. `linear`: line by line, nothing is drawn over, as screen readers want it, and as it is where a
+        /// terminal can do nothing else (`TERM` is `dumb` or not set) and with `--linear`.
         screen: Option<TuiScreen> = "tui.screen" {
-            takes: "`alternate`, `inline` or `linear`",
+            takes: "`alternate` or `linear`",
             default: "`alternate`",
             reach: User,
         }
@@ -68,8 +68,6 @@ keys! {
 pub enum TuiScreen {
     /// On a screen of its own.
     Alternate,
-    /// Below what stands in the terminal.
-    Inline,
     /// Line by line.
     Linear,
 }
@@ -141,13 +139,13 @@ mod tests {
 
     #[test]
     fn what_nobody_sets_has_a_value() {
-        let rows = rows(&ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'inline'\nmouse = 'off'").unwrap());
+        let rows = rows(&ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap());
         let shown = rows
             .iter()
             .map(|row| format!("{} {} {}", row.key, row.value.clone().unwrap_or_default(), row.origin));
         insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r#"
         tui.theme "auto" default
-        tui.screen "inline" c:2
+        tui.screen "linear" c:2
         tui.mouse "off" c:3
         tui.images "auto" default
         tui.thinking "folded" default
@@ -159,7 +157,7 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_is_a_mistake() {
         for (text, expect) in [
-            ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate`, `inline` or `linear`"),
+            ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate` or `linear`"),
             ("tui = 1", "c:1: `tui` must be a table"),
             ("[tui]\ntheem = 'x'", "c:2: unknown key `tui.theem`; did you mean `tui.theme`?"),
             ("[tui]\napprove = 'bash'", "c:2: `tui.approve` must be a list of tools"),

@@ -6,13 +6,18 @@ use crate::dialog::{Dialog, Question};
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(super) struct Dialogs(Vec<Asked>);
+pub(super) struct Dialogs {
+    open: Vec<Asked>,
+    /// How many there have been.
+    count: u64,
+}
 
 /// A question and what becomes of its answer.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) dialog: Dialog,
     pub(super) purpose: Purpose,
+    number: u64,
 }
 
 /// What becomes of an answer.
@@ -39,45 +44,57 @@ impl Dialogs {
         // Among those that grant as much, the first that came is the first.
         let grants = question.grants;
         let at = match grants {
-            true => self.0.iter().position(|asked| !asked.dialog.question().grants),
+            true => self.open.iter().position(|asked| !asked.dialog.question().grants),
             false => None,
         };
-        let at = at.unwrap_or(self.0.len());
-        self.0.insert(at, Asked { dialog: Dialog::open(question, now), purpose });
+        let at = at.unwrap_or(self.open.len());
+        self.count += 1;
+        let number = self.count;
+        self.open.insert(at, Asked { dialog: Dialog::open(question, now), purpose, number });
     }
 
     /// The one that is shown.
     pub(super) fn shown(&mut self) -> Option<&mut Asked> {
-        self.0.first_mut()
+        self.open.first_mut()
+    }
+
+    /// The same, to look at.
+    pub(super) fn first(&self) -> Option<&Asked> {
+        self.open.first()
+    }
+
+    /// Which one is shown, by the order in which they came.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.first().map(|asked| asked.number)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.open.is_empty()
     }
 
     /// How many wait behind the one that is shown.
     pub(super) fn behind(&self) -> usize {
-        self.0.len().saturating_sub(1)
+        self.open.len().saturating_sub(1)
     }
 
     /// The one that is shown is over.
     pub(super) fn close_shown(&mut self) -> Option<Purpose> {
-        (!self.0.is_empty()).then(|| self.0.remove(0).purpose)
+        (!self.open.is_empty()).then(|| self.open.remove(0).purpose)
     }
 
     /// A question of the agent's side is over.
     pub(super) fn close(&mut self, id: &str) {
         let is = |purpose: &Purpose| matches!(purpose, Purpose::Reply { id: open, .. } if open == id);
-        self.0.retain(|asked| !is(&asked.purpose));
+        self.open.retain(|asked| !is(&asked.purpose));
     }
 
     /// Everything of the agent's side is over.
     pub(super) fn close_replies(&mut self) {
-        self.0.retain(|asked| !matches!(asked.purpose, Purpose::Reply { .. }));
+        self.open.retain(|asked| !matches!(asked.purpose, Purpose::Reply { .. }));
     }
 
     /// When one looks different by itself.
     pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.0.first().and_then(|asked| asked.dialog.wakes_at(now))
+        self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
     }
 }

@@ -16,6 +16,10 @@ pub enum Event {
     Mouse(Mouse),
     /// The terminal has this many columns and rows.
     Resize(u16, u16),
+    /// A line that was typed, where lines are typed and not keys.
+    Typed(String),
+    /// The person interrupts what goes on, where that is no key.
+    Interrupt,
     /// A line of the connection.
     Line(Box<Line>),
     /// The connection is over: no line comes any more.

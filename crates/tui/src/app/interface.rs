@@ -8,10 +8,10 @@ use ratatui_core::text::Line;
 
 use crate::image::Placement;
 use crate::look::Look;
-use crate::terminal::Interface;
+use crate::terminal::{Interface, Printing};
 use crate::theme::{Appearance, Theme};
 
-use super::{Effect, Event, State, draw, start, update};
+use super::{Effect, Event, Printed, State, draw, start, update};
 
 impl Interface for State {
     fn appearance(&mut self, appearance: Appearance) {
@@ -49,5 +49,19 @@ impl Interface for State {
 
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
         self.transcript.tail(width, rows, &look.theme)
+    }
+}
+
+impl Printing for State {
+    fn print(&mut self, now: Instant, width: u16) -> Printed {
+        State::print(self, now, width)
+    }
+
+    fn was_printed(&mut self, now: Instant) {
+        State::was_printed(self, now);
+    }
+
+    fn hides_input(&self) -> bool {
+        State::hides_input(self)
     }
 }

@@ -17,25 +17,35 @@ pub(super) struct Note {
 
 /// The notes of extensions, newest last.
 #[derive(Debug, Default)]
-pub(super) struct Notes(VecDeque<Note>);
+pub(super) struct Notes {
+    notes: VecDeque<Note>,
+    /// How many there have been.
+    count: u64,
+}
 
 impl Notes {
     pub(super) fn push(&mut self, note: Note) {
-        self.0.push_back(note);
-        if self.0.len() > MOST {
-            self.0.pop_front();
+        self.count += 1;
+        self.notes.push_back(note);
+        if self.notes.len() > MOST {
+            self.notes.pop_front();
         }
     }
 
+    /// How many there have been.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Note> {
-        self.0.iter()
+        self.notes.iter()
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.notes.clear();
     }
 
     pub(super) fn clear_of(&mut self, owner: &str) {
-        self.0.retain(|note| note.owner != owner);
+        self.notes.retain(|note| note.owner != owner);
     }
 }

@@ -43,9 +43,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: SCREEN,
-        choices: &["alternate", "inline", "linear"],
+        choices: &["alternate", "linear"],
         default: "alternate",
-        help: "A screen of its own, the end of the terminal's, or lines that are never drawn anew, for screen readers.",
+        help: "A screen of its own, or lines that are printed and never drawn anew, for screen readers.",
         at_start: true,
     },
     Setting {
@@ -104,8 +104,6 @@ pub enum Screen {
     /// A screen of its own.
     #[default]
     Alternate,
-    /// The end of the terminal's.
-    Inline,
     /// Lines that are never drawn anew.
     Linear,
 }
@@ -143,7 +141,6 @@ impl Settings {
     /// Which part of the terminal is used.
     pub fn screen(&self) -> Screen {
         match self.get(SCREEN) {
-            "inline" => Screen::Inline,
             "linear" => Screen::Linear,
             _ => Screen::Alternate,
         }

@@ -15,12 +15,13 @@ use crate::transcript::{Said, Transcript};
 use super::dialogs::Dialogs;
 use super::input::Input;
 use super::known::Known;
+use super::lines::Lines;
 use super::notes::Notes;
 use super::overlay::{Coming, Overlay};
 use super::page::Page;
 use super::pending::{Open, Pending};
 use super::session::Session;
-use super::settings::{Screen, Settings};
+use super::settings::Settings;
 use super::themes::Themes;
 use super::update::Sending;
 use super::view::Areas;
@@ -78,6 +79,7 @@ pub struct State {
     pub(super) searched: bool,
     pub(super) input: Input,
     pub(super) known: Known,
+    pub(super) lines: Lines,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
     pub(super) panel: Option<Panel>,
@@ -135,8 +137,10 @@ impl State {
         if settings.thinking() {
             transcript.toggle_thinking();
         }
+        let lines = Lines::new(settings.screen());
         Self {
             now,
+            lines,
             size,
             keymap,
             settings,
@@ -205,6 +209,9 @@ impl State {
 
     /// When it looks different by itself, or wants to do something. None while nothing moves.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        if self.lines.on {
+            return [self.extensions_at, self.lines_wake_at()].into_iter().flatten().min();
+        }
         let spinner = self.work.since.map(|since| {
             let interval = self.theme().spinner().interval.max(timeouts::SPINNER_MIN);
             let turns = now.saturating_duration_since(since).as_nanos() / interval.as_nanos().max(1);
@@ -251,14 +258,19 @@ impl State {
     }
 
     pub(super) fn flash_for(&mut self, text: impl Into<String>, time: std::time::Duration) {
-        self.flash = Some(Flash { text: text.into(), until: self.now + time });
+        let text = text.into();
+        self.lines.say(&text);
+        if self.lines.on {
+            return;
+        }
+        self.flash = Some(Flash { text, until: self.now + time });
     }
 
     /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
-        match self.settings.screen() {
-            Screen::Linear => self.transcript.say(Said::Page(title.to_owned(), text)),
-            Screen::Alternate | Screen::Inline => self.overlay = Some(Overlay::Page(Page::new(title, text))),
+        match self.lines.on {
+            true => self.transcript.say(Said::Page(title.to_owned(), text)),
+            false => self.overlay = Some(Overlay::Page(Page::new(title, text))),
         }
     }
 

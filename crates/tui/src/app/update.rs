@@ -46,6 +46,8 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
     state.now = now;
     match event {
         Event::Key(chord) => state.key(chord),
+        Event::Typed(line) => state.heard(&line),
+        Event::Interrupt => state.interrupted(),
         Event::Paste(text) => state.paste(&text),
         Event::Mouse(mouse) => state.mouse(mouse),
         Event::Resize(columns, rows) => state.size = (columns, rows),
@@ -158,9 +160,10 @@ impl State {
         self.work.is_over();
         self.panel = None;
         self.dialogs.close_replies();
-        self.error(
-            "haft's other half is gone: nothing can be asked any more; leave with ctrl+q and start it again",
-        );
+        let key = if self.lines.on { "ctrl+d" } else { "ctrl+q" };
+        self.error(format!(
+            "haft's other half is gone: nothing can be asked any more; leave with {key} and start it again"
+        ));
     }
 
     /// The person's own editor is closed.

@@ -17,7 +17,7 @@ use crate::wrap::{Hang, Mode, wrap};
 const MARGIN: u16 = 7;
 
 /// What the answers mean when a gate keeps failing.
-const GATE: &[&str] = &[
+pub(super) const GATE: &[&str] = &[
     "What it was asked about last does not happen in any case.",
     "Going on without it: it is not asked about anything more in this session.",
     "Stopping: the run ends, and haft with it.",

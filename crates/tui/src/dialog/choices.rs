@@ -75,6 +75,16 @@ impl Choices {
         self.choices.get(self.chosen).map(|(_, answer)| answer.clone())
     }
 
+    /// What one answers, counted from 0.
+    pub(super) fn answer_of(&self, at: usize) -> Option<UiAnswer> {
+        self.choices.get(at).map(|(_, answer)| answer.clone())
+    }
+
+    /// What they are called.
+    pub(super) fn words(&self) -> impl Iterator<Item = &CleanLine> {
+        self.choices.iter().map(|(words, _)| words)
+    }
+
     /// How many rows they take at a width.
     pub(super) fn rows(&self, width: u16) -> usize {
         if self.fits_across(width) { 1 } else { self.choices.len().max(1) }

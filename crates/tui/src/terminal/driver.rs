@@ -3,6 +3,8 @@
 mod effects;
 mod wait;
 
+pub(super) use wait::until;
+
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use super::pace::Pace;
 use super::paint::{Drawn, Painter};
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
+use super::{ANSWERS, MOST_CELLS, MOST_LINES, USUAL_CELLS};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Event};
 use crate::image::CellSize;
@@ -29,21 +32,9 @@ use crate::look::Look;
 use crate::theme::{Appearance, ColorDepth, Theme};
 use crate::timeouts;
 
-/// The most columns and rows that are drawn: a terminal says what it likes.
-const MOST_CELLS: (u16, u16) = (1024, 512);
-
 /// The pixels that a cell may have: across, and down.
 const CELL_WIDTHS: RangeInclusive<u16> = 3..=64;
 const CELL_HEIGHTS: RangeInclusive<u16> = 6..=128;
-
-/// What a terminal has that does not say.
-const USUAL_CELLS: (u16, u16) = (80, 24);
-
-/// Answers of the program that nobody has taken yet.
-const ANSWERS: usize = 64;
-
-/// Lines that are taken in before anything else has its turn.
-const MOST_LINES: usize = 1024;
 
 /// Everything that the loop has.
 pub(super) struct Driver<I, P> {
@@ -187,7 +178,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         match event {
             Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
             Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Edited(_) => self.pace.changed(now),
-            Event::Copied(_) | Event::Tick => self.pace.changed(now),
+            Event::Typed(_) | Event::Interrupt | Event::Copied(_) | Event::Tick => self.pace.changed(now),
         }
         let effects = self.interface.update(now, event);
         self.perform_all(effects).await

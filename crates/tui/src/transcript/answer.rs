@@ -42,6 +42,13 @@ impl Words {
     }
 }
 
+impl Answer {
+    /// Whether an item is part of it.
+    pub(super) fn has(&self, at: usize) -> bool {
+        self.items.contains(&at)
+    }
+}
+
 impl Transcript {
     /// Another answer begins.
     pub(super) fn answer_starts(&mut self, now: Instant) {
@@ -215,6 +222,7 @@ impl Transcript {
         self.calls.retain(|_, at| stays(at));
         self.hosted.retain(|_, at| stays(at));
         self.shells.retain(|_, at| stays(at));
+        self.told.moved(from, places);
         let forgotten = self.layouts.forget_from(from);
         self.compress(forgotten);
     }

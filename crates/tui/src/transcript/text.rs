@@ -37,6 +37,14 @@ impl Text {
         self.as_str().trim().is_empty()
     }
 
+    /// Whether it grows no more.
+    pub(super) fn is_finished(&self) -> bool {
+        match self {
+            Self::Rendered { finished, .. } => *finished,
+            Self::Whole(_) => true,
+        }
+    }
+
     pub(super) fn push(&mut self, piece: &str) {
         match self {
             Self::Rendered { streaming, .. } => streaming.push(piece),

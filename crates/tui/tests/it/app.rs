@@ -2,6 +2,7 @@
 
 mod commands;
 mod fake;
+mod lines;
 mod random;
 mod screens;
 mod sessions;

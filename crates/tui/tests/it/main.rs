@@ -8,6 +8,8 @@ mod dialog;
 mod diff;
 mod editor;
 mod images;
+#[cfg(unix)]
+mod lines;
 mod markdown;
 mod panel;
 mod picker;

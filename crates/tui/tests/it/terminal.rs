@@ -8,7 +8,7 @@ use haft_test_support::example;
 use haft_test_support::pty::{Ended, Pty, Setup};
 use rustix::process::Signal;
 
-static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
+pub(crate) static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
     example("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
 });
 

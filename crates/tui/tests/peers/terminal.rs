@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, CommandKind, Line, Request, Response};
-use haft_tui::app::{Answer, Ask, Effect, Event};
+use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, Placement};
 use haft_tui::look::Look;
-use haft_tui::terminal::{Connection, End, Environment, Interface, Program, Setup, run};
+use haft_tui::terminal::{Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines};
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -29,6 +29,8 @@ struct Peer {
     lines: usize,
     ticks: bool,
     next_tick: Option<Instant>,
+    hides: bool,
+    printed: usize,
     pictures: Pictures,
 }
 
@@ -111,6 +113,11 @@ impl Interface for Peer {
                 effects = self.key(&chord.to_string());
                 format!("key {chord}")
             }
+            Event::Typed(line) => {
+                self.hides = line == "hide";
+                format!("typed {line:?}")
+            }
+            Event::Interrupt => "interrupt".to_owned(),
             Event::Paste(text) => format!("paste {text:?}"),
             Event::Mouse(mouse) => format!("{:?} {} {}", mouse.kind, mouse.column, mouse.row),
             Event::Resize(columns, rows) => {
@@ -172,6 +179,24 @@ impl Interface for Peer {
     }
 }
 
+impl Printing for Peer {
+    fn print(&mut self, _: Instant, width: u16) -> Printed {
+        let mut rows = Vec::new();
+        if self.printed == 0 {
+            self.told.insert(0, format!("lines of {width}"));
+        }
+        rows.extend(self.told.iter().skip(self.printed).map(|text| CleanLine::new(text)));
+        self.printed = self.told.len();
+        Printed { rows, asks: false }
+    }
+
+    fn was_printed(&mut self, _: Instant) {}
+
+    fn hides_input(&self) -> bool {
+        self.hides
+    }
+}
+
 /// Knows a branch, and runs editors.
 struct Knows;
 
@@ -220,6 +245,9 @@ fn main() {
             drop((received, sender));
         } else {
             tokio::spawn(serve(received, sender, flood));
+        }
+        if argument("lines") {
+            return run_lines(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
         }
         let image = std::env::args().find_map(|arg| arg.strip_prefix("image=").map(str::to_owned));
         let image =

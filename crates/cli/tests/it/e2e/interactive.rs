@@ -23,7 +23,7 @@ fn terminal(scene: &Scene, args: &[&str]) -> Pty {
     setup(scene, args).spawn()
 }
 
-fn setup(scene: &Scene, args: &[&str]) -> Setup {
+pub(super) fn setup(scene: &Scene, args: &[&str]) -> Setup {
     let command = scene.command(args);
     let args: Vec<OsString> = command.get_args().map(Into::into).collect();
     let setup = Setup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
@@ -239,15 +239,6 @@ fn without_a_provider_the_reason_is_on_the_normal_screen() {
     let ended = pty.wait_for_end();
     assert_eq!(ended.code, 6, "{}", pty.rows().join("\n"));
     pty.wait_for("ANTHROPIC_API_KEY");
-    assert!(!String::from_utf8_lossy(&pty.bytes()).contains("\x1b[?1049h"));
-}
-
-#[test]
-fn a_terminal_that_only_prints_lines_has_a_prompt_worked_on_as_ever() {
-    let scene = Scene::new(vec![Scenario::text("Only this.")]);
-    let pty = setup(&scene, &["hi"]).env("TERM", "dumb").spawn();
-    assert_eq!(pty.wait_for_end().code, 0);
-    pty.wait_for("Only this.");
     assert!(!String::from_utf8_lossy(&pty.bytes()).contains("\x1b[?1049h"));
 }
 

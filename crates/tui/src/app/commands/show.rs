@@ -55,9 +55,15 @@ pub(super) fn help(state: &mut State, _args: &str) {
     }
     text.push_str(
         "\n`!command` runs a command in the shell and tells the model what came of it; `!!command` does not tell. \
-         `@` names a file.\n\n## Keys\n\n",
+         `@` names a file.\n\n",
     );
-    text.push_str(&keys(&state.keymap));
+    if state.lines.on {
+        text.push_str("## What is typed\n\n");
+        text.push_str(super::super::lines::HELP);
+    } else {
+        text.push_str("## Keys\n\n");
+        text.push_str(&keys(&state.keymap));
+    }
     state.show_page("Help", text);
 }
 

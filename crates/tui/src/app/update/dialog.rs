@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    fn answered(&mut self, purpose: Purpose, answer: UiAnswer) {
+    pub(in crate::app) fn answered(&mut self, purpose: Purpose, answer: UiAnswer) {
         match (purpose, answer) {
             (Purpose::Reply { id, session }, answer) => {
                 self.send_to(UiResponse { request: id, answer }, session, Pending::Answered);

@@ -8,7 +8,7 @@ use super::super::view;
 use crate::keys::Chord;
 
 impl State {
-    pub(super) fn panel_key(&mut self, chord: Chord) {
+    pub(in crate::app) fn panel_key(&mut self, chord: Chord) {
         let told = self.panel.as_mut().and_then(|panel| panel.key(chord, &self.keymap));
         if let Some(command) = told {
             if matches!(command, Command::PanelClose(_)) {
@@ -18,7 +18,7 @@ impl State {
         }
     }
 
-    pub(super) fn panel_paste(&mut self, text: &str) {
+    pub(in crate::app) fn panel_paste(&mut self, text: &str) {
         if let Some(command) = self.panel.as_ref().and_then(|panel| panel.paste(text)) {
             self.tell_panel(command);
         }

@@ -14,8 +14,15 @@ use crate::picker::{Can, Picked, Row};
 
 impl State {
     pub(super) fn picker_key(&mut self, chord: Chord) {
-        let Some(Overlay::Picker(picker, purpose)) = &mut self.overlay else { return };
-        match picker.key(chord, &self.keymap) {
+        let Some(Overlay::Picker(picker, _)) = &mut self.overlay else { return };
+        let picked = picker.key(chord, &self.keymap);
+        self.picker_said(picked);
+    }
+
+    /// What came of what was typed at a list.
+    pub(in crate::app) fn picker_said(&mut self, picked: Picked) {
+        let Some(Overlay::Picker(_, purpose)) = &self.overlay else { return };
+        match picked {
             Picked::Open => {}
             Picked::Moved(key) if *purpose == Purpose::Theme => self.themes.preview(&key),
             Picked::Moved(_) => {}
@@ -77,6 +84,7 @@ impl State {
     }
 
     pub(in crate::app) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: Purpose) {
+        self.lines.lists += 1;
         self.overlay = Some(Overlay::picker(title, rows, can, purpose));
     }
 
@@ -152,6 +160,7 @@ impl State {
         let tools = self.known.tools.clone().unwrap_or_default();
         match &mut self.overlay {
             Some(Overlay::Picker(picker, Purpose::Tools(_))) => {
+                self.lines.lists += 1;
                 picker.set_rows(tools.iter().map(tool_row).collect());
             }
             Some(_) | None => {

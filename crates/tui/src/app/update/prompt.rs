@@ -57,7 +57,7 @@ impl State {
     }
 
     /// What is written is said, or done.
-    fn submit(&mut self, when: When) {
+    pub(in crate::app) fn submit(&mut self, when: When) {
         let submission = self.input.editor.submission();
         if submission.text.is_empty() {
             return;
@@ -246,8 +246,14 @@ impl State {
         self.notes.clear();
         if self.work.is_on() {
             self.abort();
-        } else if let Some(shell) = self.work.shells.last() {
-            let number = shell.number;
+        } else {
+            self.stop_shell();
+        }
+    }
+
+    /// Stops the command of the person's that began last.
+    pub(in crate::app) fn stop_shell(&mut self) {
+        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
             self.ask(Ask::StopShell { number });
         }
     }
@@ -285,6 +291,11 @@ impl State {
             self.quits_until = None;
             return;
         }
+        self.quit_the_second_time();
+    }
+
+    /// Leaves when it was asked for a moment ago.
+    pub(in crate::app) fn quit_the_second_time(&mut self) {
         if self.quits_until.is_some_and(|until| self.now <= until) {
             self.effect(Effect::Quit);
             return;

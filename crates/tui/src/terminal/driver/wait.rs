@@ -51,7 +51,7 @@ async fn image(gallery: &mut Option<Gallery>) {
     }
 }
 
-async fn until(at: Option<Instant>) {
+pub(in super::super) async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,

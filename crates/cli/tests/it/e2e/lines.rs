@@ -1,0 +1,101 @@
+//! The interactive mode where lines are printed and typed, on a terminal that can do nothing else.
+
+#![cfg(unix)]
+
+use std::time::Duration;
+
+use haft_test_support::model_server::Scenario;
+use haft_test_support::pty::{Pty, vt100};
+use rustix::process::Signal;
+
+use super::interactive::setup;
+use super::requests::said;
+use super::scene::{Scene, bash};
+
+fn dumb(scene: &Scene, args: &[&str]) -> Pty {
+    setup(scene, args).env("TERM", "dumb").spawn()
+}
+
+/// How it ended, and that nothing but lines was printed.
+#[track_caller]
+fn ends_with(pty: &Pty, code: u32) {
+    let ended = pty.wait_for_end();
+    assert_eq!((ended.code, ended.signal), (code, None), "{}", pty.rows().join("\n"));
+    assert!(!pty.bytes().contains(&0x1b), "{:?}", String::from_utf8_lossy(&pty.bytes()));
+}
+
+#[test]
+fn a_conversation_with_a_list_and_a_command() {
+    let scene = Scene::new(vec![Scenario::text("Hello from the model."), Scenario::text("And again.")]);
+    let pty = dumb(&scene, &[]);
+    pty.wait_for("type a prompt and enter");
+    pty.send("say hello\n");
+    pty.wait_for("assistant: Hello from the model.\nready");
+    pty.send("/model\n");
+    pty.wait_for("a number picks");
+    pty.send(":close\n");
+    pty.wait_for("closed");
+    pty.send("once \\\nmore\n");
+    pty.wait_for("And again.\nready");
+    assert_eq!(said(&scene.server.requests()[1], "user").last().map(String::as_str), Some("once \nmore"));
+    pty.send("/quit\n");
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn a_call_is_allowed_and_another_one_is_not() {
+    let steps = vec![bash("t1", "echo one >one"), bash("t2", "echo two >two"), Scenario::text("Both tried.")];
+    let scene = Scene::new(steps);
+    std::fs::create_dir_all(scene.world.home()).unwrap();
+    std::fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = ['bash']\n").unwrap();
+    let pty = dumb(&scene, &["try both"]);
+    pty.wait_for("\"command\": \"echo one >one\"");
+    pty.wait_for("answer y to allow it");
+    // What comes too early is told, and is no answer: then it is given once more.
+    let answer = |word: &str, is: &str| {
+        let early = |screen: &vt100::Screen| screen.contents().matches("typed too early").count();
+        let mut seen = early(&pty.screen());
+        loop {
+            pty.send(format!("{word}\n"));
+            let mut done = false;
+            pty.wait_until("what came of it", |screen| {
+                done = screen.contents().contains(&format!("\n{is}\n"));
+                done || early(screen) > seen
+            });
+            if done {
+                return;
+            }
+            seen += 1;
+            pty.printed_within(Duration::from_millis(400));
+        }
+    };
+    answer("y", "allowed");
+    pty.wait_for("\"command\": \"echo two >two\"");
+    answer("n", "not allowed");
+    pty.wait_for("Both tried.\nready");
+    assert!(scene.world.project().join("one").exists() && !scene.world.project().join("two").exists());
+    pty.send("\x04");
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn an_interrupt_stops_the_work_and_two_of_them_leave() {
+    let scene = Scene::new(vec![bash("t1", "sleep 600")]);
+    let pty = dumb(&scene, &["wait"]);
+    pty.wait_for("tool bash: sleep 600");
+    pty.send("\x03");
+    pty.wait_for("ready");
+    pty.send("\x03");
+    pty.wait_for("ctrl+c again quits");
+    pty.send("\x03");
+    ends_with(&pty, 0);
+}
+
+#[test]
+fn a_polite_signal_ends_it_and_the_flag_asks_for_lines_on_any_terminal() {
+    let scene = Scene::new(vec![Scenario::text("Hello.")]);
+    let pty = setup(&scene, &["--linear", "hi"]).spawn();
+    pty.wait_for("assistant: Hello.\nready");
+    pty.signal(Signal::TERM);
+    ends_with(&pty, 130);
+}

@@ -1,0 +1,198 @@
+//! What lines mean that are typed.
+
+use haft_protocol::rpc::UiAnswer;
+
+use super::super::overlay::Overlay;
+use super::super::state::State;
+use crate::dialog::Heard;
+use crate::picker::Picked;
+use crate::queue::When;
+
+/// What closes what is open.
+const CLOSE: &str = ":close";
+
+/// Before a text that is read when the agent is done.
+const FOLLOW_UP: &str = ">>";
+
+/// Keys of a panel, as they are typed.
+const KEYS: &[&str] = &[
+    "up",
+    "down",
+    "left",
+    "right",
+    "enter",
+    "space",
+    "tab",
+    "backspace",
+    "delete",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+];
+
+impl State {
+    /// A line was typed.
+    pub(in crate::app) fn heard(&mut self, line: &str) {
+        if !self.dialogs.is_empty() {
+            return self.heard_by_dialog(line);
+        }
+        if let Some(begin) = line.strip_suffix('\\') {
+            self.lines.draft.push_str(begin);
+            self.lines.draft.push('\n');
+            return;
+        }
+        let text = std::mem::take(&mut self.lines.draft) + line;
+        match &self.overlay {
+            Some(Overlay::Picker(..)) => self.heard_by_list(text.trim()),
+            Some(Overlay::Page(_)) | None if self.panel.is_some() => self.heard_by_panel(&text),
+            Some(Overlay::Page(_)) | None => self.heard_by_agent(&text),
+        }
+    }
+
+    /// Ctrl+c, where that is no key.
+    pub(in crate::app) fn interrupted(&mut self) {
+        self.lines.draft.clear();
+        if self.work.is_on() {
+            self.abort();
+        } else if !self.work.shells.is_empty() {
+            self.stop_shell();
+        } else if !self.dialogs.is_empty() {
+            self.answer_shown(UiAnswer::Cancelled);
+        } else if self.overlay.is_some() {
+            self.close_list();
+        } else if self.panel.is_some() {
+            self.close_panel();
+        } else {
+            self.quit_the_second_time();
+        }
+    }
+
+    fn heard_by_dialog(&mut self, line: &str) {
+        let now = self.now;
+        let Some(asked) = self.dialogs.shown() else { return };
+        let how = asked.dialog.how();
+        let grants = asked.dialog.question().grants;
+        match asked.dialog.said(line, now) {
+            Heard::More => {}
+            Heard::TooEarly => {
+                self.lines.say("not taken as an answer: it was typed too early; please answer once more");
+            }
+            Heard::Unclear => self.lines.say(&how),
+            Heard::Answered(answer) => {
+                match &answer {
+                    UiAnswer::Confirmed(true) if grants => self.lines.say("allowed"),
+                    UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
+                        self.lines.say("not allowed")
+                    }
+                    UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
+                }
+                self.answer_shown(answer);
+            }
+        }
+    }
+
+    fn answer_shown(&mut self, answer: UiAnswer) {
+        self.lines.told.dialog = None;
+        if let Some(purpose) = self.dialogs.close_shown() {
+            self.answered(purpose, answer);
+        }
+    }
+
+    fn heard_by_list(&mut self, text: &str) {
+        let Some(Overlay::Picker(picker, _)) = &mut self.overlay else { return };
+        if text == CLOSE {
+            return self.close_list();
+        }
+        if text == "more" {
+            self.lines.lists += 1;
+            return;
+        }
+        match text.parse::<usize>().ok().map(|number| picker.key_of(number).map(str::to_owned)) {
+            Some(Some(key)) => self.picker_said(Picked::Taken(key)),
+            Some(None) => self.lines.say("there is no such row"),
+            None => {
+                picker.narrow(text);
+                self.lines.lists += 1;
+                self.lines.told.list = None;
+            }
+        }
+    }
+
+    fn close_list(&mut self) {
+        self.picker_said(Picked::Closed);
+        self.lines.say("closed");
+    }
+
+    fn heard_by_panel(&mut self, text: &str) {
+        let word = text.trim();
+        if word == CLOSE {
+            return self.close_panel();
+        }
+        let key =
+            word.strip_prefix(':').filter(|name| KEYS.contains(name)).and_then(|name| name.parse().ok());
+        let mut typed = text.chars();
+        match (key, typed.next(), typed.next()) {
+            (Some(chord), ..) => self.panel_key(chord),
+            (None, None, _) => {}
+            (None, Some(c), None) if c != ' ' => match c.to_string().parse() {
+                Ok(chord) => self.panel_key(chord),
+                Err(_) => self.panel_paste(text),
+            },
+            (None, Some(_), _) => self.panel_paste(text),
+        }
+    }
+
+    fn close_panel(&mut self) {
+        if let Ok(chord) = "esc".parse() {
+            self.panel_key(chord);
+        }
+    }
+
+    fn heard_by_agent(&mut self, text: &str) {
+        match text.trim() {
+            ":drop" => return self.input.clear(),
+            ":output" => return self.say_output(),
+            // It came too late for what it was meant for, and is nothing for the model.
+            CLOSE => return self.lines.say("nothing is open"),
+            "" if self.input.editor.is_empty() => return,
+            "" => return self.submit(self.when(false)),
+            _ => {}
+        }
+        let later = text.strip_prefix(FOLLOW_UP);
+        let when = self.when(later.is_some());
+        let text = later.map_or(text, str::trim_start);
+        let kept = self.input.editor.content();
+        self.input.editor.set_text(text);
+        if when == When::Now {
+            self.transcript.typed(self.input.editor.submission().text.as_str());
+        }
+        self.submit(when);
+        // What is no command is typed again.
+        if self.input.editor.text() == text {
+            self.input.clear();
+        }
+        if self.input.editor.is_empty() && !kept.is_empty() {
+            self.input.editor.set(&kept);
+        }
+        if self.input.editor.content() == kept {
+            self.lines.told.editor = self.input.editor.revision();
+        }
+        self.input.completer.close();
+    }
+
+    fn when(&self, later: bool) -> When {
+        match (self.work.is_on(), later) {
+            (false, _) => When::Now,
+            (true, true) => When::FollowUp,
+            (true, false) => When::Steer,
+        }
+    }
+
+    fn say_output(&mut self) {
+        match self.transcript.last_output(u16::MAX) {
+            Some(rows) => self.lines.said.extend(rows),
+            None => self.lines.say("nothing was called"),
+        }
+    }
+}

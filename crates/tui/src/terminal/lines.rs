@@ -1,0 +1,249 @@
+//! The loop where lines are printed and typed: for screen readers, and for terminals that can do nothing else.
+//!
+//! The terminal stays as it is: lines are typed as it has them typed, and what is printed is never drawn anew. Not one
+//! escape sequence is written.
+
+mod typed;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use haft_protocol::rpc;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+
+use self::typed::{Echo, Typed};
+use super::signals::{Signal, Signals};
+use super::{
+    ANSWERS, Connection, End, Interface, MOST_CELLS, MOST_LINES, Program, TerminalError, USUAL_CELLS, out,
+};
+use crate::app::{Answer, Effect, Event, Printed};
+use crate::timeouts;
+
+/// An interface whose news can be printed.
+pub trait Printing: Interface {
+    /// What is to be printed since it was asked last, as rows of a width.
+    fn print(&mut self, now: Instant, width: u16) -> Printed;
+
+    /// That stands on the terminal.
+    fn was_printed(&mut self, now: Instant);
+
+    /// Whether nobody may see what is typed next.
+    fn hides_input(&self) -> bool;
+}
+
+/// Runs an interface with printed and typed lines until it is over. Needs a runtime of one thread with IO and time, and
+/// that thread for itself.
+///
+/// # Errors
+/// [`TerminalError`] when nothing can be written any more.
+pub async fn run_lines<I: Printing, P: Program>(
+    interface: I,
+    program: Arc<P>,
+    connection: Connection,
+) -> Result<End, TerminalError> {
+    let mut lines = Lines::new(interface, program, connection)?;
+    let end = lines.drive().await;
+    lines.leave().await;
+    end
+}
+
+/// Everything that the loop has.
+struct Lines<I, P> {
+    interface: I,
+    program: Arc<P>,
+    requests: mpsc::UnboundedSender<rpc::Request>,
+    /// None once the connection is over.
+    lines: Option<mpsc::Receiver<rpc::Line>>,
+    answer: mpsc::Sender<Answer>,
+    answers: mpsc::Receiver<Answer>,
+    tasks: JoinSet<()>,
+    signals: Signals,
+    typed: mpsc::Receiver<Typed>,
+    echo: Echo,
+    ticked_at: Option<Instant>,
+    cells: (u16, u16),
+    end: Option<End>,
+}
+
+/// What the loop waited for.
+enum Happening {
+    Signal(Signal),
+    Typed(Option<Typed>),
+    Lines(Vec<rpc::Line>),
+    Answer(Answer),
+    Done(Result<(), JoinError>),
+    Time,
+}
+
+impl<I: Printing, P: Program> Lines<I, P> {
+    fn new(interface: I, program: Arc<P>, connection: Connection) -> Result<Self, TerminalError> {
+        let (answer, answers) = mpsc::channel(ANSWERS);
+        Ok(Self {
+            interface,
+            program,
+            requests: connection.requests,
+            lines: Some(connection.lines),
+            answer,
+            answers,
+            tasks: JoinSet::new(),
+            signals: Signals::listen().map_err(TerminalError::Signals)?,
+            typed: typed::read().map_err(TerminalError::Read)?,
+            echo: Echo::default(),
+            ticked_at: None,
+            cells: (0, 0),
+            end: None,
+        })
+    }
+
+    async fn drive(&mut self) -> Result<End, TerminalError> {
+        let effects = self.interface.start(Instant::now());
+        self.perform_all(effects)?;
+        loop {
+            self.measure()?;
+            self.print()?;
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            match self.happening().await {
+                Happening::Signal(Signal::End(number)) => self.end = Some(End::Signal(number)),
+                Happening::Signal(Signal::Interrupt(_)) => self.tell(Instant::now(), Event::Interrupt)?,
+                Happening::Signal(Signal::Continued) | Happening::Done(Ok(())) => {}
+                Happening::Typed(Some(Typed { line, at })) => self.tell(at, Event::Typed(line))?,
+                Happening::Typed(None) => self.end = Some(End::Quit),
+                Happening::Lines(lines) => self.lines(lines)?,
+                Happening::Answer(answer) => self.tell(Instant::now(), Event::Answer(answer))?,
+                Happening::Done(Err(error)) if error.is_panic() => {
+                    std::panic::resume_unwind(error.into_panic());
+                }
+                Happening::Done(Err(_)) => {}
+                Happening::Time => self.tick()?,
+            }
+        }
+    }
+
+    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    async fn happening(&mut self) -> Happening {
+        let wakes_at = self.wakes_at();
+        tokio::select! {
+            signal = self.signals.next() => Happening::Signal(signal),
+            typed = self.typed.recv() => Happening::Typed(typed),
+            lines = some_lines(&mut self.lines) => Happening::Lines(lines),
+            Some(answer) = self.answers.recv() => Happening::Answer(answer),
+            Some(done) = self.tasks.join_next() => Happening::Done(done),
+            () = super::driver::until(wakes_at) => Happening::Time,
+        }
+    }
+
+    fn wakes_at(&self) -> Option<Instant> {
+        let wanted = self.interface.wakes_at(Instant::now())?;
+        Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
+    }
+
+    fn tick(&mut self) -> Result<(), TerminalError> {
+        let now = Instant::now();
+        self.ticked_at = Some(now);
+        self.tell(now, Event::Tick)
+    }
+
+    fn lines(&mut self, lines: Vec<rpc::Line>) -> Result<(), TerminalError> {
+        if lines.is_empty() {
+            self.lines = None;
+            return self.tell(Instant::now(), Event::Gone);
+        }
+        for line in lines {
+            self.tell(Instant::now(), Event::Line(Box::new(line)))?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
+        let effects = self.interface.update(now, event);
+        self.perform_all(effects)
+    }
+
+    fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
+        let mut due = VecDeque::from(effects);
+        while let Some(effect) = due.pop_front() {
+            if let Some(event) = self.perform(effect)? {
+                due.extend(self.interface.update(Instant::now(), event));
+            }
+        }
+        Ok(())
+    }
+
+    fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+        match effect {
+            // Nobody takes commands any more: that the connection is over is an event of its own.
+            Effect::Send(request) => drop(self.requests.send(*request)),
+            Effect::Ask(ask) => {
+                let (program, answer) = (self.program.clone(), self.answer.clone());
+                self.tasks.spawn(async move { program.answer(ask, answer).await });
+            }
+            Effect::Copy(_) => {
+                let why = "The clipboard cannot be reached where lines are printed; the terminal copies.";
+                return Ok(Some(Event::Copied(Err(why.to_owned()))));
+            }
+            Effect::OpenEditor(_) => {
+                let why = "No editor is opened where lines are printed.";
+                return Ok(Some(Event::Edited(Err(why.to_owned()))));
+            }
+            Effect::Bell => out::write("\x07").map_err(TerminalError::Write)?,
+            // The terminal stops the program by itself; nothing is drawn, and windows have the title that they have.
+            Effect::Suspend | Effect::Redraw | Effect::Title(_) => {}
+            Effect::Quit => self.end = self.end.or(Some(End::Quit)),
+        }
+        Ok(None)
+    }
+
+    /// Tells the interface how large the terminal is, when that is news.
+    fn measure(&mut self) -> Result<(), TerminalError> {
+        let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+        let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
+        let cells = (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1));
+        if std::mem::replace(&mut self.cells, cells) == cells {
+            return Ok(());
+        }
+        self.tell(Instant::now(), Event::Resize(cells.0, cells.1))
+    }
+
+    fn print(&mut self) -> Result<(), TerminalError> {
+        let Printed { rows, asks } = self.interface.print(Instant::now(), self.cells.0);
+        if asks {
+            self.echo.forget_typed();
+        }
+        self.echo.set(!self.interface.hides_input());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for row in rows {
+            text.push_str(row.as_str());
+            text.push('\n');
+        }
+        out::write(&text).map_err(TerminalError::Write)?;
+        self.interface.was_printed(Instant::now());
+        Ok(())
+    }
+
+    /// Lets what is under way come to its end for a moment: a prompt that goes into the history, for example.
+    async fn leave(mut self) {
+        self.echo.set(true);
+        self.answers.close();
+        let over = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
+    }
+}
+
+/// The lines that have come; none once none comes any more.
+async fn some_lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>) -> Vec<rpc::Line> {
+    let mut batch = Vec::new();
+    match lines {
+        Some(lines) => {
+            lines.recv_many(&mut batch, MOST_LINES).await;
+            batch
+        }
+        None => std::future::pending().await,
+    }
+}
