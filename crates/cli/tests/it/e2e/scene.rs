@@ -50,9 +50,15 @@ impl Scene {
 
     /// A model that plays these steps, for arguments too long to be streamed in small pieces.
     pub(crate) fn scripted(steps: &Value) -> Self {
+        Self::playing(&json!({ "steps": steps }))
+    }
+
+    /// A model that plays this script.
+    pub(crate) fn playing(script: &Value) -> Self {
         let mut scene = Self::new(Vec::new());
+        let text = script.to_string();
         let script = scene.world.project().with_file_name("script.json");
-        fs::write(&script, json!({ "steps": steps }).to_string()).unwrap();
+        fs::write(&script, text).unwrap();
         scene.model =
             ["--provider", "scripted", "--model", script.to_str().unwrap()].map(str::to_owned).into();
         scene
@@ -70,6 +76,16 @@ impl Scene {
         let manifest =
             json!({"name": name, "exec": env!("CARGO_BIN_EXE_haft"), "args": ["__extension", name]});
         let dir = self.world.extension(name, &manifest.to_string());
+        self.with(dir)
+    }
+
+    /// With an example extension in Rust as it is shipped: its manifest, and its own program.
+    pub(crate) fn shipped(self, name: &str) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
+        let text = fs::read_to_string(source.join("extension.json")).unwrap();
+        let mut manifest: Value = serde_json::from_str(&text).unwrap();
+        manifest["exec"] = json!(haft_test_support::example_extension(name));
+        let dir = self.world.extension(&format!("extensions/{name}"), &manifest.to_string());
         self.with(dir)
     }
 
