@@ -118,6 +118,8 @@ pub(super) struct Held {
     /// Until another session is shown, what happens in any other one.
     pub(super) switches: bool,
     pub(super) others: Vec<(String, SessionEvent)>,
+    /// What is in the editor is said as soon as it is shown: it is not meant for the one before.
+    pub(super) says: bool,
     /// What was asked for the queue: until it is there, nobody says what waits.
     pub(super) takes_back: bool,
     /// Something was said to an agent that was at work no more.

@@ -89,6 +89,17 @@ impl Scene {
         self.with(dir)
     }
 
+    /// With an example extension in Rust as the user has approved it.
+    pub(crate) fn installed(self, name: &str) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
+        let dir = self.world.home().join("extensions").join(name);
+        fs::create_dir_all(&dir).unwrap();
+        fs::copy(source.join("extension.json"), dir.join("extension.json")).unwrap();
+        fs::copy(haft_test_support::example_extension(name), dir.join(name)).unwrap();
+        self.world.approve(&dir);
+        self
+    }
+
     /// With the extension that has this fault, which is its name, too.
     pub(crate) fn misbehaving(self, fault: &str) -> Self {
         self.misbehaving_as(fault, &json!({}))

@@ -57,13 +57,20 @@ impl State {
     }
 
     /// What is written is said, or done.
-    fn submit(&mut self, when: When) {
+    pub(super) fn submit(&mut self, when: When) {
         let submission = self.input.editor.submission();
         if submission.text.is_empty() {
             return;
         }
         let text = submission.text.clone();
-        match self.typed(&submission) {
+        let typed = self.typed(&submission);
+        let quits = matches!(&typed, Typed::Own(command, _) if command.name == "quit");
+        if self.held.switches && !quits {
+            // It is meant for the session that is being opened; the one before is about to be closed.
+            self.held.says = true;
+            return;
+        }
+        match typed {
             Typed::Nearly(name) => {
                 let typed = text.split_whitespace().next().unwrap_or_default().to_owned();
                 self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));

@@ -1,7 +1,8 @@
 //! What is typed, and what is sent for it.
 
 use haft_protocol::event::{AgentEvent, Level};
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
+use haft_protocol::ids::PanelId;
+use haft_protocol::rpc::{ErrorCode, Failure, PanelContent, RpcEvent};
 use haft_tui::app::{Answer, Effect, Event, Options};
 
 use super::fake::{Fake, extension, image};
@@ -264,4 +265,29 @@ fn what_happens_elsewhere_is_not_shown() {
     fake.event_of(note, Some("another".to_owned()));
     fake.event_of(AgentEvent::TurnStart { step: 1 }, Some("another".to_owned()));
     assert!(!fake.screen().contains("elsewhere") && !fake.state.works());
+}
+
+#[test]
+fn the_key_that_quits_does_so_wherever_the_keyboard_is() {
+    let panel = PanelContent {
+        panel_id: PanelId::new("list"),
+        title: String::new(),
+        lines: vec!["a row".to_owned()],
+        footer: String::new(),
+    };
+    let opens: [(&str, fn(&mut Fake, PanelContent)); 4] = [
+        ("a list", |fake, _| fake.keys("alt+m")),
+        ("a dialog", |fake, _| fake.enter("/login anthropic")),
+        ("a search", |fake, _| fake.keys("ctrl+r")),
+        ("a panel", |fake, panel| fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel })),
+    ];
+    for (what, open) in opens {
+        let mut fake = Fake::new();
+        open(&mut fake, panel.clone());
+        fake.take_log();
+        fake.type_text("q");
+        assert!(!fake.take_log().contains("Quit"), "{what}");
+        fake.keys("ctrl+q");
+        assert_eq!(fake.take_log().trim(), "Quit", "{what}");
+    }
 }

@@ -21,7 +21,7 @@ fn answer(seat: &Seat, key: &str) {
 fn asked(scenarios: Vec<Scenario>) -> Seat {
     let scene = Scene::new(scenarios);
     fs::create_dir_all(scene.world.home()).unwrap();
-    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = \"bash\"\n").unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
     Seat::at(scene, &["go"])
 }
 

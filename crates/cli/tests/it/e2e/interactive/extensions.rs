@@ -43,6 +43,8 @@ fn a_command_says_something_to_the_model() {
         let seat = Seat::at(scene, &[]);
         seat.say(command);
         seat.sees(&["Good day."]);
+        let from = command.trim_start_matches('/').split(' ').next().unwrap();
+        let told = format!("[from extension {shipped}, command {from}]\n{told}");
         assert_eq!(said(&seat.scene.server.requests()[0], "user"), [told]);
         seat.leave();
     }

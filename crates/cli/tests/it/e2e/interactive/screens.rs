@@ -84,7 +84,7 @@ fn script() -> Value {
 }
 
 fn scene(script: &Value) -> Scene {
-    let scene = Scene::playing(script).shipped("todo");
+    let scene = Scene::playing(script).installed("todo");
     let source = scene.world.project().join("src");
     fs::create_dir_all(&source).unwrap();
     fs::write(source.join("lib.rs"), LIB).unwrap();
@@ -132,7 +132,7 @@ fn question(ground: Ground) {
     ]});
     let scene = scene(&script);
     fs::create_dir_all(scene.world.home()).unwrap();
-    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = \"bash\"\n").unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
     let studio = Studio::at(scene, ground);
     studio.seat.say("Squash the last two commits and publish them.");
     studio.seat.sees(&["haft asks", "git push --force origin main", "[Do not allow]"]);

@@ -109,8 +109,6 @@ fn a_clean_sheet_forgets() {
 #[test]
 fn a_model_is_picked() {
     let seat = seat(&["One."]);
-    let path = seat.scene.world.home().join("models.json");
-    assert!(!path.exists());
     seat.say("/model");
     seat.sees(&["Model", "esc leaves", "● m"]);
     seat.pty.press(&["esc"]);

@@ -27,11 +27,18 @@ fn twenty_columns_and_six_rows_are_enough_to_work_in() {
     let seat = Seat::with(scene, &[], |setup| setup.size(20, 6));
     seat.say("hi there");
     seat.sees(&["Small."]);
-    for command in ["/help", "/model", "/todo", "/settings", "/login"] {
+    for (command, shown) in [
+        ("/help", "Help"),
+        ("/model", "Model"),
+        ("/todo", "Todos"),
+        ("/settings", "Settings"),
+        ("/login", "Store a"),
+    ] {
         seat.say(command);
-        seat.pty.wait_gone("Small.");
+        seat.sees(&[shown]);
         seat.pty.press(&["esc"]);
         seat.sees(&["Small."]);
+        seat.editor_is_empty();
     }
     seat.say("more");
     seat.sees(&["Again."]);
