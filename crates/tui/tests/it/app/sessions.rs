@@ -159,7 +159,7 @@ fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
     fake.enter("/new");
     fake.enter("a new beginning");
     let request = fake.held.remove(0);
-    fake.fail(&request, Failure::new(ErrorCode::Internal, "there is no room"));
+    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
     assert!(fake.screen().contains("› a new beginning"));
     assert!(!fake.take_log().contains("> prompt"));
 }

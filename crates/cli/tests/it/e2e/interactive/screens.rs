@@ -70,13 +70,18 @@ fn script() -> Value {
             "newText": "    numbers.iter().sum()\n",
         }],
     }});
+    let read = json!({"name": "read", "args": {"path": "src/lib.rs", "limit": 2}});
     let test = json!({"name": "bash", "args": {"command": "echo 'running 3 tests'; echo 'test result: ok. 3 passed; 0 failed'"}});
     let usage = json!({"input": 12_400, "output": 800, "cost_usd": 0.04});
     json!({
         "model": "claude-opus-4-7",
         "context_window": 200_000,
         "steps": [
-            {"say": [{"thinking": "The index begins at 1, so numbers[0] is never added."}, {"text": "I see it: an index that is one too high."}, {"call": edit}], "usage": usage},
+            {
+                "say": [{"thinking": "The index begins at 1, so numbers[0] is never added."}, {"call": read}],
+                "usage": usage,
+            },
+            {"say": [{"text": "An index is one too high. I mend it."}, {"call": edit}], "usage": usage},
             {"say": [{"call": test}], "usage": usage},
             {"say": [{"text": ANSWER}], "usage": usage},
         ],
