@@ -12,7 +12,7 @@ use crate::{ci, repo};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Large enough for the screens of the tests, in pixels.
-const WINDOW: &str = "--window-size=920,586";
+const WINDOW: &str = "--window-size=859,496";
 
 /// Writes all of them.
 pub(crate) fn run() -> Result<()> {
@@ -47,7 +47,14 @@ fn browser() -> Result<&'static str> {
 
 fn picture(browser: &str, page: &Path, to: &Path) -> Result<()> {
     let output = repo::command(browser)
-        .args(["--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", WINDOW])
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--disable-gpu",
+            "--disable-lcd-text",
+            WINDOW,
+        ])
         .arg(format!("--screenshot={}", to.display()))
         .arg(format!("file://{}", page.display()))
         .output()

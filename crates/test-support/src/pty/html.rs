@@ -24,8 +24,8 @@ const LEVELS: [u32; 6] = [0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff];
 
 /// What all pages have: rows of one height, and no space around them but a small edge.
 const STYLE: &str = "*{margin:0;padding:0}body{padding:8px}\
-    div{font:15px/19px 'DejaVu Sans Mono',monospace;white-space:pre;height:19px}\
-    span{display:inline-block;height:19px;vertical-align:top}";
+    div{font:14px/16px 'DejaVu Sans Mono',monospace;white-space:pre;height:16px}\
+    span{display:inline-block;height:16px;vertical-align:top}";
 
 impl Ground {
     /// What a terminal with it answers to the question for its background.
