@@ -41,16 +41,12 @@ impl Studio {
 const LIB: &str = "\
 /// The sum of all numbers.
 pub fn sum(numbers: &[u64]) -> u64 {
-    let mut sum = 0;
-    for at in 1..numbers.len() {
-        sum += numbers[at];
-    }
-    sum
+    numbers[1..].iter().sum()
 }
 ";
 
 const ANSWER: &str = "\
-The loop began at `1`, so the **first number** was left out. An iterator cannot do that:
+The slice began at `1`, so the **first number** was left out. It begins at 0 now:
 
 ```rust
 pub fn sum(numbers: &[u64]) -> u64 {
@@ -58,20 +54,19 @@ pub fn sum(numbers: &[u64]) -> u64 {
 }
 ```
 
-- `sum(&[])` is 0, as before
-- the *tests* pass now
+- `sum(&[])` is 0, and the *tests* pass now
 ";
 
 fn script() -> Value {
     let edit = json!({"name": "edit", "args": {
         "path": "src/lib.rs",
         "edits": [{
-            "oldText": "    let mut sum = 0;\n    for at in 1..numbers.len() {\n        sum += numbers[at];\n    }\n    sum\n",
-            "newText": "    numbers.iter().sum()\n",
+            "oldText": "numbers[1..].iter()",
+            "newText": "numbers.iter()",
         }],
     }});
-    let read = json!({"name": "read", "args": {"path": "src/lib.rs", "limit": 2}});
-    let test = json!({"name": "bash", "args": {"command": "echo 'running 3 tests'; echo 'test result: ok. 3 passed; 0 failed'"}});
+    let read = json!({"name": "read", "args": {"path": "src/lib.rs", "limit": 1}});
+    let test = json!({"name": "bash", "args": {"command": "echo 'test result: ok. 3 passed; 0 failed'"}});
     let usage = json!({"input": 12_400, "output": 800, "cost_usd": 0.04});
     json!({
         "model": "claude-opus-4-7",
@@ -81,7 +76,7 @@ fn script() -> Value {
                 "say": [{"thinking": "The index begins at 1, so numbers[0] is never added."}, {"call": read}],
                 "usage": usage,
             },
-            {"say": [{"text": "An index is one too high. I mend it."}, {"call": edit}], "usage": usage},
+            {"say": [{"call": edit}], "usage": usage},
             {"say": [{"call": test}], "usage": usage},
             {"say": [{"text": ANSWER}], "usage": usage},
         ],
@@ -100,7 +95,7 @@ fn conversation(ground: Ground) {
     let studio = Studio::at(scene(&script()), ground);
     let Studio { seat, .. } = &studio;
     seat.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
-    seat.sees(&["∴ thought", "numbers.iter().sum()", "3 passed", "the tests pass now"]);
+    seat.sees(&["∴ thought", "numbers.iter().sum()", "3 passed", "the tests pass now", "› sum(&[1, 2])"]);
     seat.pty.wait_gone("esc to stop");
     studio.shot("chat");
     for todo in ["write the tests", "mend the sum", "tell the others"] {
