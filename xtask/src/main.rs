@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci|faults|fuzz|bench`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -8,6 +8,7 @@ mod codegen;
 mod faults;
 mod fuzz;
 mod repo;
+mod screens;
 mod tidy;
 
 use std::process::ExitCode;
@@ -30,7 +31,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   bench counts [--write]
                       instructions of the hot paths beside a baseline, which --write renews; needs valgrind
   bench gate [--quick]
-                      only what is steady on a busy machine; fails when a change made it too slow";
+                      only what is steady on a busy machine; fails when a change made it too slow
+  screens             the pictures of docs/screens; needs chromium";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["faults", ref rows @ ..] => faults::run(rows),
         ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
         ["bench", ref args @ ..] => bench::run(args),
+        ["screens"] => screens::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -35,6 +35,18 @@ pub fn example_hook(name: &str) -> PathBuf {
     built(&format!("haft-example-{name}"), name, changed_at)
 }
 
+/// The absolute path of the binary of an example extension, built as that of an example hook is.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn example_extension(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let own = root.join("examples/extensions").join(name).join("src");
+    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
+    let changed_at = sources.iter().map(|dir| newest(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    built(&format!("haft-example-{name}"), name, changed_at)
+}
+
 /// The absolute path of an example of a package; built first when it is missing or older than what lies in these
 /// directories of the workspace.
 ///

@@ -11,5 +11,5 @@ pub mod terminal;
 mod binary;
 mod fake_peer;
 
-pub use binary::{bin, example, example_hook, launcher};
+pub use binary::{bin, example, example_extension, example_hook, launcher};
 pub use fake_peer::FakePeer;

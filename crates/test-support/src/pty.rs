@@ -6,6 +6,7 @@
 //! a synchronized update (`CSI ? 2026 h` and `l`) is not seen before its end.
 
 mod answers;
+mod html;
 mod keys;
 mod setup;
 
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 use portable_pty::{ExitStatus, MasterPty, PtySize};
 
 pub use answers::Told;
+pub use html::{Ground, page};
 pub use keys::key;
 pub use setup::Setup;
 pub use vt100;

@@ -120,6 +120,8 @@ pub(super) struct Held {
     /// Until another session is shown, what happens in any other one.
     pub(super) switches: bool,
     pub(super) others: Vec<(String, SessionEvent)>,
+    /// What is in the editor is said as soon as the session and its conversation are shown.
+    pub(super) says: bool,
     /// What was asked for the queue: until it is there, nobody says what waits.
     pub(super) takes_back: bool,
     /// Something was said to an agent that was at work no more.

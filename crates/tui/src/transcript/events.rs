@@ -192,11 +192,12 @@ impl Transcript {
         }
         self.answer_over(now);
         match (stop, error) {
+            // It is what the person wanted, and no failure.
+            (Stop::Aborted, _) => self.note(Note::muted("stopped")),
             (_, Some(error)) => self.note(Note::error(error).tagged(Tag::Failure)),
             (Stop::Length, None) => {
                 self.note(Note::warning("the answer reached the output limit of the model"))
             }
-            (Stop::Aborted, None) => self.note(Note::muted("stopped")),
             (Stop::End | Stop::ToolUse | Stop::Error, None) => {}
         }
     }

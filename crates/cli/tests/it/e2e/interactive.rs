@@ -2,7 +2,17 @@
 
 #![cfg(unix)]
 
-use std::ffi::OsString;
+mod approvals;
+mod extensions;
+mod guards;
+mod login;
+mod panel;
+mod screens;
+pub(super) mod seat;
+mod sessions;
+mod typing;
+mod work;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,41 +20,14 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_test_support::model_server::Scenario;
-use haft_test_support::pty::{Pty, Setup};
+use haft_test_support::pty::Setup;
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::requests::said;
 use super::running::eventually;
 use super::scene::Scene;
-
-/// `haft` of a scene in a terminal.
-fn terminal(scene: &Scene, args: &[&str]) -> Pty {
-    setup(scene, args).spawn()
-}
-
-pub(super) fn setup(scene: &Scene, args: &[&str]) -> Setup {
-    let command = scene.command(args);
-    let args: Vec<OsString> = command.get_args().map(Into::into).collect();
-    let setup = Setup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
-    command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_str()?, value?)))
-        .fold(setup, |setup, (name, value)| if name == "PATH" { setup } else { setup.env(name, value) })
-}
-
-/// The end of the program: its code, and nothing of a screen left behind.
-#[track_caller]
-fn ends_with(pty: &Pty, code: u32) {
-    let ended = pty.wait_for_end();
-    assert_eq!((ended.code, ended.signal), (code, None), "{}", pty.rows().join("\n"));
-    let bytes = pty.bytes();
-    let printed = String::from_utf8_lossy(&bytes);
-    let last = |what: &str| printed.rfind(what);
-    assert!(last("\x1b[?1049h") < last("\x1b[?1049l"), "the screen is given back: {printed:?}");
-    assert!(last("\x1b[?25l") <= last("\x1b[?25h"), "the cursor is seen: {printed:?}");
-    assert!(last("\x1b[?2004h") < last("\x1b[?2004l"), "pastes are as usual: {printed:?}");
-}
+use seat::{ends_with, setup, terminal};
 
 #[test]
 fn a_prompt_is_answered_and_quit_gives_the_terminal_back() {

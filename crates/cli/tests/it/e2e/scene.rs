@@ -50,9 +50,15 @@ impl Scene {
 
     /// A model that plays these steps, for arguments too long to be streamed in small pieces.
     pub(crate) fn scripted(steps: &Value) -> Self {
+        Self::playing(&json!({ "steps": steps }))
+    }
+
+    /// A model that plays this script.
+    pub(crate) fn playing(script: &Value) -> Self {
         let mut scene = Self::new(Vec::new());
+        let text = script.to_string();
         let script = scene.world.project().with_file_name("script.json");
-        fs::write(&script, json!({ "steps": steps }).to_string()).unwrap();
+        fs::write(&script, text).unwrap();
         scene.model =
             ["--provider", "scripted", "--model", script.to_str().unwrap()].map(str::to_owned).into();
         scene
@@ -71,6 +77,27 @@ impl Scene {
             json!({"name": name, "exec": env!("CARGO_BIN_EXE_haft"), "args": ["__extension", name]});
         let dir = self.world.extension(name, &manifest.to_string());
         self.with(dir)
+    }
+
+    /// With an example extension in Rust as it is shipped: its manifest, and its own program.
+    pub(crate) fn shipped(self, name: &str) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
+        let text = fs::read_to_string(source.join("extension.json")).unwrap();
+        let mut manifest: Value = serde_json::from_str(&text).unwrap();
+        manifest["exec"] = json!(haft_test_support::example_extension(name));
+        let dir = self.world.extension(&format!("extensions/{name}"), &manifest.to_string());
+        self.with(dir)
+    }
+
+    /// With an example extension in Rust as the user has approved it.
+    pub(crate) fn installed(self, name: &str) -> Self {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions").join(name);
+        let dir = self.world.home().join("extensions").join(name);
+        fs::create_dir_all(&dir).unwrap();
+        fs::copy(source.join("extension.json"), dir.join("extension.json")).unwrap();
+        fs::copy(haft_test_support::example_extension(name), dir.join(name)).unwrap();
+        self.world.approve(&dir);
+        self
     }
 
     /// With the extension that has this fault, which is its name, too.

@@ -11,6 +11,7 @@ use super::super::{Answer, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
 use crate::history::History;
 use crate::picker::{Can, Row};
+use crate::queue::When;
 use haft_protocol::rpc::ListSessions;
 
 impl State {
@@ -88,6 +89,9 @@ impl State {
         }
         if let Some(prompt) = self.first_prompt.take() {
             self.say_text(&prompt);
+        }
+        if std::mem::take(&mut self.held.says) {
+            self.submit(When::Now);
         }
         if std::mem::take(&mut self.resumes) {
             self.run("resume", "");

@@ -39,6 +39,9 @@ impl State {
     }
 
     pub(super) fn key(&mut self, chord: Chord) {
+        if self.quits(chord) {
+            return self.app(App::Quit);
+        }
         match self.focus() {
             Focus::Dialog => self.dialog_key(chord),
             Focus::Picker => self.picker_key(chord),
@@ -49,6 +52,20 @@ impl State {
             Focus::Completion => self.editor_key(Context::Completion, chord),
             Focus::Editor => self.editor_key(Context::Editor, chord),
         }
+    }
+
+    /// The key that quits does so wherever the keyboard is, unless it is text or means something else there.
+    fn quits(&self, chord: Chord) -> bool {
+        let contexts: &[Context] = match self.focus() {
+            Focus::Dialog => &[Context::Dialog, Context::Confirm],
+            Focus::Picker => &[Context::Picker],
+            Focus::Panel => &[Context::Panel],
+            Focus::Search => &[Context::Search],
+            Focus::Page | Focus::Browse | Focus::Completion | Focus::Editor => return false,
+        };
+        chord.text().is_none()
+            && self.keymap.action(Context::Editor, chord) == Some(Action::App(App::Quit))
+            && contexts.iter().all(|context| self.keymap.action(*context, chord).is_none())
     }
 
     pub(super) fn paste(&mut self, text: &str) {

@@ -63,7 +63,15 @@ impl State {
             return;
         }
         let text = submission.text.clone();
-        match self.typed(&submission) {
+        let typed = self.typed(&submission);
+        let quits = matches!(&typed, Typed::Own(command, _) if command.name == "quit");
+        if (self.held.switches || self.held.waits_for_conversation) && !quits {
+            // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
+            // that is being read might have it already, so that it would be seen twice.
+            self.held.says = true;
+            return;
+        }
+        match typed {
             Typed::Nearly(name) => {
                 let typed = text.split_whitespace().next().unwrap_or_default().to_owned();
                 self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));

@@ -6,7 +6,7 @@ use super::super::Ask;
 use super::super::pending::{Open, Pending};
 use super::super::session::Session;
 use super::super::state::{Held, State};
-use crate::queue::Queue;
+use crate::queue::{Queue, When};
 use crate::transcript::Transcript;
 
 impl State {
@@ -48,7 +48,7 @@ impl State {
         self.known.sessions = None;
         // What was said in the other one is replied to no more, or does not matter.
         self.open.forget(Open::is_of_session);
-        let others = std::mem::take(&mut self.held).others;
+        let Held { others, says, .. } = std::mem::take(&mut self.held);
         self.begin_conversation(&id);
         let of_it = others.into_iter().filter(|(session, _)| *session == id);
         for (_, event) in of_it {
@@ -57,6 +57,9 @@ impl State {
         self.refresh();
         if let Some(before) = before.filter(|before| *before != id) {
             self.send_to(CloseSession {}, Some(before), Pending::Silent);
+        }
+        if says {
+            self.submit(When::Now);
         }
     }
 

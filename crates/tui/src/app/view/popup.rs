@@ -29,11 +29,12 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look
     let name =
         popup.candidates.iter().skip(top).take(shown).map(|candidate| columns_of(popup, candidate)).max();
     let name = name.unwrap_or(0).min(MOST_NAME).min(usize::from(area.width));
-    let blank =
-        Line::from(span(CleanLine::repeated(' ', usize::from(area.width)), look.theme.style(Role::Text)));
+    // Nothing of the transcript below shows through, colours neither.
+    for position in area.intersection(buffer.area).positions() {
+        buffer[position].reset();
+    }
     for row in 0..rows {
         let at = top + usize::from(row);
-        put(buffer, area, row, &blank);
         if let Some(candidate) = popup.candidates.get(at) {
             let line = line(popup, candidate, name, area.width, at == popup.chosen, &look.theme);
             put(buffer, area, row, &line);

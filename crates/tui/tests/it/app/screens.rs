@@ -240,3 +240,19 @@ fn on_the_smallest_screens_there_is_an_editor() {
     }
     insta::assert_snapshot!(screens);
 }
+
+#[test]
+fn nothing_shows_through_the_candidates() {
+    let mut fake = Fake::new();
+    fake.enter("go on");
+    fake.answer(&"**`code code code code code`**\n\n".repeat(20));
+    fake.type_text("/t");
+    assert!(fake.screen().contains("/tree"));
+    let (buffer, _) = fake.drawn();
+    let row = (0..buffer.area.height).find(|row| {
+        let cell = |column| buffer[(column, *row)].symbol();
+        (2..7).map(cell).collect::<String>() == "/tree"
+    });
+    let style = buffer[(4, row.unwrap())].style();
+    assert_eq!(style, ratatui_core::buffer::Cell::EMPTY.style());
+}

@@ -3,7 +3,7 @@
 use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::message::Message;
-use haft_protocol::rpc::{RpcEvent, SessionEnd};
+use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, SessionEnd};
 use haft_tui::app::{Event, Options};
 
 use super::fake::{Fake, SESSION, extension, time};
@@ -138,4 +138,28 @@ fn the_end_of_the_session_and_of_all_is_said() {
     fake.tell(Event::Gone);
     assert_eq!(fake.state.session(), Some(SESSION));
     assert!(fake.screen().contains("this session is closed"));
+}
+
+#[test]
+fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    fake.enter("a new beginning");
+    fake.enter("");
+    assert!(!fake.take_log().contains("> prompt"));
+    assert!(fake.screen().contains("› a new beginning"));
+    let request = fake.held.remove(0);
+    fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);
+    let log = fake.take_log();
+    assert_eq!(log.matches("> prompt message=\"a new beginning\" @0199-next-1").count(), 1, "{log}");
+    // Where none is opened after all, it stays in the editor.
+    let mut fake = Fake::new();
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    fake.enter("a new beginning");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    assert!(fake.screen().contains("› a new beginning"));
+    assert!(!fake.take_log().contains("> prompt"));
 }

@@ -1,8 +1,14 @@
 //! What is typed, and what is sent for it.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use haft_protocol::event::{AgentEvent, Level};
-use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
-use haft_tui::app::{Answer, Effect, Event, Options};
+use haft_protocol::ids::PanelId;
+use haft_protocol::rpc::{
+    Command, ErrorCode, Failure, Hello, HelloData, Line, PanelContent, Response, RpcEvent,
+};
+use haft_tui::app::{self, Answer, Effect, Event, Options, State};
 
 use super::fake::{Fake, extension, image};
 
@@ -264,4 +270,56 @@ fn what_happens_elsewhere_is_not_shown() {
     fake.event_of(note, Some("another".to_owned()));
     fake.event_of(AgentEvent::TurnStart { step: 1 }, Some("another".to_owned()));
     assert!(!fake.screen().contains("elsewhere") && !fake.state.works());
+}
+
+#[test]
+fn the_key_that_quits_does_so_wherever_the_keyboard_is() {
+    let panel = PanelContent {
+        panel_id: PanelId::new("list"),
+        title: String::new(),
+        lines: vec!["a row".to_owned()],
+        footer: String::new(),
+    };
+    type Opens = fn(&mut Fake, PanelContent);
+    let opens: [(&str, Opens); 4] = [
+        ("a list", |fake, _| fake.keys("alt+m")),
+        ("a dialog", |fake, _| fake.enter("/login anthropic")),
+        ("a search", |fake, _| fake.keys("ctrl+r")),
+        ("a panel", |fake, panel| fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel })),
+    ];
+    for (what, open) in opens {
+        let mut fake = Fake::new();
+        open(&mut fake, panel.clone());
+        fake.take_log();
+        fake.type_text("q");
+        assert!(!fake.take_log().contains("Quit"), "{what}");
+        fake.keys("ctrl+q");
+        assert_eq!(fake.take_log().trim(), "Quit", "{what}");
+    }
+}
+
+#[test]
+fn what_is_said_before_the_conversation_is_known_is_said_behind_it_once() {
+    let now = Instant::now();
+    let mut state = State::new(Options::default(), now);
+    app::start(&mut state);
+    let mut tell = |event| {
+        let effects = app::update(&mut state, now, event);
+        let is_prompt = |effect: &&Effect| matches!(effect, Effect::Send(request) if matches!(request.command, Command::Prompt(_)));
+        effects.iter().filter(is_prompt).count()
+    };
+    let data = HelloData {
+        protocol_version: 1,
+        version: String::new(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        capabilities: Vec::new(),
+        session: "s".to_owned(),
+    };
+    let greeted = Response::success::<Hello>(Some("ui-1".to_owned()), &data).unwrap();
+    tell(Event::Line(Box::new(Line::Reply(greeted))));
+    tell(Event::Key("x".parse().unwrap()));
+    assert_eq!(tell(Event::Key("enter".parse().unwrap())), 0, "the conversation might have it already");
+    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 1);
+    assert_eq!(tell(Event::Answer(Answer::Conversation("s".to_owned(), Ok(Arc::default())))), 0);
 }

@@ -201,7 +201,7 @@ fn things_happen_to_a_run() {
         shown.event(&E::EventGap { lost: 1 });
         shown.event(&E::EventGap { lost: 119 });
         shown.event(&E::TurnEnd { stop: Stop::Length, error: None });
-        shown.event(&E::TurnEnd { stop: Stop::Aborted, error: None });
+        shown.event(&E::TurnEnd { stop: Stop::Aborted, error: Some("aborted".into()) });
         let error =
             "the context is larger than the model's window; use /compact, or a model with a larger one";
         shown.event(&E::TurnEnd { stop: Stop::Error, error: Some(error.into()) });

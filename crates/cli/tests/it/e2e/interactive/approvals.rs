@@ -1,0 +1,65 @@
+//! `tui.approve`: a person is asked before a tool runs.
+
+use std::fs;
+use std::time::Duration;
+
+use haft_test_support::model_server::Scenario;
+
+use super::seat::Seat;
+use crate::e2e::requests::said;
+use crate::e2e::scene::{Scene, bash};
+
+/// Longer than the time for which such a question takes no answer.
+const QUIET: Duration = Duration::from_millis(400);
+
+/// Keys count when nothing was typed for a while; that while is what is waited for.
+fn answer(seat: &Seat, key: &str) {
+    seat.pty.printed_within(QUIET);
+    seat.pty.press(&[key]);
+}
+
+fn asked(scenarios: Vec<Scenario>) -> Seat {
+    let scene = Scene::new(scenarios);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
+    Seat::at(scene, &["go"])
+}
+
+#[test]
+fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
+    let seat = asked(vec![bash("t1", "touch one"), bash("t2", "touch two"), Scenario::text("Done.")]);
+    let project = seat.scene.world.project();
+    seat.sees(&["haft asks", "\"command\": \"touch one\"", "›[Do not allow]"]);
+    answer(&seat, "n");
+    seat.sees(&["\"command\": \"touch two\""]);
+    answer(&seat, "y");
+    seat.sees(&["Done."]);
+    assert_eq!(["one", "two"].map(|name| project.join(name).exists()), [false, true]);
+    let results = said(&seat.scene.server.requests()[2], "tool");
+    assert_eq!(results.len(), 2, "{results:?}");
+    seat.leave();
+}
+
+#[test]
+fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
+    let calls = ["one", "two", "three"].map(|name| bash(name, &format!("touch {name}")));
+    let seat = asked([calls.as_slice(), &[Scenario::text("Done.")]].concat());
+    let mut stood = 0;
+    for name in ["one", "two", "three"] {
+        let call = format!("\"command\": \"touch {name}\"");
+        seat.sees(&[&call]);
+        seat.pty.send("yy");
+        seat.pty.printed_within(QUIET);
+        // On a machine that is busy enough, a key comes too late to be one of that moment.
+        if seat.pty.rows().join("\n").contains(&call) {
+            stood += 1;
+            answer(&seat, "n");
+        }
+    }
+    seat.sees(&["Done."]);
+    assert!(stood > 0, "each was answered at once");
+    let ran =
+        ["one", "two", "three"].iter().filter(|name| seat.scene.world.project().join(name).exists()).count();
+    assert_eq!(ran + stood, 3);
+    seat.leave();
+}

@@ -1,0 +1,170 @@
+//! The main screens in both themes. With `HAFT_SCREENS=DIR` each is written there as a page; `cargo xtask screens` makes
+//! the pictures of `docs/screens` from these.
+
+use std::fs;
+use std::path::PathBuf;
+
+use haft_test_support::pty::{self, Ground};
+use serde_json::{Value, json};
+
+use super::seat::Seat;
+use crate::e2e::scene::Scene;
+
+/// A seat at which pictures are taken.
+struct Studio {
+    seat: Seat,
+    ground: Ground,
+}
+
+impl Studio {
+    #[track_caller]
+    fn at(scene: Scene, ground: Ground) -> Self {
+        let seat = Seat::with(scene, &[], |setup| {
+            setup.size(100, 30).env("COLORTERM", "truecolor").background(ground.answer())
+        });
+        Self { seat, ground }
+    }
+
+    /// The screen as it is, where somebody wants it.
+    fn shot(&self, name: &str) {
+        let Some(dir) = std::env::var_os("HAFT_SCREENS").map(PathBuf::from) else { return };
+        let theme = match self.ground {
+            Ground::Dark => "dark",
+            Ground::Light => "light",
+        };
+        fs::create_dir_all(&dir).unwrap();
+        let page = pty::page(&self.seat.pty.screen(), self.ground);
+        fs::write(dir.join(format!("{name}-{theme}.html")), page).unwrap();
+    }
+}
+
+const LIB: &str = "\
+/// The sum of all numbers.
+pub fn sum(numbers: &[u64]) -> u64 {
+    numbers[1..].iter().sum()
+}
+";
+
+const ANSWER: &str = "\
+The slice began at `1`, so the **first number** was left out. It begins at 0 now:
+
+```rust
+pub fn sum(numbers: &[u64]) -> u64 {
+    numbers.iter().sum() // all of them
+}
+```
+
+- `sum(&[])` is 0, and the *tests* pass now
+";
+
+fn script() -> Value {
+    let edit = json!({"name": "edit", "args": {
+        "path": "src/lib.rs",
+        "edits": [{
+            "oldText": "numbers[1..].iter()",
+            "newText": "numbers.iter()",
+        }],
+    }});
+    let read = json!({"name": "read", "args": {"path": "src/lib.rs", "limit": 1}});
+    let test = json!({"name": "bash", "args": {"command": "echo 'test result: ok. 3 passed; 0 failed'"}});
+    let usage = json!({"input": 12_400, "output": 800, "cost_usd": 0.04});
+    json!({
+        "model": "claude-opus-4-7",
+        "context_window": 200_000,
+        "steps": [
+            {
+                "say": [{"thinking": "The index begins at 1, so numbers[0] is never added."}, {"call": read}],
+                "usage": usage,
+            },
+            {"say": [{"call": edit}], "usage": usage},
+            {"say": [{"call": test}], "usage": usage},
+            {"say": [{"text": ANSWER}], "usage": usage},
+        ],
+    })
+}
+
+fn scene(script: &Value) -> Scene {
+    let scene = Scene::playing(script).installed("todo");
+    let source = scene.world.project().join("src");
+    fs::create_dir_all(&source).unwrap();
+    fs::write(source.join("lib.rs"), LIB).unwrap();
+    scene
+}
+
+fn conversation(ground: Ground) {
+    let studio = Studio::at(scene(&script()), ground);
+    let Studio { seat, .. } = &studio;
+    seat.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
+    seat.sees(&["∴ thought", "numbers.iter().sum()", "3 passed", "the tests pass now", "› sum(&[1, 2])"]);
+    seat.pty.wait_gone("esc to stop");
+    studio.shot("chat");
+    for todo in ["write the tests", "mend the sum", "tell the others"] {
+        seat.say(&format!("/todo {todo}"));
+        seat.sees(&[&format!("added: {todo}")]);
+    }
+    seat.pty.send("/t");
+    seat.sees(&["/todo", "/tree"]);
+    studio.shot("completion");
+    seat.pty.press(&["esc"]);
+    seat.pty.wait_gone("/tree");
+    seat.pty.press(&["ctrl+u"]);
+    seat.editor_is_empty();
+    seat.say("/todo");
+    seat.sees(&["[todo] Todos", "□ tell the others"]);
+    seat.pty.press(&["x", "down"]);
+    seat.sees(&["✓ write the tests", "› □ mend the sum"]);
+    studio.shot("panel");
+    seat.pty.press(&["esc"]);
+    seat.pty.wait_gone("[todo] Todos");
+    seat.pty.press(&["f1"]);
+    seat.sees(&["/compact", "esc closes"]);
+    studio.shot("help");
+    seat.pty.press(&["esc"]);
+    seat.pty.wait_gone("/compact");
+    studio.seat.leave();
+}
+
+fn question(ground: Ground) {
+    let call = json!({"name": "bash", "args": {"command": "git push --force origin main", "timeout": 60}});
+    let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": [
+        {"say": [{"text": "The history is clean now. I publish it."}, {"call": call}], "usage": {"input": 4200}},
+        {"say": [{"text": "Then not."}]},
+    ]});
+    let scene = scene(&script);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), "[tui]\napprove = [\"bash\"]\n").unwrap();
+    let studio = Studio::at(scene, ground);
+    studio.seat.say("Squash the last two commits and publish them.");
+    studio.seat.sees(&["haft asks", "git push --force origin main", "[Do not allow]"]);
+    studio.shot("dialog");
+    studio.seat.leave();
+}
+
+fn choice(ground: Ground) {
+    let say = |text: &str| json!({"say": [{"text": text}], "usage": {"input": 2100}});
+    let steps = ["One.", "Two.", "Three.", "Four."].map(say);
+    let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": steps});
+    let scene = scene(&script);
+    for prompt in
+        ["Why does the build take so long?", "Write the notes of the release", "Mend the sum of numbers"]
+    {
+        scene.haft(&["-p", prompt]).expect(0);
+    }
+    let studio = Studio::at(scene, ground);
+    studio.seat.say("/resume");
+    studio.seat.sees(&["Why does the build take so long?", "Mend the sum of numbers"]);
+    studio.shot("picker");
+    studio.seat.pty.press(&["esc"]);
+    studio.seat.pty.wait_gone("Mend the sum of numbers");
+    studio.seat.leave();
+}
+
+#[test]
+fn main_screens_in_the_dark() {
+    [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Dark));
+}
+
+#[test]
+fn main_screens_in_the_light() {
+    [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Light));
+}

@@ -1,0 +1,119 @@
+//! Sessions from the screen: fork, tree, names, exports, summaries, and a clean sheet; models, too.
+
+use std::fs;
+
+use haft_test_support::model_server::Scenario;
+
+use super::seat::Seat;
+use crate::e2e::requests::said;
+use crate::e2e::running::eventually;
+use crate::e2e::scene::Scene;
+
+fn seat(answers: &[&str]) -> Seat {
+    Seat::at(Scene::new(answers.iter().map(|text| Scenario::text(*text)).collect()), &[])
+}
+
+#[test]
+fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
+    let seat = seat(&["One.", "Two."]);
+    seat.say("about alpha");
+    seat.sees(&["One."]);
+    seat.say("/fork");
+    seat.editor_is_empty();
+    let forked =
+        || seat.scene.world.haft(&["session", "list", "--json"]).stdout.matches("about alpha").count() > 1;
+    assert!(eventually(forked));
+    seat.say("and beta");
+    seat.sees(&["about alpha", "One.", "and beta", "Two."]);
+    assert_eq!(said(&seat.scene.server.requests()[1], "user"), ["about alpha", "and beta"]);
+    seat.leave();
+}
+
+#[test]
+fn the_tree_leads_to_another_place() {
+    let seat = seat(&["One.", "Two.", "Three."]);
+    seat.say("first question");
+    seat.sees(&["One."]);
+    seat.say("second question");
+    seat.sees(&["Two."]);
+    seat.say("/tree");
+    seat.sees(&["first question", "second question", "esc leaves"]);
+    seat.pty.send("second");
+    seat.pty.wait_gone("first question");
+    seat.pty.press(&["enter"]);
+    // A prompt that is chosen comes back, to be said another way.
+    seat.sees(&["› second question", "One."]);
+    seat.pty.wait_gone("Two.");
+    seat.pty.send(", again");
+    seat.pty.press(&["enter"]);
+    seat.sees(&["Three."]);
+    assert_eq!(said(&seat.scene.server.requests()[2], "user"), ["first question", "second question, again"]);
+    seat.leave();
+}
+
+#[test]
+fn a_name_stands_below_and_in_the_list() {
+    let seat = seat(&["One."]);
+    seat.say("hello");
+    seat.sees(&["One."]);
+    seat.say("/name the long way");
+    seat.sees(&["the long way · project"]);
+    let listed = || seat.scene.world.haft(&["session", "list"]).stdout.contains("the long way");
+    assert!(eventually(listed));
+    seat.leave();
+}
+
+#[test]
+fn a_session_is_written_into_a_file() {
+    let seat = seat(&["An answer to keep."]);
+    seat.say("hello");
+    seat.sees(&["An answer to keep."]);
+    seat.say("/export kept.html");
+    seat.sees(&["kept.html"]);
+    let file = seat.scene.world.project().join("kept.html");
+    assert!(eventually(|| fs::read_to_string(&file).is_ok_and(|text| text.contains("An answer to keep."))));
+    seat.leave();
+}
+
+#[test]
+fn what_was_said_is_summed_up() {
+    let long = "A long answer. ".repeat(400);
+    let seat = seat(&[&long, "Short.", "SUMMARY of it.", "Afterwards."]);
+    seat.say("first question");
+    seat.sees(&["A long answer."]);
+    seat.say("second question");
+    seat.sees(&["Short."]);
+    seat.say("/compact keep names");
+    seat.sees(&["summed up"]);
+    seat.say("third question");
+    seat.sees(&["Afterwards."]);
+    let last = seat.scene.server.requests().pop().unwrap();
+    assert!(last.body.to_string().contains("SUMMARY of it."), "{last:?}");
+    assert!(!last.body.to_string().contains("A long answer."));
+    seat.leave();
+}
+
+#[test]
+fn a_clean_sheet_forgets() {
+    let seat = seat(&["One.", "Two."]);
+    seat.say("about alpha");
+    seat.sees(&["One."]);
+    seat.say("/clear");
+    seat.pty.wait_gone("One.");
+    seat.say("about beta");
+    seat.sees(&["Two."]);
+    assert_eq!(said(&seat.scene.server.requests()[1], "user"), ["about beta"]);
+    seat.leave();
+}
+
+#[test]
+fn a_model_is_picked() {
+    let seat = seat(&["One."]);
+    seat.say("/model");
+    seat.sees(&["Model", "esc leaves", "● m"]);
+    seat.pty.press(&["esc"]);
+    seat.pty.wait_gone("esc leaves");
+    seat.say("hello");
+    seat.sees(&["One."]);
+    seat.leave();
+}

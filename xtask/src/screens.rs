@@ -1,0 +1,70 @@
+//! The pictures of `docs/screens`: tests show the screens and write them as pages, a browser makes pictures of these.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{ci, repo};
+
+/// Programs that make pictures of pages; the first that is there counts.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+
+/// Large enough for the screens of the tests, in pixels.
+const WINDOW: &str = "--window-size=859,496";
+
+/// Writes all of them.
+pub(crate) fn run() -> Result<()> {
+    let browser = browser()?;
+    let pages = repo::target()?.join("screens");
+    if pages.exists() {
+        fs::remove_dir_all(&pages).context("remove the pages of before")?;
+    }
+    let filter = "e2e::interactive::screens::";
+    let tests = ["nextest", "run", "--package", "haft", "--test", "it", filter];
+    ci::finish(repo::cargo().args(tests).env("HAFT_SCREENS", &pages), &tests.join(" "))?;
+    let pictures = repo::root().join("docs/screens");
+    fs::create_dir_all(&pictures).with_context(|| format!("make {}", pictures.display()))?;
+    let mut taken = 0;
+    for page in fs::read_dir(&pages).context("read the pages")? {
+        let page = page.context("read the pages")?.path();
+        let name = page.file_stem().unwrap_or(OsStr::new("screen"));
+        picture(browser, &page, &pictures.join(name).with_extension("png"))?;
+        taken += 1;
+    }
+    println!("{taken} pictures in docs/screens; look at each before it is committed");
+    Ok(())
+}
+
+fn browser() -> Result<&'static str> {
+    let is_there = |name: &&&str| repo::command(name).arg("--version").output().is_ok();
+    match BROWSERS.iter().find(is_there) {
+        Some(name) => Ok(name),
+        None => bail!("no browser that makes pictures is installed; install chromium"),
+    }
+}
+
+fn picture(browser: &str, page: &Path, to: &Path) -> Result<()> {
+    let output = repo::command(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--disable-gpu",
+            "--disable-lcd-text",
+            WINDOW,
+        ])
+        .arg(format!("--screenshot={}", to.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .with_context(|| format!("start {browser}"))?;
+    if !output.status.success() || !to.is_file() {
+        bail!(
+            "{browser} made no picture of {}: {}",
+            page.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    Ok(())
+}
