@@ -21,8 +21,8 @@ fn sent(fake: &mut Fake, expect: &str) {
 
 #[test]
 fn it_greets_and_asks_what_there_is() {
-    let mut state = haft_tui::app::State::new(Options::default(), std::time::Instant::now());
-    let effects = haft_tui::app::start(&mut state);
+    let mut state = State::new(Options::default(), Instant::now());
+    let effects = app::start(&mut state);
     let names = effects.iter().map(|effect| {
         if let Effect::Send(request) = effect {
             return request.command.kind().name().to_owned();
