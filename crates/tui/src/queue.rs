@@ -71,6 +71,12 @@ impl Queue {
         self.sent.drain(..too_many);
     }
 
+    /// A prompt did not get there: it is not on its way any more.
+    pub fn unsent(&mut self, prompt: &Submission) {
+        let at = self.sent.iter().position(|sent| !sent.seen && sent.content == prompt.content);
+        at.map(|at| self.sent.remove(at));
+    }
+
     /// What the agent says of what waits, and of what it reads. Other events change nothing.
     pub fn update(&mut self, event: &AgentEvent) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and two are about queues")]
@@ -207,5 +213,15 @@ mod tests {
         queue.sent(&sent);
         queue.update(&event(&["look [image #1: a.png]\n[image]"], &[]));
         assert_eq!(queue.take_back(), [sent.content]);
+    }
+
+    #[test]
+    fn what_did_not_get_there_comes_back_from_nobody_else() {
+        let mut queue = Queue::default();
+        queue.sent(&prompt("a"));
+        queue.sent(&prompt("b"));
+        queue.unsent(&prompt("a"));
+        let back: Vec<_> = queue.take_back().iter().map(|content| content.submission().text).collect();
+        assert_eq!(back, ["b"]);
     }
 }

@@ -100,7 +100,7 @@ async fn interactive(world: &mut World) -> Result<()> {
 async fn in_a_terminal(world: &World) -> Result<usize> {
     let hostile = Hostile::new(world, "armed")?.armed()?.traced();
     world.mark("armed")?;
-    let shown = hostile.home.terminal(hostile.home.alone(&["go"]), "")?.ended().await?;
+    let shown = hostile.home.terminal(hostile.home.alone(&["-p", "go"]), "")?.ended().await?;
     let text = String::from_utf8_lossy(&shown.bytes).into_owned();
     let calls = hostile.ran_nothing()?;
     ensure!(shown.code == 0, "haft ended with {}: {text}", shown.code);

@@ -156,14 +156,12 @@ impl State {
         }
     }
 
+    /// Nothing can be asked any more. Whoever started all of this says why, where the screen was.
     fn gone(&mut self) {
         self.work.is_over();
         self.panel = None;
         self.dialogs.close_replies();
-        let key = if self.lines.on { "ctrl+d" } else { "ctrl+q" };
-        self.error(format!(
-            "haft's other half is gone: nothing can be asked any more; leave with {key} and start it again"
-        ));
+        self.effect(Effect::Quit);
     }
 
     /// The person's own editor is closed.

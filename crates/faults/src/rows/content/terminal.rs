@@ -96,11 +96,11 @@ const PLACES: &[(&str, &str, &[&str], &str)] = &[
     ("a note", "say-in-notes", &["-p", "go"], "[evil] warning: "),
     ("a result", "say-in-result", &["-p", "go"], "✗ evil_tool"),
     ("the end of a log", "say-on-stderr", &["-p", "go"], "exited with status 3"),
-    ("a display", "say-in-command", &["/evil display"], "[evil] "),
-    ("a panel", "say-in-command", &["/evil open_panel"], "[evil] "),
-    ("an insertion", "say-in-command", &["/evil insert"], "[evil] "),
-    ("a command's failure", "say-in-command", &["/evil error"], "haft: extension evil: /evil: "),
-    ("a command's prompt", "say-in-command", &["/evil prompt"], "haft: extension evil: "),
+    ("a display", "say-in-command", &["-p", "/evil display"], "[evil] "),
+    ("a panel", "say-in-command", &["-p", "/evil open_panel"], "[evil] "),
+    ("an insertion", "say-in-command", &["-p", "/evil insert"], "[evil] "),
+    ("a command's failure", "say-in-command", &["-p", "/evil error"], "haft: extension evil: /evil: "),
+    ("a command's prompt", "say-in-command", &["-p", "/evil prompt"], "haft: extension evil: "),
 ];
 
 async fn obeys_nothing(world: &mut World) -> Result<()> {
@@ -165,7 +165,7 @@ fn questions() -> Vec<String> {
 async fn every_row_has_its_owner(world: &mut World) -> Result<()> {
     let questions = questions();
     let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
-    let places = [("say-in-notes", &["-p", "go"][..]), ("say-in-command", &["/evil display"])];
+    let places = [("say-in-notes", &["-p", "go"][..]), ("say-in-command", &["-p", "/evil display"])];
     for (index, (fault, args)) in places.into_iter().enumerate() {
         let program = world.home(&format!("program-{index}"), fault, &json!([last_word()]))?;
         let shown = shown(&program.texts(&questions)?, args).await?;

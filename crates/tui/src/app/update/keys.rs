@@ -267,7 +267,7 @@ impl State {
             }
             Place::Transcript { .. } if taken => self.searched = !search.editor.is_empty(),
             Place::Transcript { .. } => {
-                self.transcript.end_search();
+                self.transcript.leave_search();
                 self.searched = false;
             }
         }

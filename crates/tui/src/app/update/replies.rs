@@ -93,7 +93,10 @@ impl State {
                 self.work.prompts = self.work.prompts.saturating_sub(1);
                 self.not_sent(&submission, &failure);
             }
-            Pending::Said(submission) => self.not_sent(&submission, &failure),
+            Pending::Said(submission) => {
+                self.queue.unsent(&submission);
+                self.not_sent(&submission, &failure);
+            }
             // Its extension is gone, or was not there yet.
             Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
                 self.not_sent(&submission, &failure);

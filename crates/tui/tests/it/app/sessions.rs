@@ -135,9 +135,11 @@ fn the_end_of_the_session_and_of_all_is_said() {
     fake.enter("go");
     fake.rpc(RpcEvent::SessionClosed { reason: SessionEnd::Failed });
     assert!(!fake.state.works());
+    assert!(fake.screen().contains("this session is closed"));
+    fake.take_log();
     fake.tell(Event::Gone);
     assert_eq!(fake.state.session(), Some(SESSION));
-    assert!(fake.screen().contains("this session is closed"));
+    assert_eq!(fake.take_log().trim(), "Quit", "the terminal is given back before anybody says why");
 }
 
 #[test]

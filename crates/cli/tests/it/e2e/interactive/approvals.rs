@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_test_support::model_server::Scenario;
 
-use super::seat::Seat;
+use super::seat::{Seat, ends_with};
 use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
 
@@ -62,4 +62,24 @@ fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
         ["one", "two", "three"].iter().filter(|name| seat.scene.world.project().join(name).exists()).count();
     assert_eq!(ran + stood, 3);
     seat.leave();
+}
+
+/// A gate for `bash` that keeps failing.
+const BROKEN: &str = r#"
+emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "tool_call":
+        answer(frame, block="no")
+"#;
+
+#[test]
+fn who_stops_at_a_guard_that_keeps_failing_has_the_terminal_back_and_the_reason() {
+    let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
+    let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", BROKEN), &["go"]);
+    seat.sees(&["Extension guard keeps failing", "Stop"]);
+    answer(&seat, "esc");
+    ends_with(&seat.pty, 3);
+    seat.sees(&["keeps failing", "haft doctor"]);
+    assert!(!seat.scene.world.project().join("touched").exists());
 }
