@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context as _, Result, bail};
 use haft_test_support::terminal::{ATTACKS, Hostile, Written, oversteps};
 use haft_tui::terminal::written::Painter;
+use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use stage::{Stage, hostile_cell};
@@ -258,16 +259,16 @@ pub(super) fn control(texts: u64, seed: u64) -> (u64, u64) {
     let (mut hostile, mut cells, mut bytes) = (Hostile::new(seed), 0, 0);
     for _ in 0..texts {
         let text = hostile.next_lossy();
-        let mut found = None;
+        let mut raw = Buffer::empty(area);
+        if let Some(cell) = raw.cell_mut((0, 1)) {
+            cell.set_symbol(&text);
+        }
+        cells += u64::from(hostile_cell(&raw).is_some());
+        // A painter is never given such a cell, so its bytes get the text afterwards.
         let frame = Painter::default().frame(area, |_, buffer| {
             buffer.set_string(0, 0, PLACE, ratatui_core::style::Style::new());
-            if let Some(cell) = buffer.cell_mut((0, 1)) {
-                cell.set_symbol(&text);
-            }
-            found = hostile_cell(buffer);
             None
         });
-        cells += u64::from(found.is_some());
         let frame = frame.replace(PLACE, &text);
         bytes += u64::from(!oversteps(frame.as_bytes(), Written::Frame(60, 8)).is_empty());
     }
