@@ -12,7 +12,7 @@ mod spec;
 mod zot;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui_core::style::{Modifier, Style};
 
@@ -70,6 +70,21 @@ pub struct SpinnerStyle {
     pub messages: Vec<CleanLine>,
     /// How long each picture stands.
     pub interval: Duration,
+}
+
+impl SpinnerStyle {
+    /// The picture of what has run for so long.
+    pub(crate) fn picture(&self, elapsed: Duration) -> CleanLine {
+        let turn = elapsed.as_nanos() / self.interval.as_nanos().max(1);
+        let at = usize::try_from(turn).unwrap_or_default() % self.frames.len().max(1);
+        self.frames.get(at).cloned().unwrap_or_else(|| "●".into())
+    }
+
+    /// When what began then has another picture.
+    pub(crate) fn changes_at(&self, began: Instant, now: Instant) -> Option<Instant> {
+        let turns = now.saturating_duration_since(began).as_nanos() / self.interval.as_nanos().max(1) + 1;
+        began.checked_add(self.interval.checked_mul(u32::try_from(turns).ok()?)?)
+    }
 }
 
 /// A theme that was read, and what of its file did not count.

@@ -8,6 +8,7 @@ mod context;
 mod demo;
 mod faults;
 mod flags;
+mod gates;
 mod hook_models;
 mod hooks_of_projects;
 mod hooks_that_fail;

@@ -214,12 +214,7 @@ impl State {
         if self.lines.on {
             return [self.extensions_at, self.lines_wake_at()].into_iter().flatten().min();
         }
-        let spinner = self.work.since.map(|since| {
-            let interval = self.theme().spinner().interval.max(timeouts::SPINNER_MIN);
-            let turns = now.saturating_duration_since(since).as_nanos() / interval.as_nanos().max(1);
-            let turns = u32::try_from(turns).unwrap_or(u32::MAX).saturating_add(1);
-            since.checked_add(interval.saturating_mul(turns)).unwrap_or(now)
-        });
+        let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
         [spinner, flash, self.extensions_at].into_iter().chain(inner).flatten().min()

@@ -24,7 +24,7 @@ use super::pace::Pace;
 use super::paint::{Drawn, Painter};
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
-use super::{ANSWERS, MOST_CELLS, MOST_LINES, USUAL_CELLS};
+use super::{ANSWERS, MOST_LINES};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Event};
 use crate::image::CellSize;
@@ -285,9 +285,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     /// How large the terminal is, when that is not what was known.
     fn measured(&mut self) -> Option<(u16, u16)> {
-        let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
-        let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
-        let cells = (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1));
+        let cells = super::cells();
         let changed = cells != self.cells;
         if let Some(gallery) = &mut self.gallery {
             gallery.measured(cell_size());

@@ -15,9 +15,7 @@ use tokio::task::{JoinError, JoinSet};
 
 use self::typed::{Echo, Typed};
 use super::signals::{Signal, Signals};
-use super::{
-    ANSWERS, Connection, End, Interface, MOST_CELLS, MOST_LINES, Program, TerminalError, USUAL_CELLS, out,
-};
+use super::{ANSWERS, Connection, End, Interface, MOST_LINES, Program, TerminalError, out};
 use crate::app::{Answer, Effect, Event, Printed};
 use crate::timeouts;
 
@@ -199,9 +197,7 @@ impl<I: Printing, P: Program> Lines<I, P> {
 
     /// Tells the interface how large the terminal is, when that is news.
     fn measure(&mut self) -> Result<(), TerminalError> {
-        let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
-        let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
-        let cells = (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1));
+        let cells = super::cells();
         if std::mem::replace(&mut self.cells, cells) == cells {
             return Ok(());
         }

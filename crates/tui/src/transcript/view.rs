@@ -223,15 +223,9 @@ impl Transcript {
 
     /// When the picture of something that runs and is seen changes.
     pub(super) fn next_picture(&self, now: Instant) -> Option<Instant> {
-        let interval = self.layouts.theme.spinner().interval;
         let mut seen: Vec<usize> = self.view.shown.iter().map(|at| at.item).collect();
         seen.dedup();
         let began = seen.into_iter().filter_map(|at| self.items.get(at)?.running()?.began);
-        let next = |began: Instant| {
-            let turns = now.saturating_duration_since(began).as_millis() / interval.as_millis().max(1) + 1;
-            let after = interval.checked_mul(u32::try_from(turns).ok()?)?;
-            began.checked_add(after)
-        };
-        began.filter_map(next).min()
+        began.filter_map(|began| self.layouts.theme.spinner().changes_at(began, now)).min()
     }
 }

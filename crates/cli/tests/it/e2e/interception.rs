@@ -3,6 +3,7 @@
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
+use super::gates::{BROKEN, SPENT, rewrites};
 use super::requests::{called, said};
 use super::scene::{Scene, bash, bash_args};
 
@@ -113,17 +114,8 @@ for frame in frames():
 #[test]
 fn modified_arguments_that_are_no_object_block_the_call() {
     for args in ["[]", "7", "\"rm\""] {
-        let body = format!(
-            r#"
-emit("subscribe", intercept=["tool_call"])
-emit("ready")
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        answer(frame, modified_args={args})
-"#
-        );
-        let scene =
-            Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Well.")]).python("confused", &body);
+        let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Well.")])
+            .python("confused", &rewrites(args));
         let ran = scene.haft(&["--json", "go"]);
         ran.expect(0);
         assert_eq!(ran.faults(), [("confused".into(), "hook_error".into())], "{args}");
@@ -134,14 +126,7 @@ for frame in frames():
 
 #[test]
 fn a_blocked_turn_has_its_exit_code_and_its_reason() {
-    let body = r#"
-emit("subscribe", intercept=["turn_start"])
-emit("ready")
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        answer(frame, block=True, reason="the budget is spent")
-"#;
-    let scene = Scene::new(vec![]).python("budget", body);
+    let scene = Scene::new(vec![]).python("budget", SPENT);
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(4);
     assert_eq!(
@@ -168,14 +153,6 @@ for frame in frames():
     assert_eq!(said(&scene.server.requests()[1], "assistant"), ["hush"], "the transcript keeps it");
     assert!(scene.world.project().join("touched").exists());
 }
-
-const BROKEN: &str = r#"
-emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
-emit("ready")
-for frame in frames():
-    if frame.get("event") == "tool_call":
-        answer(frame, block="no")
-"#;
 
 #[test]
 fn a_gate_that_keeps_failing_ends_the_run_with_code_3_where_nobody_can_be_asked() {

@@ -2,17 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::gates::BROKEN;
 use super::rpc_client::{Client, text_of};
 use super::scene::Scene;
-
-/// A gate for `bash` that keeps failing.
-const BROKEN: &str = r#"
-emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
-emit("ready")
-for frame in frames():
-    if frame.get("event") == "tool_call":
-        answer(frame, block="no")
-"#;
 
 /// A model that has `bash` do this, one after the other, and says that it is done.
 fn scene(commands: &[&str]) -> Scene {

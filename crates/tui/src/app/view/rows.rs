@@ -92,8 +92,7 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     let theme = &look.theme;
     let elapsed = look.now.saturating_duration_since(since);
     let spinner = theme.spinner();
-    let turn = elapsed.as_nanos() / spinner.interval.as_nanos().max(1);
-    let picture = one_of(&spinner.frames, turn);
+    let picture = spinner.picture(elapsed);
     let words = match (state.work.is_on(), state.work.sums_up) {
         (_, true) => "summing up".into(),
         (false, false) => "running".into(),

@@ -98,11 +98,7 @@ impl Call {
     fn dot(&self, theme: &Theme, now: Option<Instant>) -> Span<'static> {
         let (dot, role) = match self.phase {
             Phase::Running => {
-                let spinner = theme.spinner();
-                let elapsed = self.elapsed(now).as_millis();
-                let turn = elapsed / spinner.interval.as_millis().max(1);
-                let at = usize::try_from(turn).unwrap_or_default() % spinner.frames.len().max(1);
-                let frame = spinner.frames.get(at).cloned().unwrap_or_else(|| "●".into());
+                let frame = theme.spinner().picture(self.elapsed(now));
                 let text = CleanLine::new(&format!("{frame} "));
                 return span(text, theme.style(Role::Spinner));
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use haft_test_support::model_server::Scenario;
 
 use super::seat::{Seat, ends_with};
+use crate::e2e::gates::BROKEN;
 use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
 
@@ -63,15 +64,6 @@ fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
     assert_eq!(ran + stood, 3);
     seat.leave();
 }
-
-/// A gate for `bash` that keeps failing.
-const BROKEN: &str = r#"
-emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
-emit("ready")
-for frame in frames():
-    if frame.get("event") == "tool_call":
-        answer(frame, block="no")
-"#;
 
 #[test]
 fn who_stops_at_a_guard_that_keeps_failing_has_the_terminal_back_and_the_reason() {

@@ -3,6 +3,7 @@
 use haft_test_support::model_server::Scenario;
 
 use super::seat::Seat;
+use crate::e2e::gates::{SPENT, rewrites};
 use crate::e2e::scene::{Scene, bash};
 
 #[test]
@@ -21,14 +22,8 @@ fn a_call_that_is_refused_stands_there_with_the_reason() {
 
 #[test]
 fn a_call_that_is_rewritten_says_by_whom_and_shows_what_ran() {
-    let body = r#"
-emit("subscribe", intercept=["tool_call"])
-emit("ready")
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        answer(frame, modified_args={"command": "echo tame"})
-"#;
-    let scene = Scene::new(vec![bash("t1", "echo wild"), Scenario::text("Done.")]).python("tamer", body);
+    let body = rewrites(r#"{"command": "echo tame"}"#);
+    let scene = Scene::new(vec![bash("t1", "echo wild"), Scenario::text("Done.")]).python("tamer", &body);
     let seat = Seat::at(scene, &["go"]);
     seat.sees(&["● bash  echo tame", "rewritten by tamer: /command", "Done."]);
     seat.pty.wait_gone("wild");
@@ -37,14 +32,7 @@ for frame in frames():
 
 #[test]
 fn a_blocked_turn_says_why_and_the_prompt_is_not_lost() {
-    let body = r#"
-emit("subscribe", intercept=["turn_start"])
-emit("ready")
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        answer(frame, block=True, reason="the budget is spent")
-"#;
-    let seat = Seat::at(Scene::new(Vec::new()).python("budget", body), &[]);
+    let seat = Seat::at(Scene::new(Vec::new()).python("budget", SPENT), &[]);
     seat.say("a costly thing");
     seat.sees(&["budget", "the budget is spent", "a costly thing"]);
     assert_eq!(seat.scene.server.requests().len(), 0);
