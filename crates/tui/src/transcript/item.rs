@@ -7,6 +7,7 @@ use haft_protocol::content::{Content, joined_text};
 use super::call::{Call, Phase};
 use super::note::Note;
 use super::picture::Picture;
+use super::settle::Printed;
 use super::text::Text;
 use crate::clean::{Clean, CleanLine};
 
@@ -18,6 +19,8 @@ pub(super) struct Item {
     pub(super) version: u32,
     /// Whether this one is unfolded; without an answer, it is as all of its kind are.
     pub(super) unfolded: Option<bool>,
+    /// How much of it stands on the terminal for good, where that is so.
+    pub(super) printed: Printed,
 }
 
 #[derive(Debug)]
@@ -70,11 +73,33 @@ impl User {
 
 impl Item {
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, version: 0, unfolded: None }
+        Self { kind, version: 0, unfolded: None, printed: Printed::Nothing }
     }
 
     pub(super) fn changed(&mut self) {
         self.version = self.version.wrapping_add(1);
+    }
+
+    /// Whether nothing more is to come of it by itself.
+    pub(super) fn is_over(&self) -> bool {
+        match &self.kind {
+            Kind::Text(text) => text.is_finished(),
+            Kind::Thinking(thinking) => thinking.over,
+            Kind::Call(call) => call.is_over(),
+            Kind::User(_) | Kind::Note(_) | Kind::Page(_) => true,
+        }
+    }
+
+    /// Another text in the place of the one that it has. Of what has been printed, only what is the same counts.
+    pub(super) fn set_words(&mut self, text: Clean) {
+        let printed = if let Printed::Blocks(blocks) = self.printed { blocks } else { 0 };
+        let is_text = matches!(self.kind, Kind::Text(_));
+        let Some(words) = self.words() else { return };
+        let is_same = words.replace(text, printed);
+        if is_text && !is_same {
+            self.printed = Printed::Nothing;
+        }
+        self.changed();
     }
 
     /// Whether it has two forms.

@@ -66,6 +66,36 @@ impl Text {
         }
     }
 
+    /// Has its lines and blocks kept with it again.
+    fn expand(&mut self) -> Option<&mut Streaming> {
+        if let Self::Whole(text) = self {
+            let mut streaming = Box::<Streaming>::default();
+            streaming.push(text.as_str());
+            streaming.finish();
+            *self = Self::Rendered { streaming, finished: true };
+        }
+        match self {
+            Self::Rendered { streaming, .. } => Some(streaming),
+            Self::Whole(_) => None,
+        }
+    }
+
+    /// With how many lines each of its blocks ends that is finished.
+    pub(super) fn blocks(&mut self, width: u16, theme: &Theme) -> &[usize] {
+        self.expand().map(|streaming| streaming.blocks(width, theme)).unwrap_or_default()
+    }
+
+    /// Another text in its place. Whether its first blocks are the same.
+    pub(super) fn replace(&mut self, text: Clean, blocks: usize) -> bool {
+        if blocks == 0 {
+            *self = Self::Whole(text);
+            return false;
+        }
+        let before = self.expand().map(|before| before.begin(blocks).to_owned()).unwrap_or_default();
+        *self = Self::Whole(text);
+        self.expand().is_some_and(|now| now.begin(blocks) == before)
+    }
+
     /// The lines, where they are kept with the text.
     pub(super) fn lines(&mut self, width: u16, theme: &Theme) -> Option<&[Line<'static>]> {
         match self {

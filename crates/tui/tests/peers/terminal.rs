@@ -234,6 +234,7 @@ fn main() {
     let flood = if argument("flood") { 50_000 } else { 0 };
     let setup = Setup {
         environment: Environment::of_process(),
+        inline: false,
         mouse: argument("mouse"),
         appearance: argument("dark").then_some(Appearance::Dark),
         depth: None,
