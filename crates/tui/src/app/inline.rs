@@ -88,17 +88,22 @@ impl State {
 
     /// What is printed cannot be unfolded: that is seen in the transcript.
     pub(super) fn unfold(&mut self, action: App) {
-        if self.is_below() {
-            self.browse_transcript();
-            let (calls, thinking) = self.transcript.unfolded();
-            let is_open = if action == App::Expand { calls } else { thinking };
-            if is_open {
-                return;
-            }
+        let opens = self.is_below();
+        if opens {
+            self.measure_transcript();
         }
-        match action {
-            App::Expand => self.transcript.toggle_calls(),
-            _ => self.transcript.toggle_thinking(),
+        let (calls, thinking) = self.transcript.unfolded();
+        let (is_calls, stays) = match action {
+            App::Expand => (true, opens && calls),
+            _ => (false, opens && thinking),
+        };
+        match (is_calls, stays) {
+            (_, true) => {}
+            (true, false) => self.transcript.toggle_calls(),
+            (false, false) => self.transcript.toggle_thinking(),
+        }
+        if opens {
+            self.browse_transcript();
         }
     }
 

@@ -161,7 +161,8 @@ impl Transcript {
     fn rows_of_blocks(&mut self, at: usize, blocks: usize) -> usize {
         let (own, height) = (self.gap_rows(at), self.height_of(at));
         let Self { items, layouts, .. } = self;
-        let ends = items.get_mut(at).and_then(Item::words).map(|text| text.blocks(layouts.width, &layouts.theme));
+        let ends =
+            items.get_mut(at).and_then(Item::words).map(|text| text.blocks(layouts.width, &layouts.theme));
         let lines = ends.and_then(|ends| ends.get(blocks.checked_sub(1)?).copied());
         lines.map_or(0, |lines| (own + lines).min(height))
     }

@@ -80,11 +80,7 @@ impl State {
         }
     }
 
-    fn conversation(
-        &mut self,
-        session: &str,
-        messages: Result<std::sync::Arc<Vec<haft_protocol::message::Message>>, Failure>,
-    ) {
+    fn conversation(&mut self, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
         if self.session.id.as_deref() != Some(session) {
             return;
         }

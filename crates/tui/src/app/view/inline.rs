@@ -14,12 +14,7 @@ use super::super::state::State;
 use super::{layout, welcome};
 
 /// What of the conversation goes on.
-pub(super) fn live(
-    state: &mut State,
-    area: Rect,
-    buffer: &mut Buffer,
-    look: &Look,
-) -> Option<(u16, u16)> {
+pub(super) fn live(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
     state.transcript.draw_live(area, buffer, look);
     None
 }
