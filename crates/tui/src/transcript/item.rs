@@ -7,7 +7,6 @@ use haft_protocol::content::{Content, joined_text};
 use super::call::{Call, Phase};
 use super::note::Note;
 use super::picture::Picture;
-use super::settle::Printed;
 use super::text::Text;
 use crate::clean::{Clean, CleanLine};
 
@@ -19,8 +18,8 @@ pub(super) struct Item {
     pub(super) version: u32,
     /// Whether this one is unfolded; without an answer, it is as all of its kind are.
     pub(super) unfolded: Option<bool>,
-    /// How much of it stands on the terminal for good, where that is so.
-    pub(super) printed: Printed,
+    /// Whether all of it stands on the terminal for good.
+    pub(super) printed: bool,
 }
 
 #[derive(Debug)]
@@ -73,7 +72,7 @@ impl User {
 
 impl Item {
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, version: 0, unfolded: None, printed: Printed::Nothing }
+        Self { kind, version: 0, unfolded: None, printed: false }
     }
 
     pub(super) fn changed(&mut self) {
@@ -90,14 +89,11 @@ impl Item {
         }
     }
 
-    /// Another text in the place of the one that it has. Of what has been printed, only what is the same counts.
+    /// Another text in the place of the one that it has. What is not as it was printed is printed anew.
     pub(super) fn set_words(&mut self, text: Clean) {
-        let printed = if let Printed::Blocks(blocks) = self.printed { blocks } else { 0 };
-        let is_text = matches!(self.kind, Kind::Text(_));
-        let Some(words) = self.words() else { return };
-        let is_same = words.replace(text, printed);
-        if is_text && !is_same {
-            self.printed = Printed::Nothing;
+        self.printed &= !matches!(self.kind, Kind::Text(_));
+        if let Some(words) = self.words() {
+            words.replace(text);
         }
         self.changed();
     }

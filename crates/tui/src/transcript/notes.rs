@@ -6,7 +6,6 @@ use super::Transcript;
 use super::call::lasted;
 use super::item::{Item, Kind, Page};
 use super::note::{Note, Tag};
-use super::settle::Printed;
 use crate::clean::{Clean, CleanLine};
 
 impl Transcript {
@@ -23,7 +22,7 @@ impl Transcript {
             _ => false,
         };
         // What has been printed stays as it is.
-        let goes_on = goes_on && self.items.last().is_some_and(|last| last.printed == Printed::Nothing);
+        let goes_on = goes_on && self.items.last().is_some_and(|last| !last.printed);
         if goes_on && let Some(item) = self.changed(self.items.len() - 1) {
             item.kind = Kind::Note(Box::new(note));
             return;
@@ -72,7 +71,7 @@ impl Transcript {
             }
         };
         let goes_on = |at: &usize| {
-            let item = self.items.get(*at).filter(|item| item.printed == Printed::Nothing);
+            let item = self.items.get(*at).filter(|item| !item.printed);
             item.and_then(Item::note).is_some_and(|note| note.tag == Tag::Compacting)
         };
         // Not much comes between the two.

@@ -22,12 +22,10 @@ use crate::theme::Role;
 /// Items of a conversation that goes on, of which the last are printed.
 const MOST_AT_ONCE: usize = 50;
 
-/// How much of an item has been printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Printed {
-    #[default]
-    Nothing,
-    /// So many blocks of a text that grows.
+/// How much of an item is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// So many blocks of a text.
     Blocks(usize),
     All,
 }
@@ -51,8 +49,7 @@ impl Settled {
 
 /// What may be printed of an item because it does not fit.
 enum Early {
-    All,
-    Blocks(usize),
+    Part(Part),
     /// It goes on, and those behind it need not wait.
     Passed,
     Nothing,
@@ -68,13 +65,13 @@ impl Transcript {
             if self.answer.has(at) || !self.items.get(at).is_some_and(Item::is_over) {
                 break;
             }
-            self.print(at, Printed::All, &mut rows);
+            self.print(at, Part::All, &mut rows);
             self.settled.past = at + 1;
         }
         self.settled.live = self.count_live();
         while self.settled.live > room {
-            let Some((at, upto)) = self.early(self.settled.live - room) else { break };
-            self.print(at, upto, &mut rows);
+            let Some((at, part)) = self.early(self.settled.live - room) else { break };
+            self.print(at, part, &mut rows);
             self.settled.live = self.count_live();
         }
         let forgotten = self.layouts.keep_only(self.settled.past..=usize::MAX);
@@ -87,7 +84,7 @@ impl Transcript {
         self.lay_out(width, look);
         let mut rows = self.skip_old();
         while let Some(at) = self.next_live(self.settled.past) {
-            self.print(at, Printed::All, &mut rows);
+            self.print(at, Part::All, &mut rows);
             self.settled.past = at + 1;
         }
         self.settled.live = 0;
@@ -136,7 +133,7 @@ impl Transcript {
         if std::mem::replace(&mut self.settled.began, !self.items.is_empty()) || skipped == 0 {
             return Vec::new();
         }
-        self.items.iter_mut().take(skipped).for_each(|item| item.printed = Printed::All);
+        self.items.iter_mut().take(skipped).for_each(|item| item.printed = true);
         self.settled.past = skipped;
         let text = format!("… {skipped} entries before this · ctrl+o shows them");
         vec![Line::from(span(CleanLine::new(&text), self.layouts.theme.style(Role::Muted)))]
@@ -144,16 +141,18 @@ impl Transcript {
 
     /// The first item from one on of which not everything has been printed.
     fn next_live(&self, from: usize) -> Option<usize> {
-        (from..self.items.len())
-            .find(|at| self.items.get(*at).is_some_and(|item| item.printed != Printed::All))
+        (from..self.items.len()).find(|at| self.items.get(*at).is_some_and(|item| !item.printed))
     }
 
     /// How many rows of an item have been printed.
     fn printed_rows(&mut self, at: usize) -> usize {
-        match self.items.get(at).map(|item| item.printed) {
-            Some(Printed::Blocks(blocks)) => self.rows_of_blocks(at, blocks),
-            Some(Printed::All) => self.height_of(at),
-            Some(Printed::Nothing) | None => 0,
+        let Some(item) = self.items.get_mut(at) else { return 0 };
+        if item.printed {
+            return self.height_of(at);
+        }
+        match item.words().map_or(0, |text| text.printed()) {
+            0 => 0,
+            blocks => self.rows_of_blocks(at, blocks),
         }
     }
 
@@ -177,12 +176,11 @@ impl Transcript {
     }
 
     /// What is printed next though it may not be over, so that so many rows less are left.
-    fn early(&mut self, rows: usize) -> Option<(usize, Printed)> {
+    fn early(&mut self, rows: usize) -> Option<(usize, Part)> {
         let mut next = self.next_live(self.settled.past);
         while let Some(at) = next {
             match self.early_of(at, rows) {
-                Early::All => return Some((at, Printed::All)),
-                Early::Blocks(blocks) => return Some((at, Printed::Blocks(blocks))),
+                Early::Part(part) => return Some((at, part)),
                 Early::Passed => next = self.next_live(at + 1),
                 Early::Nothing => return None,
             }
@@ -193,17 +191,17 @@ impl Transcript {
     fn early_of(&mut self, at: usize, rows: usize) -> Early {
         let Some(item) = self.items.get_mut(at) else { return Early::Nothing };
         if item.is_over() {
-            return Early::All;
+            return Early::Part(Part::All);
         }
-        let before = if let Printed::Blocks(blocks) = item.printed { blocks } else { 0 };
         match &mut item.kind {
             Kind::Text(text) => {
+                let before = text.printed();
                 let ends = text.blocks(self.layouts.width, &self.layouts.theme).len();
                 let printed = self.printed_rows(at);
                 let enough = |blocks: &usize| self.rows_of_blocks(at, *blocks) - printed >= rows;
                 match (before + 1..=ends).find(enough) {
-                    Some(blocks) => Early::Blocks(blocks),
-                    None if ends > before => Early::Blocks(ends),
+                    Some(blocks) => Early::Part(Part::Blocks(blocks)),
+                    None if ends > before => Early::Part(Part::Blocks(ends)),
                     None => Early::Nothing,
                 }
             }
@@ -215,10 +213,14 @@ impl Transcript {
     }
 
     /// Prints an item, as far as it says.
-    fn print(&mut self, at: usize, upto: Printed, rows: &mut Vec<Line<'static>>) {
+    fn print(&mut self, at: usize, part: Part, rows: &mut Vec<Line<'static>>) {
         let from = self.printed_rows(at);
         if let Some(item) = self.items.get_mut(at) {
-            item.printed = upto;
+            let blocks = if let Part::Blocks(blocks) = part { blocks } else { 0 };
+            item.printed = part == Part::All;
+            if let Some(text) = item.words() {
+                text.set_printed(blocks);
+            }
         }
         let to = self.printed_rows(at);
         let laid_out = self.rows(at);

@@ -34,6 +34,11 @@ fn stands(pty: &Pty, text: &str, times: usize) {
     assert_eq!(found, times, "{text:?} in\n{}", history.join("\n"));
 }
 
+/// What stands on the screen and above it, without what is blank below.
+fn written(pty: &Pty) -> String {
+    pty.history().join("\n").trim_end().to_owned()
+}
+
 /// Leaves; then nothing is left of what was drawn below the conversation.
 #[track_caller]
 fn leave(seat: &Seat) {
@@ -83,7 +88,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
     seat.pty.press(&["y"]);
     seat.sees(&["Done."]);
     seat.editor_is_empty();
-    let before = seat.pty.rows();
+    let before = written(&seat.pty);
     for (command, shows) in [("/model", "esc leaves"), ("/help", "Shows the keys and the commands.")] {
         seat.say(command);
         is_alternate(&seat, true);
@@ -92,7 +97,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
         is_alternate(&seat, false);
         seat.editor_is_empty();
     }
-    assert_eq!(seat.pty.rows(), before);
+    assert_eq!(written(&seat.pty), before);
     for text in ["› go", "● bash  echo one", "Done."] {
         stands(&seat.pty, text, 1);
     }
@@ -105,7 +110,7 @@ fn what_was_printed_is_unfolded_and_searched_on_another_screen() {
     let seat = inline(vec![bash("t1", "seq 60"), Scenario::text("Counted.")], &["count"]);
     seat.sees(&["Counted."]);
     seat.editor_is_empty();
-    let before = seat.pty.rows();
+    let before = written(&seat.pty);
     seat.pty.press(&["ctrl+o"]);
     is_alternate(&seat, true);
     seat.sees(&["  58", "Counted."]);
@@ -118,7 +123,7 @@ fn what_was_printed_is_unfolded_and_searched_on_another_screen() {
     seat.pty.press(&["enter", "esc"]);
     is_alternate(&seat, false);
     seat.editor_is_empty();
-    assert_eq!(seat.pty.rows(), before);
+    assert_eq!(written(&seat.pty), before);
     leave(&seat);
 }
 
