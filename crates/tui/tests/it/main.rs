@@ -15,6 +15,7 @@ mod panel;
 mod picker;
 mod shown;
 mod streaming;
+mod strip;
 #[cfg(unix)]
 mod terminal;
 mod theme;
