@@ -18,6 +18,8 @@ mod streaming;
 mod strip;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod terminal_inline;
 mod theme;
 mod transcript;
 mod wrap;
