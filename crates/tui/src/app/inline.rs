@@ -3,7 +3,7 @@
 use ratatui_core::text::Line;
 
 use crate::clean::CleanLine;
-use crate::keys::{App, Scroll};
+use crate::keys::Scroll;
 
 use super::input::Place;
 use super::settings::Screen;
@@ -86,21 +86,18 @@ impl State {
         }
     }
 
-    /// What is printed cannot be unfolded: that is seen in the transcript.
-    pub(super) fn unfold(&mut self, action: App) {
+    /// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
+    /// transcript.
+    pub(super) fn unfold(&mut self, is_calls: bool) {
         let opens = self.is_below();
         if opens {
             self.measure_transcript();
         }
         let (calls, thinking) = self.transcript.unfolded();
-        let (is_calls, stays) = match action {
-            App::Expand => (true, opens && calls),
-            _ => (false, opens && thinking),
-        };
-        match (is_calls, stays) {
-            (_, true) => {}
-            (true, false) => self.transcript.toggle_calls(),
-            (false, false) => self.transcript.toggle_thinking(),
+        match is_calls {
+            true if !(opens && calls) => self.transcript.toggle_calls(),
+            false if !(opens && thinking) => self.transcript.toggle_thinking(),
+            true | false => {}
         }
         if opens {
             self.browse_transcript();

@@ -40,13 +40,14 @@ pub(super) struct Wanted {
 /// Where everything stands in an area.
 pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
     let wanted = wanted(state, area, look);
-    parted(area, wanted)
+    parted(area, wanted, u16::MAX)
 }
 
 /// Where everything stands in an area below what has been printed, on a screen of so many rows.
 pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
     let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
-    parted(area, wanted)
+    let live = u16::try_from(state.transcript.live()).unwrap_or(u16::MAX);
+    parted(area, wanted, live)
 }
 
 /// What is wanted there.
@@ -96,8 +97,8 @@ fn editor_rows(state: &State, area: Rect) -> u16 {
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }
 
-/// From the bottom up, each part as far as there is room: the editor first.
-fn parted(area: Rect, wanted: Wanted) -> Areas {
+/// From the bottom up, each part as far as there is room: the editor first. Of the transcript, so many rows are wanted.
+fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
     let mut left = area.height;
     let mut part = |rows: u16, keep: u16| {
         let rows = rows.min(left.saturating_sub(keep));
@@ -109,9 +110,9 @@ fn parted(area: Rect, wanted: Wanted) -> Areas {
     let ask = part(wanted.ask, 0);
     let search = part(wanted.search, 0);
     // Some of the transcript is always seen, where there is room for more than the editor.
-    let queue = part(wanted.queue, 3);
-    let work = part(wanted.work, 1);
-    let notes = part(wanted.notes, 3);
+    let queue = part(wanted.queue, main.min(3));
+    let work = part(wanted.work, main.min(1));
+    let notes = part(wanted.notes, main.min(3));
     let main = part(u16::MAX, 0);
     Areas { main, notes, work, queue, search, ask, popup, status }
 }
