@@ -1,7 +1,7 @@
 //! Panels of several extensions, and of one that does not let go.
 
 use haft_protocol::RawJson;
-use haft_protocol::event::AgentEvent;
+use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::rpc::{PanelContent, RpcEvent};
 
@@ -15,6 +15,36 @@ fn opens(fake: &mut Fake, owner: &str, id: &str) {
         footer: String::new(),
     };
     fake.rpc(RpcEvent::PanelOpen { extension: extension(owner), panel });
+}
+
+#[test]
+fn an_extension_that_came_back_is_told() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["list_extensions"];
+    let fault = ExtensionFault {
+        extension: extension("todo"),
+        code: "exited".to_owned(),
+        message: "ended with status 1".to_owned(),
+    };
+    fake.event(AgentEvent::ExtensionError(fault));
+    let is = |fake: &mut Fake, state: &str| {
+        let request = fake.held.remove(0);
+        let data = format!(
+            r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo","required":false,
+            "gates_off":false,"commands":[],"tools":[]}}]}}"#
+        );
+        fake.reply(&request, &data);
+    };
+    is(&mut fake, "restarting");
+    fake.later(1.1);
+    assert!(!fake.screen().contains("runs again"));
+    is(&mut fake, "ready");
+    assert!(fake.screen().contains("[todo] runs again"));
+    // Once.
+    fake.enter("/ext todo");
+    is(&mut fake, "ready");
+    fake.keys("esc");
+    assert_eq!(fake.screen().matches("runs again").count(), 1);
 }
 
 /// The panels that were closed from here.
