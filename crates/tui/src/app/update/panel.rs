@@ -30,7 +30,7 @@ impl State {
         if let Some(told) = self.shut.0.get_mut(&extension) {
             if !std::mem::replace(told, true) {
                 self.info(format!(
-                    "[{extension}] wants its panel open again; it stays closed until you say something or call its tools"
+                    "[{extension}] wants its panel open again; it stays closed until you say something, or a tool of it is called"
                 ));
             }
             return self.close_panel_of(extension, panel.panel_id);
