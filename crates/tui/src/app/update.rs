@@ -101,6 +101,7 @@ impl State {
             self.held.unheard = false;
             self.take_back(Taken::Sent);
         }
+        self.keep_folds();
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();

@@ -268,6 +268,8 @@ impl State {
     }
 
     fn cleared(&mut self) {
+        self.leave_conversation();
+        self.begin_printing("cleared");
         self.transcript = Transcript::default();
         if self.settings.thinking() {
             self.transcript.toggle_thinking();
