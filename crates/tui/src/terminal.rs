@@ -95,6 +95,12 @@ pub trait Interface {
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
 
+    /// The terminal has taken all of what was drawn last.
+    fn was_drawn(&mut self, now: Instant);
+
+    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
+    fn was_hidden(&mut self);
+
     /// Whether images are shown where the terminal can.
     fn wants_images(&self) -> bool;
 

@@ -270,9 +270,15 @@ impl<I: Interface, P: Program> Driver<I, P> {
     /// Makes the terminal haft's again, and draws everything.
     async fn take_again(&mut self) -> Result<(), TerminalError> {
         self.guard.take_again()?;
-        self.painter.forget();
-        self.pace.touched(Instant::now());
+        self.forget();
         self.measure().await
+    }
+
+    /// Nobody knows what is on the screen: everything is drawn again.
+    fn forget(&mut self) {
+        self.painter.forget();
+        self.interface.was_hidden();
+        self.pace.touched(Instant::now());
     }
 
     /// Asks how large the terminal is, and tells the interface when it is not as large as it was.
@@ -310,7 +316,9 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if !text.is_empty() {
             out::write(&text).map_err(TerminalError::Write)?;
         }
-        self.pace.drawn(Instant::now());
+        let now = Instant::now();
+        self.interface.was_drawn(now);
+        self.pace.drawn(now);
         Ok(())
     }
 

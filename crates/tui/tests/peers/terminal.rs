@@ -156,6 +156,10 @@ impl Interface for Peer {
         Some((0, area.height.saturating_sub(1)))
     }
 
+    fn was_drawn(&mut self, _: Instant) {}
+
+    fn was_hidden(&mut self) {}
+
     fn wants_images(&self) -> bool {
         !self.pictures.hidden
     }

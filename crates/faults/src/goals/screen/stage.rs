@@ -210,6 +210,7 @@ impl Stage {
             }
             cursor
         });
+        state.was_drawn(*now);
         self.drawn = drawn;
         self.found.extend(cells);
         let area = self.area;

@@ -30,10 +30,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
                 return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
             }
             Effect::Suspend => return self.suspend().await,
-            Effect::Redraw => {
-                self.painter.forget();
-                self.pace.touched(Instant::now());
-            }
+            Effect::Redraw => self.forget(),
             Effect::Bell => self.say("\x07")?,
             Effect::Title(title) => self.title(&title)?,
             Effect::Quit => self.end = self.end.or(Some(End::Quit)),
@@ -100,8 +97,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         // What cannot be stopped goes on.
         let _ = self.signals.stop().await;
         self.guard.take_again()?;
-        self.painter.forget();
-        self.pace.touched(Instant::now());
+        self.forget();
         Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
     }
 }
