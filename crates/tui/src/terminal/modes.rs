@@ -11,26 +11,40 @@ pub(super) struct Modes {
     pub(super) modern: bool,
 }
 
-/// Each part: whether it is used, how it begins, how it ends. They end in the opposite order.
-type Part = (bool, &'static str, &'static str);
+/// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
+/// opposite order.
+type Part = (bool, &'static str, &'static str, &'static str);
+
+/// A screen of its own, empty.
+const SCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[H";
+
+const PASTES: &str = "\x1b[?2004h";
+
+const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 impl Modes {
     fn parts(self) -> [Part; 5] {
         [
             // The title is kept and given back, since titles are set.
-            (self.modern, "\x1b[22;2t", "\x1b[23;2t"),
-            (self.alternate, "\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"),
-            (true, "\x1b[?2004h", "\x1b[?2004l"),
+            (self.modern, "\x1b[22;2t", "", "\x1b[23;2t"),
+            (self.alternate, SCREEN, SCREEN, "\x1b[?1049l"),
+            (true, PASTES, PASTES, "\x1b[?2004l"),
             // Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the
             // terminal has its own stack of this, so it is inside.
-            (self.modern, "\x1b[>1u", "\x1b[<1u"),
-            (self.mouse, "\x1b[?1000h\x1b[?1002h\x1b[?1006h", "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
+            (self.modern, "\x1b[>1u", "\x1b[=1u", "\x1b[<1u"),
+            (self.mouse, MOUSE, MOUSE, "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
         ]
     }
 
     /// How the terminal is taken.
     pub(super) fn enter(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, _)| enter).collect()
+        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
+    }
+
+    /// How it is made sure that the terminal is as it was taken, whatever somebody else made of it meanwhile. What the
+    /// terminal keeps on a stack is not put there a second time: it is taken from there once.
+    pub(super) fn enter_again(self) -> String {
+        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
     }
 
     /// How it is given back, whatever it is in the middle of.
@@ -56,6 +70,17 @@ mod tests {
         }
         assert!(leave.find("\x1b[<1u") < leave.find("\x1b[?1049l"), "{leave:?}");
         assert!(leave.ends_with("\x1b[?25h"));
+    }
+
+    #[test]
+    fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
+        let again = Modes { alternate: true, mouse: true, modern: true }.enter_again();
+        for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
+            assert!(!again.contains(pushed), "{again:?}");
+        }
+        for set in ["\x1b[=1u", "\x1b[?1049h", "\x1b[?2004h", "\x1b[?1006h"] {
+            assert!(again.contains(set), "{again:?}");
+        }
     }
 
     #[test]
