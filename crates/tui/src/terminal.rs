@@ -23,6 +23,7 @@ mod modes;
 mod out;
 mod pace;
 mod paint;
+mod perform;
 mod reply;
 mod sgr;
 mod signals;
@@ -54,6 +55,8 @@ pub use lines::{Printing, run_lines};
 /// What the terminal is written, as text: for those who check it. What writes it is [`run`].
 pub mod written {
     pub use super::clipboard::copy;
+    pub use super::images::Pictures;
+    pub use super::lines::text as lines;
     pub use super::paint::Painter;
     pub use super::tail::text as tail;
     pub use super::title::title;

@@ -280,7 +280,7 @@ fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
         let call = approve(&args).call.map(|call| ToolCall { name: name.to_owned(), ..call });
         let title = format!("Run {name}?");
         Question::of(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
-            .in_directory("/work/p")
+            .in_directory("/p")
     };
     insta::assert_snapshot!(both(of("edit", edit.to_string())));
     let write =
