@@ -27,6 +27,7 @@ mod perform;
 mod reply;
 mod sgr;
 mod signals;
+mod strip;
 mod tail;
 mod title;
 mod words;
@@ -58,6 +59,7 @@ pub mod written {
     pub use super::images::Pictures;
     pub use super::lines::text as lines;
     pub use super::paint::Painter;
+    pub use super::strip::Strip;
     pub use super::tail::text as tail;
     pub use super::title::title;
 }
@@ -104,6 +106,13 @@ pub trait Interface {
     /// Nothing of what was drawn is on the screen any more, until it is drawn again.
     fn was_hidden(&mut self);
 
+    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
+    /// None: all of a screen is drawn.
+    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+        let (_, _) = (area, look);
+        None
+    }
+
     /// Whether images are shown where the terminal can.
     fn wants_images(&self) -> bool;
 
@@ -118,6 +127,15 @@ pub trait Interface {
 
     /// The end of the transcript, at most so many rows, for the screen that is left.
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+}
+
+/// What the terminal's own screen shows next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Rows that are printed below all that was printed before.
+    pub printed: Vec<Line<'static>>,
+    /// How many rows are drawn below those.
+    pub height: u16,
 }
 
 /// What only the program can do.
@@ -149,6 +167,8 @@ pub struct Connection {
 pub struct Setup {
     /// What the variables say.
     pub environment: Environment,
+    /// Whether it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
+    pub inline: bool,
     /// Whether clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
     pub mouse: bool,
     /// Its background, when the person has said; else it is asked for.

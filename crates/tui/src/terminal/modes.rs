@@ -3,7 +3,9 @@
 /// What of a terminal is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Modes {
-    /// A screen of its own, that goes with haft.
+    /// The terminal's own screen: what is printed stays there when haft is gone.
+    pub(super) inline: bool,
+    /// A screen of its own, that goes with haft, or with what is shown on it for a while.
     pub(super) alternate: bool,
     /// Clicks and the wheel come as input.
     pub(super) mouse: bool,
@@ -11,9 +13,9 @@ pub(super) struct Modes {
     pub(super) modern: bool,
 }
 
-/// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
-/// opposite order.
-type Part = (bool, &'static str, &'static str, &'static str);
+/// Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the terminal has its
+/// own stack of this, so each has it inside.
+const KEYBOARD: (&str, &str, &str) = ("\x1b[>1u", "\x1b[=1u", "\x1b[<1u");
 
 /// A screen of its own, empty.
 const SCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[H";
@@ -22,16 +24,21 @@ const PASTES: &str = "\x1b[?2004h";
 
 const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
+/// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
+/// opposite order.
+type Part = (bool, &'static str, &'static str, &'static str);
+
 impl Modes {
-    fn parts(self) -> [Part; 5] {
+    fn parts(self) -> [Part; 7] {
         [
             // The title is kept and given back, since titles are set.
             (self.modern, "\x1b[22;2t", "", "\x1b[23;2t"),
+            // What stands at the cursor and below it was drawn, and is no part of what was printed.
+            (self.inline, "", "", "\r\x1b[J"),
+            (self.inline && self.modern, KEYBOARD.0, KEYBOARD.1, KEYBOARD.2),
             (self.alternate, SCREEN, SCREEN, "\x1b[?1049l"),
             (true, PASTES, PASTES, "\x1b[?2004l"),
-            // Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the
-            // terminal has its own stack of this, so it is inside.
-            (self.modern, "\x1b[>1u", "\x1b[=1u", "\x1b[<1u"),
+            (self.alternate && self.modern, KEYBOARD.0, KEYBOARD.1, KEYBOARD.2),
             (self.mouse, MOUSE, MOUSE, "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
         ]
     }
@@ -45,6 +52,14 @@ impl Modes {
     /// terminal keeps on a stack is not put there a second time: it is taken from there once.
     pub(super) fn enter_again(self) -> String {
         self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
+    }
+
+    /// What is begun and what is ended so that it is as others are.
+    pub(super) fn turn(self, to: Self) -> String {
+        let parts = || self.parts().into_iter().zip(to.parts());
+        let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
+        let entered = parts().filter(|((used, ..), (wanted, ..))| !used && *wanted);
+        left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, ..))| enter)).collect()
     }
 
     /// How it is given back, whatever it is in the middle of.
@@ -62,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_switched_on_is_switched_off() {
-        let modes = Modes { alternate: true, mouse: true, modern: true };
+        let modes = Modes { inline: false, alternate: true, mouse: true, modern: true };
         let (enter, leave) = (modes.enter(), modes.leave());
         for number in ["1049", "2004", "1000", "1002", "1006"] {
             assert!(enter.contains(&format!("\x1b[?{number}h")), "{number}");
@@ -74,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
-        let again = Modes { alternate: true, mouse: true, modern: true }.enter_again();
+        let again = Modes { inline: false, alternate: true, mouse: true, modern: true }.enter_again();
         for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
             assert!(!again.contains(pushed), "{again:?}");
         }
@@ -85,8 +100,19 @@ mod tests {
 
     #[test]
     fn an_old_terminal_is_told_nothing_that_it_would_show() {
-        let modes = Modes { alternate: false, mouse: false, modern: false };
+        let modes = Modes { inline: false, alternate: false, mouse: false, modern: false };
         assert_eq!(modes.enter(), "\x1b[?2004h");
         assert_eq!(modes.leave(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
+    }
+    #[test]
+    fn the_terminals_own_screen_is_left_for_a_while_and_come_back_to() {
+        let own = Modes { inline: true, alternate: false, mouse: false, modern: true };
+        let other = Modes { alternate: true, ..own };
+        assert_eq!(own.enter(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
+        assert_eq!(own.turn(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
+        assert_eq!(other.turn(own), "\x1b[<1u\x1b[?1049l");
+        assert_eq!(own.turn(own), "");
+        let leave = "\x1b[?2026l\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[<1u\r\x1b[J\x1b[23;2t\x1b[?25h";
+        assert_eq!(other.leave(), leave);
     }
 }

@@ -2,8 +2,11 @@
 
 mod commands;
 mod fake;
+mod inline;
 mod lines;
+mod panels;
 mod random;
+mod refused;
 mod screens;
 mod sessions;
 mod settings;

@@ -28,7 +28,7 @@ impl<I: Interface, P: Program> Performs for Driver<I, P> {
                 return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
             }
             Effect::Suspend => return self.suspend().await,
-            Effect::Redraw => self.forget(),
+            Effect::Redraw => self.redraw(),
             Effect::Bell => self.say("\x07")?,
             Effect::Title(title) => self.title(&title)?,
             Effect::Quit => self.end = self.end.or(Some(End::Quit)),
