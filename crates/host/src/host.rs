@@ -204,6 +204,7 @@ impl Host {
             .iter()
             .map(|entry| ExtensionStatus {
                 gates_off: self.gates().is_off(entry.name()),
+                status_items: self.shared().status_line.of(entry.name()),
                 ..status(entry, logs.map(|dir| log_path(dir, entry.name())))
             })
             .collect()

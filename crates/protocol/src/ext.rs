@@ -17,6 +17,7 @@ mod ping;
 mod registration;
 mod request;
 mod service;
+mod status;
 mod subscription;
 mod tool;
 
@@ -41,5 +42,6 @@ pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscrib
 pub(crate) use request::null_is_default;
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
 pub use service::Service;
+pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

@@ -53,6 +53,12 @@ pub const NOTES_PER_SECOND: u32 = 10;
 /// As many notes may come at once.
 pub const NOTE_BURST: u32 = 50;
 
+/// Items of one extension in the status line.
+pub const MAX_STATUS_ITEMS: usize = 8;
+
+/// The longest item in the status line, in characters.
+pub const MAX_STATUS_TEXT: usize = 80;
+
 /// Panel contents of one extension a second that are shown.
 pub const PANELS_PER_SECOND: u32 = 30;
 

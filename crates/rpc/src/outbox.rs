@@ -2,7 +2,8 @@
 //!
 //! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
 //! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
-//! of their session. Of a panel, the newest content takes the place of the one that waits.
+//! of their session. Of a panel, the newest content takes the place of the one that waits, and so does what an extension
+//! says in the status line.
 
 #[cfg(test)]
 mod tests;
@@ -39,8 +40,8 @@ pub(crate) struct Outbox {
     first: u64,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// Where the newest content of each panel waits.
-    panels: BTreeMap<PanelOf, u64>,
+    /// Where the newest of what replaces itself waits.
+    newest: BTreeMap<PlaceOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
 }
@@ -75,8 +76,16 @@ impl Kept {
 /// The session of an event, if it is about one.
 type Session = Option<String>;
 
-/// Whose panel.
-type PanelOf = (Session, ExtensionName, PanelId);
+/// Whose place, and which.
+type PlaceOf = (Session, ExtensionName, Place);
+
+/// Where what comes later takes the place of what was there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Panel(PanelId),
+    /// By the item's key.
+    Status(String),
+}
 
 /// What a client loses with an event.
 enum Worth {
@@ -86,8 +95,8 @@ enum Worth {
     Piece,
     /// Something that an extension tells as often as it likes.
     Note,
-    /// What the next content of the same panel replaces.
-    Render(ExtensionName, PanelId),
+    /// What the next one in the same place replaces.
+    Newest(ExtensionName, Place),
     /// Something that nothing else tells, about a panel.
     Panel(ExtensionName, PanelId),
 }
@@ -120,7 +129,7 @@ impl Outbox {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
-            Worth::All | Worth::Render(..) | Worth::Panel(..) => usize::MAX,
+            Worth::All | Worth::Newest(..) | Worth::Panel(..) => usize::MAX,
             Worth::Piece => self.room.pieces,
             Worth::Note => self.room.notes,
         };
@@ -130,24 +139,24 @@ impl Outbox {
         }
         let mut kept = self.kept(EventLine { event, session: session.clone() })?;
         let waits = match worth {
-            Worth::Render(extension, id) => {
-                let panel = (session.clone(), extension, id);
-                match self.replace(&panel, kept) {
+            Worth::Newest(extension, place) => {
+                let place = (session.clone(), extension, place);
+                match self.replace(&place, kept) {
                     Some(unplaced) => kept = unplaced,
                     None => return Ok(()),
                 }
-                Some(panel)
+                Some(place)
             }
             Worth::Panel(extension, id) => {
                 // It counts behind the content that waits, so that stays where it is.
-                self.panels.remove(&(session.clone(), extension, id));
+                self.newest.remove(&(session.clone(), extension, Place::Panel(id)));
                 None
             }
             Worth::All | Worth::Piece | Worth::Note => None,
         };
         self.tell_gap(session)?;
-        if let Some(panel) = waits {
-            self.panels.insert(panel, self.next());
+        if let Some(place) = waits {
+            self.newest.insert(place, self.next());
         }
         self.push(kept);
         Ok(())
@@ -225,7 +234,7 @@ impl Outbox {
         self.bytes -= kept.bytes();
         self.first += 1;
         let first = self.first;
-        self.panels.retain(|_, at| *at >= first);
+        self.newest.retain(|_, at| *at >= first);
         Some(kept)
     }
 
@@ -238,9 +247,9 @@ impl Outbox {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts a panel's new content in the place of an older one that waits. Gives it back if none does.
-    fn replace(&mut self, panel: &PanelOf, kept: Kept) -> Option<Kept> {
-        let older = self.panels.get(panel).filter(|_| self.bytes > self.room.pieces);
+    /// While much waits, puts what is newer in the place of what waits there. Gives it back if nothing does.
+    fn replace(&mut self, place: &PlaceOf, kept: Kept) -> Option<Kept> {
+        let older = self.newest.get(place).filter(|_| self.bytes > self.room.pieces);
         let place = older.and_then(|at| usize::try_from(at - self.first).ok());
         let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return Some(kept) };
         self.bytes = self.bytes - older.bytes() + kept.bytes();
@@ -281,7 +290,10 @@ fn worth(event: &Event) -> Worth {
             AgentEvent::ExtNotify { .. } | AgentEvent::HostCallStart { .. } | AgentEvent::HostCallEnd { .. },
         ) => Worth::Note,
         Event::Rpc(RpcEvent::PanelRender { extension, panel }) => {
-            Worth::Render(extension.clone(), panel.panel_id.clone())
+            Worth::Newest(extension.clone(), Place::Panel(panel.panel_id.clone()))
+        }
+        Event::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
+            Worth::Newest(extension.clone(), Place::Status(key.clone()))
         }
         Event::Rpc(RpcEvent::PanelOpen { extension, panel }) => {
             Worth::Panel(extension.clone(), panel.panel_id.clone())

@@ -85,7 +85,7 @@ pub fn host_info() -> HelloAck {
         cwd: "/work".into(),
         extension_dir: None,
         data_dir: None,
-        capabilities: ["before_agent_start", "panel_resize", "intercept_roles", "host_services"]
+        capabilities: ["before_agent_start", "panel_resize", "intercept_roles", "host_services", "status"]
             .map(str::to_owned)
             .into(),
         limits: None,

@@ -6,8 +6,8 @@ use crate::codec::{Checked, FrameSet};
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
     Hello, HelloAck, HostCall, HostCallCancel, HostResult, Notify, PanelClose, PanelKey, PanelRender,
-    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck,
-    Subscribe, ToolCall, ToolResult,
+    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, SetStatus, Shutdown,
+    ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -77,6 +77,8 @@ frames! {
         Notify = "notify",
         /// Takes this extension's notes back.
         ClearNotes = "clear_notes",
+        /// What the extension keeps saying in the status line. Behind the capability `status`.
+        SetStatus = "set_status",
         /// Answer to `ping`. Behind the capability `ping`.
         Pong = "pong",
         /// Answer to `shutdown`.

@@ -40,6 +40,8 @@ pub mod capability {
     pub const HOST_SERVICES: &str = "host_services";
     /// The extension is told what it may not register.
     pub const REGISTER_REJECTED: &str = "register_rejected";
+    /// The host has a status line for extensions, `set_status`.
+    pub const STATUS: &str = "status";
 
     /// Every capability this version knows.
     pub const ALL: &[&str] = &[
@@ -55,6 +57,7 @@ pub mod capability {
         INTERCEPT_ROLES,
         HOST_SERVICES,
         REGISTER_REJECTED,
+        STATUS,
     ];
 }
 

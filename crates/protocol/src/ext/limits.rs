@@ -80,6 +80,10 @@ limits! {
     notes_per_second: u32 = limits::NOTES_PER_SECOND,
     /// As many notes may come at once.
     note_burst: u32 = limits::NOTE_BURST,
+    /// Items in the status line. They change as often as there are notes; of more changes, the last one counts.
+    max_status_items: usize = limits::MAX_STATUS_ITEMS,
+    /// Longest item in the status line, in characters.
+    max_status_text: usize = limits::MAX_STATUS_TEXT,
     /// Panel contents a second that are shown; of more, the last one is.
     panels_per_second: u32 = limits::PANELS_PER_SECOND,
     /// Silence of an extension that has something to do, after which it is asked for a sign of life.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use extension::{
     CommandAction, CommandInfo, CommandResult, CommandsData, ExtensionInfo, ExtensionsData, ReloadData,
+    StatusItem,
 };
 pub use greeting::{HelloData, Pong};
 pub use message::{MessagesData, ShownBlock, ShownMessage};

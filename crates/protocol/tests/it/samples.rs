@@ -115,6 +115,7 @@ fn hello_ack() -> HelloAck {
             capability::INTERCEPT_ROLES.into(),
             capability::HOST_SERVICES.into(),
             capability::REGISTER_REJECTED.into(),
+            capability::STATUS.into(),
         ],
         limits: Some(Box::default()),
         config: ExtensionConfig::new(json(r#"{"units":"si"}"#)),
@@ -153,6 +154,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         PanelClose { panel_id: panel() }.into(),
         Notify { level: Level::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
+        SetStatus { key: "open".into(), text: "3 open".into() }.into(),
+        SetStatus { key: "open".into(), text: String::new() }.into(),
         Pong { id: id("8") }.into(),
         ShutdownAck {}.into(),
     ]);

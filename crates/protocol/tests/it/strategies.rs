@@ -233,6 +233,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
+        (name(), text()).prop_map(|(key, text)| SetStatus { key, text }.into()),
         id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]

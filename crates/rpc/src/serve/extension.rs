@@ -7,7 +7,7 @@ use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
 use haft_protocol::rpc::{
     self, CommandInfo, CommandResult, CommandsData, ErrorCode, ExtensionInfo, ExtensionsData, Failure,
-    PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt, RunCommand,
+    PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt, RunCommand, StatusItem,
 };
 use haft_protocol::{RawJson, ids::ExtensionName};
 use tokio_util::sync::CancellationToken;
@@ -141,6 +141,7 @@ fn info(status: ExtensionStatus) -> ExtensionInfo {
         log: status.log.map(|log| log.to_string_lossy().into_owned()),
         commands: status.commands,
         tools: status.tools,
+        status: status.status_items.into_iter().map(|(key, text)| StatusItem { key, text }).collect(),
     }
 }
 

@@ -113,11 +113,13 @@ fn extension() -> Extension {
             GateDecision::allow()
         })
         .command("board", "open the board", |_, _| async {
-            Response::open_panel(Panel::new("board").title("Board").lines(["one", "two"]).footer("esc close"))
+            Response::open_panel(
+                Panel::new("board").title("Board").lines(["one", "two"]).footer("enter closes"),
+            )
         })
         .panel("board", |event, host| async move {
             match event {
-                PanelEvent::Key(key) if key.key == "esc" => host.close_panel("board"),
+                PanelEvent::Key(key) if key.key == "enter" => host.close_panel("board"),
                 PanelEvent::Key(key) => host.render_panel(Panel::new("board").lines([key.key])),
                 PanelEvent::Resized { .. } | PanelEvent::Closed => {}
             }
@@ -144,7 +146,7 @@ async fn the_other_fragments_do_what_the_guide_says() {
     harness.command("board", "").await;
     harness.panel_key("board", "up").await;
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
-    harness.panel_key("board", "esc").await;
+    harness.panel_key("board", "enter").await;
     assert_eq!(harness.panel("board"), None);
     harness.event(Event::turn_end(Stop::End, None)).await;
     assert_eq!(harness.notes(), []);

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::status::Status;
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
@@ -133,6 +134,7 @@ impl<T> Session<T> {
         self.phase = Phase::Closed(state);
         self.paused = None;
         self.panels.flush().for_each(drop);
+        self.status = Status::new(&self.facts.limits);
         self.report_dropped_notes();
         if let Some(text) = self.reports.summary() {
             self.log(text);

@@ -125,6 +125,7 @@ impl<T> Session<T> {
                 self.out.push_back(Output::Ui(Ui::ClearNotes(clear)));
             }
             ExtensionFrame::ClearNotes(_) => {}
+            ExtensionFrame::SetStatus(status) => self.on_status(status, now),
             ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
             ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
         }

@@ -96,6 +96,19 @@ pub struct ExtensionInfo {
     /// The tools that it registered.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// What it says in the status line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status: Vec<StatusItem>,
+}
+
+/// An extension's item in the status line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatusItem {
+    /// The extension's name for it.
+    pub key: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// What a reload did.

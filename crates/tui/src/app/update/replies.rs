@@ -167,7 +167,7 @@ impl State {
 
     fn extensions(&mut self, data: ExtensionsData, shown: Shown) {
         self.known.extensions = data.extensions.iter().map(|info| info.name.to_string()).collect();
-        self.session.extensions = data.extensions;
+        self.session.set_extensions(data.extensions);
         if self.session.changes_soon() {
             self.extensions_at = Some(self.now + timeouts::EXTENSIONS_AGAIN);
         }

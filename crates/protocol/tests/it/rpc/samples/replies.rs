@@ -264,6 +264,7 @@ fn extensions() -> ExtensionsData {
         log: Some("/h/logs/todo.log".into()),
         commands: vec!["todo".into()],
         tools: vec!["todo_add".into()],
+        status: vec![StatusItem { key: "open".into(), text: "3 open".into() }],
     };
     let failed = ExtensionInfo {
         version: None,
@@ -273,6 +274,7 @@ fn extensions() -> ExtensionsData {
         log: None,
         commands: Vec::new(),
         tools: Vec::new(),
+        status: Vec::new(),
         ..ready.clone()
     };
     ExtensionsData { extensions: vec![ready, failed] }
