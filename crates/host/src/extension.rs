@@ -27,8 +27,8 @@ use std::time::Duration;
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
-    capability,
+    CommandAction, CompleteCommand, CompletionItem, Event, EventGap, Hook, HostFrame, HostResult,
+    InterceptKind, InvokeCommand, Request, capability,
 };
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
@@ -238,6 +238,18 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
+        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
+        outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
+    }
+
+    /// Asks what may follow one of its commands.
+    pub(crate) async fn complete(
+        &self,
+        cancel: &CancellationToken,
+        command: CompleteCommand,
+        deadline: Deadline,
+    ) -> Result<Vec<CompletionItem>, CallError> {
+        let what = format!("completion of /{}", command.name);
         let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }

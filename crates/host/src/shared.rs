@@ -267,6 +267,7 @@ impl Shared {
             capability::EVENT_GAP,
             capability::INTERCEPT_ROLES,
             capability::REGISTER_REJECTED,
+            capability::COMMAND_COMPLETIONS,
             capability::STATUS,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);

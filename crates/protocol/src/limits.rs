@@ -32,6 +32,12 @@ pub const MAX_TOOLS_IN_ALL: usize = 512;
 /// Commands one extension may register.
 pub const MAX_COMMANDS: usize = 256;
 
+/// What an extension may offer to complete one command.
+pub const MAX_COMPLETIONS: usize = 100;
+
+/// The longest text of one such item, in characters.
+pub const MAX_COMPLETION_TEXT: usize = 200;
+
 /// `host_call`s of one extension that may be under way at once.
 pub const MAX_HOST_CALLS: u32 = 16;
 

@@ -10,8 +10,8 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 pub use extension::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, ExtensionInfo, ExtensionsData, ReloadData,
-    StatusItem,
+    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo, ExtensionsData,
+    ReloadData, StatusItem,
 };
 pub use greeting::{HelloData, Pong};
 pub use message::{MessagesData, ShownBlock, ShownMessage};

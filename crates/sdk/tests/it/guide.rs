@@ -6,7 +6,8 @@ use std::{env, fs};
 use haft_sdk::protocol::message::Stop;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision, ToolResult,
+    Completion, Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
+    ToolResult,
 };
 use serde_json::json;
 
@@ -117,6 +118,10 @@ fn extension() -> Extension {
                 Panel::new("board").title("Board").lines(["one", "two"]).footer("enter closes"),
             )
         })
+        .complete("board", |typed, _host| async move {
+            let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
+            views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
+        })
         .panel("board", |event, host| async move {
             match event {
                 PanelEvent::Key(key) if key.key == "enter" => host.close_panel("board"),
@@ -143,6 +148,7 @@ async fn the_other_fragments_do_what_the_guide_says() {
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
+    assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;
     harness.panel_key("board", "up").await;
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);

@@ -116,6 +116,9 @@ impl<T> Session<T> {
                 self.flush_panels();
                 self.on_response(Response::Command(answer), bytes, now);
             }
+            ExtensionFrame::CommandCompletionsResponse(answer) => {
+                self.on_response(Response::Completions(answer), bytes, now);
+            }
             ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
             ExtensionFrame::PanelRender(panel) => self.on_panel_render(panel, now),

@@ -156,8 +156,7 @@ mod tests {
     fn the_last_text_of_each_item_is_shown_when_its_time_comes() {
         let (start, limits) = (Instant::now(), limits());
         let mut status = Status::new(&limits);
-        let mut set =
-            |status: &mut Status, key: &str, text: &str| status.set(item(key, text), &limits, start);
+        let set = |status: &mut Status, key: &str, text: &str| status.set(item(key, text), &limits, start);
         assert_eq!(set(&mut status, "a", "one"), Ok(Some(item("a", "one"))));
         assert_eq!(set(&mut status, "a", "one"), Ok(None), "nothing has changed");
         assert_eq!(set(&mut status, "a", "two"), Ok(None));

@@ -47,6 +47,7 @@ impl<T> Session<T> {
             ExtensionFrame::ToolResult(_)
             | ExtensionFrame::EventInterceptResponse(_)
             | ExtensionFrame::CommandResponse(_)
+            | ExtensionFrame::CommandCompletionsResponse(_)
             | ExtensionFrame::HostCall(_)
             | ExtensionFrame::HostCallCancel(_)
             | ExtensionFrame::Pong(_) => false,

@@ -89,6 +89,28 @@ async fn what_it_says_in_the_status_line_goes_with_it() {
     assert_snapshot!(said);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_may_follow_a_command() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    let completes = json!({"type": "register_command", "name": "todo", "completes": true});
+    begins(&mut peer, "todo", [completes, command("plain")]).await;
+    let extension = answers(peer, |frame| match frame["prefix"].as_str() {
+        Some("silent") => vec![],
+        _ => {
+            let items = json!([{"value": "done 1", "label": "milk"}]);
+            vec![json!({"type": "command_completions_response", "id": "its", "items": items})]
+        }
+    });
+    client.ask(json!({"type": "list_commands"})).await;
+    for (name, prefix) in [("todo", "d"), ("plain", "d"), ("none", ""), ("todo", "silent")] {
+        client.ask(json!({"type": "complete_command", "name": name, "prefix": prefix})).await;
+    }
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
 /// Panels are opened, filled, given keys, and closed from either side.
 pub(super) async fn with_panels(drives: Drives) -> String {
     let (program, mut peer) = Program::new([]).with_extension("todo");

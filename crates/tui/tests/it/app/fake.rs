@@ -270,6 +270,7 @@ impl Fake {
                 format!(r#"{{"session":"{session}","ephemeral":false}}"#)
             }
             Command::Tree(_) => data::TREE.to_owned(),
+            Command::CompleteCommand(_) => data::COMPLETIONS.to_owned(),
             Command::RunCommand(_) => r#"{"action":"noop","extension":"todo"}"#.to_owned(),
             Command::ReloadExt(_) => r#"{"stopped":2,"loaded":2,"ready":2,"kept":0,"errors":[]}"#.to_owned(),
             _ => "{}".to_owned(),

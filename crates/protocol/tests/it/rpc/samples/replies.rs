@@ -2,6 +2,7 @@
 
 use haft_protocol::content::{Content, Image, ToolCall};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ext::CompletionItem;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage, Usage};
 use haft_protocol::rpc::*;
@@ -55,6 +56,7 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::SetName(_) => Response::success::<SetName>(id, &no),
         Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),
+        Command::CompleteCommand(_) => Response::success::<CompleteCommand>(id, &completions()),
         Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
         Command::ReloadExt(_) => Response::success::<ReloadExt>(id, &reloaded()),
         Command::PanelKey(_) => Response::success::<PanelKey>(id, &no),
@@ -236,10 +238,20 @@ fn tree() -> TreeData {
 }
 
 fn commands() -> CommandsData {
-    let of_extension =
-        CommandInfo { name: "todo".into(), description: "show the list".into(), extension: Some(todo()) };
-    let template = CommandInfo { name: "review".into(), extension: None, ..of_extension.clone() };
+    let of_extension = CommandInfo {
+        name: "todo".into(),
+        description: "show the list".into(),
+        extension: Some(todo()),
+        completes: true,
+    };
+    let template =
+        CommandInfo { name: "review".into(), extension: None, completes: false, ..of_extension.clone() };
     CommandsData { commands: vec![of_extension, template] }
+}
+
+fn completions() -> CompletionsData {
+    let (label, description) = ("milk".into(), "is done".into());
+    CompletionsData { items: vec![CompletionItem { value: "done 1".into(), label, description }] }
 }
 
 fn ran() -> CommandResult {
