@@ -45,8 +45,9 @@ pub use command::{
 pub use data::{
     CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
     ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
-    NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData, ShownBlock,
-    ShownMessage, Started, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
+    MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
+    ShownBlock, ShownMessage, Started, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
+    TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};

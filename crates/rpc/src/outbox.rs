@@ -2,8 +2,8 @@
 //!
 //! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
 //! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
-//! of their session. Of a panel, the newest content takes the place of the one that waits, and so does what an extension
-//! says in the status line.
+//! of their session. So is what an extension can tell without end. Of an extension's panel, what is newer takes the place of
+//! what waits, and so does what it says in the status line.
 
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,8 @@ use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
 pub struct Room {
     /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
     pub pieces: usize,
-    /// For what extensions tell without end: notes, and what they have haft do.
+    /// For what extensions tell without end: notes, what they show, what they put into the editor, and what they have haft
+    /// do.
     pub notes: usize,
 }
 
@@ -30,18 +31,23 @@ impl Default for Room {
     }
 }
 
+/// How many places may be empty in any case.
+const MOST_EMPTY: usize = 64;
+
 /// The lines that wait, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     room: Room,
     form: Form,
-    lines: VecDeque<Kept>,
-    /// How many lines were taken out so far: the number of the first one.
+    places: VecDeque<Place>,
+    /// How many places were taken away so far: the number of the first one.
     first: u64,
+    /// How many of the places are empty.
+    empty: usize,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// Where the newest of what replaces itself waits.
-    newest: BTreeMap<PlaceOf, u64>,
+    /// The last place where something about the panel of an extension waits, or about one of its items in the status line.
+    newest: BTreeMap<NewestOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
 }
@@ -64,6 +70,23 @@ enum Kept {
     Typed(Box<Line>, usize),
 }
 
+/// What waits at one place.
+#[derive(Debug)]
+enum Place {
+    One(Kept),
+    /// About the panel of one extension, in order: at most that it opens, what is in it, and that it closes. Empty when it
+    /// has opened again since. The first place never is.
+    Panel(VecDeque<(Told, Kept)>),
+}
+
+/// What is told about a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    Opens,
+    Holds(PanelId),
+    Closes,
+}
+
 impl Kept {
     fn bytes(&self) -> usize {
         match self {
@@ -73,19 +96,27 @@ impl Kept {
     }
 }
 
+impl Place {
+    fn first(&self) -> Option<&Kept> {
+        match self {
+            Self::One(kept) => Some(kept),
+            Self::Panel(lines) => lines.front().map(|(_, kept)| kept),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::One(kept) => kept.bytes(),
+            Self::Panel(lines) => lines.iter().map(|(_, kept)| kept.bytes()).sum(),
+        }
+    }
+}
+
 /// The session of an event, if it is about one.
 type Session = Option<String>;
 
-/// Whose place, and which.
-type PlaceOf = (Session, ExtensionName, Place);
-
-/// Where what comes later takes the place of what was there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Panel(PanelId),
-    /// By the item's key.
-    Status(String),
-}
+/// Whose panel, of which an extension has one open at a time; or whose item in the status line, with its key.
+type NewestOf = (Session, ExtensionName, Option<String>);
 
 /// What a client loses with an event.
 enum Worth {
@@ -95,10 +126,11 @@ enum Worth {
     Piece,
     /// Something that an extension tells as often as it likes.
     Note,
-    /// What the next one in the same place replaces.
-    Newest(ExtensionName, Place),
-    /// Something that nothing else tells, about a panel.
-    Panel(ExtensionName, PanelId),
+    /// Something about an extension's panel: what is in it is replaced by what is in it next, and all that was before it
+    /// opens again by that.
+    Panel(ExtensionName, Told),
+    /// What an extension says in the status line under a key, which the next thing that it says there replaces.
+    Status(ExtensionName, String),
 }
 
 impl Outbox {
@@ -113,7 +145,7 @@ impl Outbox {
     /// When it has no JSON form, which none lacks; then nothing is added.
     pub(crate) fn reply(&mut self, reply: Response) -> Result<(), serde_json::Error> {
         let kept = self.kept(reply)?;
-        self.push(kept);
+        self.push(Place::One(kept));
         Ok(())
     }
 
@@ -129,7 +161,7 @@ impl Outbox {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
-            Worth::All | Worth::Newest(..) | Worth::Panel(..) => usize::MAX,
+            Worth::All | Worth::Panel(..) | Worth::Status(..) => usize::MAX,
             Worth::Piece => self.room.pieces,
             Worth::Note => self.room.notes,
         };
@@ -137,28 +169,24 @@ impl Outbox {
             self.lose(session);
             return Ok(());
         }
-        let mut kept = self.kept(EventLine { event, session: session.clone() })?;
-        let waits = match worth {
-            Worth::Newest(extension, place) => {
-                let place = (session.clone(), extension, place);
-                match self.replace(&place, kept) {
-                    Some(unplaced) => kept = unplaced,
-                    None => return Ok(()),
-                }
-                Some(place)
+        let kept = self.kept(EventLine { event, session: session.clone() })?;
+        let (newest, place) = match worth {
+            Worth::All | Worth::Piece | Worth::Note => (None, Some(Place::One(kept))),
+            Worth::Panel(extension, told) => {
+                let panel = (session.clone(), extension, None);
+                let last = self.join(&panel, told, kept);
+                (Some(panel), last.map(|last| Place::Panel(VecDeque::from([last]))))
             }
-            Worth::Panel(extension, id) => {
-                // It counts behind the content that waits, so that stays where it is.
-                self.newest.remove(&(session.clone(), extension, Place::Panel(id)));
-                None
+            Worth::Status(extension, key) => {
+                let item = (session.clone(), extension, Some(key));
+                let last = self.replace(&item, kept);
+                (Some(item), last.map(Place::One))
             }
-            Worth::All | Worth::Piece | Worth::Note => None,
         };
+        let Some(place) = place else { return Ok(()) };
         self.tell_gap(session)?;
-        if let Some(place) = waits {
-            self.newest.insert(place, self.next());
-        }
-        self.push(kept);
+        newest.map(|newest| self.newest.insert(newest, self.next()));
+        self.push(place);
         Ok(())
     }
 
@@ -169,7 +197,7 @@ impl Outbox {
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
         self.tell_gaps()?;
         let mut taken = String::new();
-        while let Some(kept) = self.lines.front()
+        while let Some(kept) = self.places.front().and_then(Place::first)
             && (taken.is_empty() || taken.len() + kept.bytes() <= most)
         {
             match self.pop() {
@@ -197,8 +225,8 @@ impl Outbox {
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         loop {
             other.tell_gaps()?;
-            let Some(kept) = other.pop() else { return Ok(()) };
-            self.push(kept);
+            let Some(place) = other.places.pop_front() else { return Ok(()) };
+            self.push(place);
         }
     }
 
@@ -224,34 +252,98 @@ impl Outbox {
         })
     }
 
-    fn push(&mut self, kept: Kept) {
-        self.bytes += kept.bytes();
-        self.lines.push_back(kept);
+    fn push(&mut self, place: Place) {
+        self.bytes += place.bytes();
+        self.places.push_back(place);
     }
 
     fn pop(&mut self) -> Option<Kept> {
-        let kept = self.lines.pop_front()?;
+        let (kept, emptied) = match self.places.pop_front()? {
+            Place::One(kept) => (kept, true),
+            Place::Panel(mut lines) => {
+                let (_, kept) = lines.pop_front()?;
+                let emptied = lines.is_empty();
+                if !emptied {
+                    self.places.push_front(Place::Panel(lines));
+                }
+                (kept, emptied)
+            }
+        };
         self.bytes -= kept.bytes();
-        self.first += 1;
-        let first = self.first;
-        self.newest.retain(|_, at| *at >= first);
+        if emptied {
+            self.first += 1;
+            self.trim();
+        }
         Some(kept)
     }
 
-    /// The number of the next line that is added.
+    /// No empty place stays at the beginning, and not many behind it.
+    fn trim(&mut self) {
+        while self.places.front().is_some_and(|place| place.first().is_none()) {
+            self.places.pop_front();
+            (self.first, self.empty) = (self.first + 1, self.empty - 1);
+        }
+        let first = self.first;
+        self.newest.retain(|_, at| *at >= first);
+        if self.empty > MOST_EMPTY.max(self.places.len() / 2) {
+            self.close_ranks();
+        }
+    }
+
+    /// Takes the empty places away.
+    fn close_ranks(&mut self) {
+        let newest = std::mem::take(&mut self.newest);
+        let mut newest: BTreeMap<u64, NewestOf> = newest.into_iter().map(|(of, at)| (at, of)).collect();
+        for (at, place) in (self.first..).zip(std::mem::take(&mut self.places)) {
+            if place.first().is_some() {
+                newest.remove(&at).map(|of| self.newest.insert(of, self.next()));
+                self.places.push_back(place);
+            }
+        }
+        self.empty = 0;
+    }
+
+    /// The number of the next place that is added.
     fn next(&self) -> u64 {
-        self.first + self.lines.len() as u64
+        self.first + self.places.len() as u64
     }
 
     fn lose(&mut self, session: Session) {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts what is newer in the place of what waits there. Gives it back if nothing does.
-    fn replace(&mut self, place: &PlaceOf, kept: Kept) -> Option<Kept> {
-        let older = self.newest.get(place).filter(|_| self.bytes > self.room.pieces);
+    /// While much waits, puts news of an extension's panel where older ones wait, and in their place as far as nobody
+    /// misses them. Gives it back where it comes last.
+    fn join(&mut self, panel: &NewestOf, told: Told, kept: Kept) -> Option<(Told, Kept)> {
+        let older = self.newest.get(panel).filter(|_| self.bytes > self.room.pieces);
         let place = older.and_then(|at| usize::try_from(at - self.first).ok());
-        let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return Some(kept) };
+        let Some(Place::Panel(lines)) = place.and_then(|place| self.places.get_mut(place)) else {
+            return Some((told, kept));
+        };
+        if told == Told::Opens {
+            // Behind the panels of others: the one that opened last is the one that is seen.
+            let gone = std::mem::take(lines);
+            self.bytes -= gone.iter().map(|(_, kept)| kept.bytes()).sum::<usize>();
+            self.empty += 1;
+            self.trim();
+            return Some((told, kept));
+        }
+        self.bytes += kept.bytes();
+        if matches!(told, Told::Holds(_)) && lines.back().is_some_and(|(last, _)| *last == told) {
+            self.bytes -= lines.pop_back().map_or(0, |(_, kept)| kept.bytes());
+        }
+        lines.push_back((told, kept));
+        None
+    }
+
+    /// While much waits, puts what an item in the status line says in the place of what waits of it. Gives it back if nothing
+    /// does.
+    fn replace(&mut self, item: &NewestOf, kept: Kept) -> Option<Kept> {
+        let older = self.newest.get(item).filter(|_| self.bytes > self.room.pieces);
+        let place = older.and_then(|at| usize::try_from(at - self.first).ok());
+        let Some(Place::One(older)) = place.and_then(|place| self.places.get_mut(place)) else {
+            return Some(kept);
+        };
         self.bytes = self.bytes - older.bytes() + kept.bytes();
         *older = kept;
         None
@@ -259,7 +351,7 @@ impl Outbox {
 
     /// Once nothing waits, says what was left out last.
     fn tell_gaps(&mut self) -> Result<(), serde_json::Error> {
-        if self.lines.is_empty() {
+        if self.places.is_empty() {
             while let Some((session, _)) = self.gaps.first_key_value() {
                 self.tell_gap(session.clone())?;
             }
@@ -272,7 +364,7 @@ impl Outbox {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
         let kept = self.kept(EventLine { event, session })?;
-        self.push(kept);
+        self.push(Place::One(kept));
         Ok(())
     }
 }
@@ -287,19 +379,20 @@ fn worth(event: &Event) -> Worth {
             | AgentEvent::ToolProgress { .. },
         ) => Worth::Piece,
         Event::Agent(
-            AgentEvent::ExtNotify { .. } | AgentEvent::HostCallStart { .. } | AgentEvent::HostCallEnd { .. },
-        ) => Worth::Note,
+            AgentEvent::ExtNotify { .. }
+            | AgentEvent::ExtClearNotes { .. }
+            | AgentEvent::ExtDisplay { .. }
+            | AgentEvent::HostCallStart { .. }
+            | AgentEvent::HostCallEnd { .. },
+        )
+        | Event::Rpc(RpcEvent::Insert { .. }) => Worth::Note,
+        Event::Rpc(RpcEvent::PanelOpen { extension, .. }) => Worth::Panel(extension.clone(), Told::Opens),
         Event::Rpc(RpcEvent::PanelRender { extension, panel }) => {
-            Worth::Newest(extension.clone(), Place::Panel(panel.panel_id.clone()))
+            Worth::Panel(extension.clone(), Told::Holds(panel.panel_id.clone()))
         }
+        Event::Rpc(RpcEvent::PanelClose { extension, .. }) => Worth::Panel(extension.clone(), Told::Closes),
         Event::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
-            Worth::Newest(extension.clone(), Place::Status(key.clone()))
-        }
-        Event::Rpc(RpcEvent::PanelOpen { extension, panel }) => {
-            Worth::Panel(extension.clone(), panel.panel_id.clone())
-        }
-        Event::Rpc(RpcEvent::PanelClose { extension, panel_id }) => {
-            Worth::Panel(extension.clone(), panel_id.clone())
+            Worth::Status(extension.clone(), key.clone())
         }
         _ => Worth::All,
     }

@@ -44,17 +44,6 @@ impl Session {
         (self.context, self.window) = (tokens, window);
     }
 
-    /// How the extensions are, and what they say.
-    pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) {
-        self.said.clear();
-        for info in &extensions {
-            for item in &info.status {
-                self.says(info.name.clone(), item.key.clone(), Some(&item.text));
-            }
-        }
-        self.extensions = extensions;
-    }
-
     /// An extension says something else in the status line, or nothing any more.
     pub(super) fn says(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
         let line = text.map(|text| {
@@ -85,6 +74,22 @@ impl Session {
         self.extensions
             .iter()
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
+    }
+
+    /// How the extensions are now, and what they say. Returns those that run again and did not.
+    pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
+        self.said.clear();
+        for info in &extensions {
+            for item in &info.status {
+                self.says(info.name.clone(), item.key.clone(), Some(&item.text));
+            }
+        }
+        let before = std::mem::replace(&mut self.extensions, extensions);
+        let was_down = |info: &&ExtensionInfo| {
+            let down = |before: &ExtensionInfo| matches!(before.state.as_str(), "restarting" | "failed");
+            info.state == "ready" && before.iter().any(|before| before.name == info.name && down(before))
+        };
+        self.extensions.iter().filter(was_down).map(|info| info.name.to_string()).collect()
     }
 
     /// Whether some extension will soon be in another state.

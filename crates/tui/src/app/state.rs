@@ -13,6 +13,7 @@ use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
 use super::dialogs::Dialogs;
+use super::inline::Inline;
 use super::input::Input;
 use super::known::Known;
 use super::lines::Lines;
@@ -23,7 +24,7 @@ use super::pending::{Open, Pending};
 use super::session::Session;
 use super::settings::Settings;
 use super::themes::Themes;
-use super::update::Sending;
+use super::update::{Sending, Shut};
 use super::view::Areas;
 use super::work::Work;
 use super::{Ask, Effect};
@@ -80,9 +81,11 @@ pub struct State {
     pub(super) input: Input,
     pub(super) known: Known,
     pub(super) lines: Lines,
+    pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
     pub(super) panel: Option<Panel>,
+    pub(super) shut: Shut,
     pub(super) dialogs: Dialogs,
     pub(super) overlay: Option<Overlay>,
     pub(super) coming: Option<Coming>,
@@ -139,10 +142,11 @@ impl State {
         if settings.thinking() {
             transcript.toggle_thinking();
         }
-        let lines = Lines::new(settings.screen());
+        let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         Self {
             now,
             lines,
+            inline,
             size,
             keymap,
             settings,
@@ -160,6 +164,7 @@ impl State {
             queue: Queue::default(),
             notes: Notes::default(),
             panel: None,
+            shut: Shut::default(),
             dialogs: Dialogs::default(),
             overlay: None,
             coming: None,

@@ -10,6 +10,7 @@ mod panel;
 mod pick;
 mod prompt;
 mod replies;
+mod size;
 mod switch;
 
 use std::time::Instant;
@@ -26,6 +27,7 @@ use super::{Ask, Effect, Event};
 use crate::clean::CleanLine;
 use crate::complete::Kind;
 
+pub(super) use panel::Shut;
 pub(super) use prompt::Sending;
 
 /// The most columns of the title that the session gives it.
@@ -100,6 +102,7 @@ impl State {
             self.held.unheard = false;
             self.take_back(Taken::Sent);
         }
+        self.keep_folds();
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();

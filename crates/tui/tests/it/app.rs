@@ -3,8 +3,11 @@
 mod commands;
 mod completions;
 mod fake;
+mod inline;
 mod lines;
+mod panels;
 mod random;
+mod refused;
 mod screens;
 mod sessions;
 mod settings;

@@ -80,6 +80,33 @@ async fn a_command_can_be_stopped() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_lost_is_answered_all_the_same() {
+    let world = World::new();
+    let asks = [
+        Ask::Conversation { session: "0199".into() },
+        Ask::Files,
+        Ask::Branch,
+        Ask::History,
+        Ask::Image { number: 3, path: "a.png".into() },
+        Ask::Providers,
+        Ask::Logout { provider: "openai".into() },
+        Ask::Delete { session: "0199".into() },
+        Ask::Trust,
+        Ask::Grant { digest: "d".into() },
+        Ask::Settings,
+        Ask::Set { name: "tui.screen".into(), value: "big".into() },
+        Ask::Themes,
+    ];
+    for ask in asks {
+        let shown = format!("{ask:?}");
+        let name = shown.split([' ', '{']).next().unwrap();
+        let answer = world.desk.blocking(ask, |_, _| panic!("a mistake of haft's own")).await;
+        let answer = format!("{:?}", answer.unwrap());
+        assert!(answer.starts_with(&format!("{name}(")), "{shown}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_is_shown_written_and_deleted() {
     let world = World::new();
     let session = world.session().await;
@@ -143,7 +170,7 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
         |name: &str, value: &str| world.shown(Ask::Set { name: name.to_owned(), value: value.to_owned() });
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
-    assert!(set("tui.screen", "big").await.contains("must be `alternate` or `linear`"));
+    assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
     let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();

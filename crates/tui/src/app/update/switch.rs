@@ -30,6 +30,7 @@ impl State {
 
     /// That session is shown from here on, and the one before it is closed.
     pub(super) fn adopt(&mut self, id: String) {
+        self.leave_conversation();
         let before = self.session.id.take();
         let (provider, model) =
             (std::mem::take(&mut self.session.provider), std::mem::take(&mut self.session.model));
@@ -42,6 +43,7 @@ impl State {
         self.queue = Queue::default();
         self.notes.clear();
         self.panel = None;
+        self.shut.forget();
         self.dialogs.close_replies();
         self.work.is_over();
         (self.browses, self.searched) = (false, false);

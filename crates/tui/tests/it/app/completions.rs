@@ -35,7 +35,6 @@ fn an_extension_completes_its_command_and_says_whose_it_is() {
     ");
     fake.keys("tab");
     assert!(fake.screen().contains("› /note done 1"), "{}", fake.screen());
-    assert!(!fake.screen().contains("drop 1"));
 }
 
 #[test]
