@@ -15,6 +15,9 @@ pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
 /// appears does not type at it.
 pub(crate) const QUIET: Duration = Duration::from_millis(300);
 
+/// Where lines are typed, how long after a question has gone by itself a line is taken for its answer, and not sent.
+pub(crate) const LATE_LINE: Duration = Duration::from_secs(10);
+
 /// How often a countdown looks different.
 pub(crate) const COUNTDOWN: Duration = Duration::from_secs(1);
 

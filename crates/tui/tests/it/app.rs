@@ -2,6 +2,9 @@
 
 mod commands;
 mod fake;
+mod held;
+mod late;
+mod leaving;
 mod lines;
 mod random;
 mod screens;

@@ -33,8 +33,12 @@ impl State {
             Picked::Rename(key, name) => self.rename(key, name),
             Picked::Delete(key) => self.ask(Ask::Delete { session: key }),
             Picked::Closed => {
+                let sessions = matches!(purpose, Purpose::Session(_));
                 self.overlay = None;
                 self.themes.end_preview();
+                if sessions {
+                    self.picked_session();
+                }
             }
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Fake {
     pub(crate) context: u64,
     waiting: Vec<String>,
     sessions: usize,
+    /// Whether nobody reads conversations.
+    pub(crate) keeps_conversations: bool,
     todo: VecDeque<Effect>,
     carries: bool,
     size: (u16, u16),
@@ -52,6 +54,15 @@ impl Fake {
     }
 
     pub(crate) fn with(options: Options) -> Self {
+        Self::begun(options, false)
+    }
+
+    /// One that has greeted and waits for the conversation.
+    pub(crate) fn waiting(options: Options) -> Self {
+        Self::begun(options, true)
+    }
+
+    fn begun(options: Options, keeps_conversations: bool) -> Self {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
@@ -69,6 +80,7 @@ impl Fake {
             context: 34_000,
             waiting: Vec::new(),
             sessions: 0,
+            keeps_conversations,
             todo: VecDeque::new(),
             carries: false,
         };
@@ -123,6 +135,12 @@ impl Fake {
 
     pub(crate) fn rpc(&mut self, event: RpcEvent) {
         self.event(event);
+    }
+
+    /// The conversation of a session is read.
+    pub(crate) fn read(&mut self, session: &str) {
+        let messages = Ok(Arc::new(self.messages.clone()));
+        self.tell(Event::Answer(Answer::Conversation(session.to_owned(), messages)));
     }
 
     /// The model answers the prompt that is worked on.
@@ -277,25 +295,27 @@ impl Fake {
     }
 
     fn wait(&mut self, message: &str) -> String {
-        if self.busy {
-            self.waiting.push(message.to_owned());
-        }
+        self.waiting.push(message.to_owned());
         serde_json::json!({ "running": self.busy }).to_string()
     }
 
     /// What a server says of a command that was done.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
     fn after(&mut self, request: &Request) {
+        let session = || request.session.clone();
         match &request.command {
             Command::SetName(set) => self.name = Some(set.name.clone()),
             Command::Prompt(said) => {
                 self.busy = true;
+                if !std::mem::take(&mut self.waiting).is_empty() {
+                    self.event_of(queue(Vec::new()), session());
+                }
                 let content = vec![Content::text(said.message.clone())];
-                self.event(AgentEvent::UserMessage { content, time: time() });
+                self.event_of(AgentEvent::UserMessage { content, time: time() }, session());
             }
-            Command::Steer(_) | Command::FollowUp(_) if self.busy => {
+            Command::Steer(_) | Command::FollowUp(_) => {
                 let steering = self.waiting.clone();
-                self.event(AgentEvent::QueueUpdate { steering, follow_up: vec![], next_turn: vec![] });
+                self.event_of(queue(steering), session());
             }
             Command::Abort(_) if self.busy => {
                 self.event(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None });
@@ -333,6 +353,7 @@ impl Fake {
     fn ask(&mut self, ask: Ask) {
         self.log.push(format!("? {ask:?}"));
         let answer = match ask {
+            Ask::Conversation { .. } if self.keeps_conversations => return,
             Ask::Conversation { session } => {
                 Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
             }
@@ -365,6 +386,10 @@ impl Fake {
         };
         self.tell(Event::Answer(answer));
     }
+}
+
+fn queue(steering: Vec<String>) -> AgentEvent {
+    AgentEvent::QueueUpdate { steering, follow_up: Vec::new(), next_turn: Vec::new() }
 }
 
 fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
