@@ -23,7 +23,7 @@ pub(super) struct Held {
     /// What the person said meanwhile.
     pub(super) unsent: VecDeque<Unsent>,
     /// What is known of what waits at the agent.
-    pub(super) waiting: Known,
+    pub(super) waiting: Queued,
 }
 
 /// The conversation of the session that is shown.
@@ -86,7 +86,7 @@ pub(super) enum Form {
 
 /// What is known of what waits at the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum Queued {
     /// All that it has told.
     Told,
     /// Something was said to an agent that was at work no more.
@@ -102,7 +102,7 @@ impl Held {
             conversation: Conversation::Read(Vec::new()),
             next: None,
             unsent: VecDeque::new(),
-            waiting: Known::Told,
+            waiting: Queued::Told,
         }
     }
 

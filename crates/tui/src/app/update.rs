@@ -19,7 +19,7 @@ use haft_protocol::rpc::{
 };
 
 use super::commands::Completes;
-use super::held::Known;
+use super::held::Queued;
 use super::input::Files;
 use super::pending::{Pending, Shown, Taken};
 use super::state::{Edits, State};
@@ -115,7 +115,7 @@ impl State {
                 self.send(reload, Pending::Reloaded);
             }
             // The run ended before it came there, so that nobody reads it: it is said anew.
-            if self.held.waiting == Known::Unheard {
+            if self.held.waiting == Queued::Unheard {
                 self.take_back(Taken::Sent);
             }
         }

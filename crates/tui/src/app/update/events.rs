@@ -7,7 +7,7 @@ use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd,
 
 use super::super::Effect;
 use super::super::dialogs::Purpose;
-use super::super::held::{Following, Known};
+use super::super::held::{Following, Queued};
 use super::super::input::Files;
 use super::super::notes::Note;
 use super::super::overlay::Overlay;
@@ -63,7 +63,7 @@ impl State {
         self.transcript.event(event, self.now);
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.
-        if !(is_of_queue && self.held.waiting == Known::Asked) {
+        if !(is_of_queue && self.held.waiting == Queued::Asked) {
             self.queue.update(event);
         }
     }

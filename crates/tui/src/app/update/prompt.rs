@@ -3,7 +3,7 @@
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, Failure, FollowUp, Prompt as Said, RunCommand, Steer, TakeQueued};
 
-use super::super::held::{Form, Known, Unsent};
+use super::super::held::{Form, Queued, Unsent};
 
 use super::super::commands::{self, Command};
 use super::super::pending::{Pending, Taken};
@@ -287,7 +287,7 @@ impl State {
         if taken == Taken::Editor {
             self.give_back_unsent();
         }
-        self.held.waiting = Known::Asked;
+        self.held.waiting = Queued::Asked;
         self.send(TakeQueued {}, Pending::Taken(taken));
     }
 

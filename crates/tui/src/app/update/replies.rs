@@ -10,7 +10,7 @@ use haft_protocol::rpc::{
 use serde::de::DeserializeOwned;
 
 use super::super::Ask;
-use super::super::held::Known;
+use super::super::held::Queued;
 use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
 use crate::editor::Submission;
@@ -117,7 +117,7 @@ impl State {
             Pending::Before(submission) => self.back_from_before(&[submission.content]),
             Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
             Pending::Taken(_) => {
-                self.held.waiting = Known::Told;
+                self.held.waiting = Queued::Told;
                 self.error(failure.error);
             }
             Pending::Made | Pending::Switched => {
@@ -183,7 +183,7 @@ impl State {
             false => self.work.is_over(),
         }
         let QueueData { steering, follow_up, next_turn } = data.queue.clone();
-        if self.held.waiting != Known::Asked {
+        if self.held.waiting != Queued::Asked {
             self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
         }
         self.session.update(data);
@@ -239,8 +239,8 @@ impl State {
 
     fn said(&mut self, data: QueuedData) {
         // What is being taken back was said before that: it is among it.
-        if !data.running && self.held.waiting == Known::Told {
-            self.held.waiting = Known::Unheard;
+        if !data.running && self.held.waiting == Queued::Told {
+            self.held.waiting = Queued::Unheard;
         }
     }
 
@@ -257,7 +257,7 @@ impl State {
     }
 
     fn taken(&mut self, data: QueueData, taken: Taken) {
-        self.held.waiting = Known::Told;
+        self.held.waiting = Queued::Told;
         let QueueData { steering, follow_up, .. } = data;
         let back = self.queue.taken(steering, follow_up);
         self.taken_back(back, taken);

@@ -1,6 +1,7 @@
 //! The other side of the interface: a server and a program that answer what tests need.
 
 mod data;
+mod values;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,6 +20,9 @@ use haft_tui::look::Look;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+
+pub(crate) use values::{extension, image, time};
+use values::{queue, row};
 
 /// The session that everything begins with.
 pub(crate) const SESSION: &str = "0199-first";
@@ -386,30 +390,4 @@ impl Fake {
         };
         self.tell(Event::Answer(answer));
     }
-}
-
-fn queue(steering: Vec<String>) -> AgentEvent {
-    AgentEvent::QueueUpdate { steering, follow_up: Vec::new(), next_turn: Vec::new() }
-}
-
-fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
-    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
-    SettingRow {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin: "the user's file".to_owned(),
-        choices,
-    }
-}
-
-pub(crate) fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".to_owned())
-}
-
-pub(crate) fn extension(name: &str) -> ExtensionName {
-    ExtensionName::new(name)
-}
-
-pub(crate) fn image() -> content::Image {
-    content::Image { mime_type: "image/png".to_owned(), data: "aGk=".into() }
 }
