@@ -171,25 +171,28 @@ impl Queue {
     /// Everything that waits, in the order in which the agent would have read it, and then what is on its way. The agent
     /// is to be told to forget it.
     pub fn take_back(&mut self) -> TakenBack {
-        let Self { steering, follow_up, mut sent } = std::mem::take(self);
+        let mut back = self.take_waiting();
+        std::mem::take(&mut self.sent).into_iter().filter(|sent| !sent.seen).for_each(|sent| back.push(sent));
+        back
+    }
+
+    fn take_waiting(&mut self) -> TakenBack {
         let mut back = TakenBack::default();
-        for text in steering.into_iter().chain(follow_up) {
-            let at = sent.iter().position(|sent| sent.text == text);
-            match at.map(|at| sent.remove(at)) {
+        for text in self.steering.drain(..).chain(self.follow_up.drain(..)) {
+            let at = self.sent.iter().position(|sent| sent.text == text);
+            match at.map(|at| self.sent.remove(at)) {
                 Some(sent) => back.push(sent),
                 None => back.prompts.push(Content::of_text(&text)),
             }
         }
-        sent.into_iter().filter(|sent| !sent.seen).for_each(|sent| back.push(sent));
         back
     }
 
-    /// What was taken back at the agent, which is all that had not been read.
+    /// What was taken back at the agent, which is all that had arrived there and had not been read.
     pub fn taken(&mut self, steering: Vec<String>, follow_up: Vec<String>) -> TakenBack {
         let next_turn = Vec::new();
         self.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
-        self.sent.retain(|sent| sent.seen);
-        self.take_back()
+        self.take_waiting()
     }
 }
 
@@ -310,8 +313,12 @@ mod tests {
         queue.update(&event(&["I ran `ls`: a"], &["one"]));
         let waiting: Vec<_> = queue.waiting().map(|waiting| (waiting.text, waiting.shell)).collect();
         assert_eq!(waiting, [("ls", true), ("one", false)]);
-        let back = queue.clone().taken(vec!["I ran `ls`: a".to_owned()], Vec::new());
+        let mut left = queue.clone();
+        left.sent(&prompt("two"));
+        let back = left.taken(vec!["I ran `ls`: a".to_owned()], Vec::new());
         assert_eq!(back, TakenBack { prompts: Vec::new(), printed: vec![printed.clone()] }, "one was read");
+        left.update(&event(&["two"], &[]));
+        assert_eq!(texts(&left.take_back().prompts), ["two"], "it came there afterwards");
         let back = queue.take_back();
         assert_eq!((texts(&back.prompts), back.printed), (vec!["one".to_owned()], vec![printed]));
     }

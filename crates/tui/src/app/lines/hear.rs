@@ -70,6 +70,8 @@ impl State {
             self.close_list();
         } else if self.panel.is_some() {
             self.close_panel();
+        } else if !self.held.unsent.is_empty() {
+            self.give_back_unsent();
         } else {
             self.quit_the_second_time();
         }

@@ -103,7 +103,7 @@ impl State {
     }
 
     /// What could not be said is in the editor.
-    pub(super) fn give_back_unsent(&mut self) {
+    pub(in crate::app) fn give_back_unsent(&mut self) {
         let unsent = std::mem::take(&mut self.held.unsent);
         self.input.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
     }

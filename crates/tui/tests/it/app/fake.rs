@@ -7,15 +7,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, Message, Stop};
 use haft_protocol::rpc::{
     Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
 };
-use haft_protocol::{RawJson, content};
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, SettingRow, State, Trusted};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
 use haft_tui::look::Look;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;

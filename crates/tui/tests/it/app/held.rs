@@ -75,6 +75,19 @@ fn a_line_that_is_typed_before_the_conversation_is_known_is_not_lost() {
 }
 
 #[test]
+fn an_interrupt_takes_back_lines_that_were_not_said() {
+    let mut settings = Settings::default();
+    settings.set("tui.screen", "linear").unwrap();
+    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
+    fake.tell(Event::Typed("say hello".to_owned()));
+    fake.tell(Event::Interrupt);
+    let rows = fake.state.print(fake.now, 80).rows;
+    assert!(rows.iter().any(|row| row.as_str().starts_with("not sent; an empty line sends it")), "{rows:?}");
+    fake.read(SESSION);
+    assert_eq!(said(&mut fake), "");
+}
+
+#[test]
 fn what_is_no_command_comes_back_when_that_is_known() {
     let mut fake = Fake::waiting(Options::default());
     fake.enter("/modle");
