@@ -10,6 +10,7 @@ mod pick;
 mod prompt;
 mod replies;
 mod shell;
+mod size;
 mod switch;
 
 use std::time::Instant;
@@ -27,6 +28,7 @@ use super::{Ask, Effect, Event};
 use crate::clean::CleanLine;
 use crate::complete::Kind;
 
+pub(super) use panel::Shut;
 pub(super) use prompt::Sending;
 
 /// The most columns of the title that the session gives it.

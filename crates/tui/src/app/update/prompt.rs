@@ -9,6 +9,7 @@ use super::super::commands::{self, Command};
 use super::super::pending::{Pending, Taken};
 use super::super::state::{Edits, State};
 use super::super::{Ask, Effect};
+use super::size::fits;
 use crate::editor::{Content, Editor, Submission};
 use crate::keys::Prompt;
 use crate::queue::{TakenBack, When};
@@ -198,7 +199,8 @@ impl State {
 
     /// The history knows it.
     fn remember(&mut self, submission: &Submission) {
-        if self.input.history.push(&submission.kept).is_some() {
+        self.shut.forget();
+        if !commands::is_secret(&submission.text) && self.input.history.push(&submission.kept).is_some() {
             self.ask(Ask::Remember(submission.kept.clone()));
         }
     }
@@ -245,6 +247,10 @@ impl State {
 
     fn say(&mut self, submission: Submission, images: Vec<Image>, when: When) {
         let message = submission.text.clone();
+        if let Err(why) = fits(&message, &images) {
+            self.error(why);
+            return self.input.give_back([&submission.content]);
+        }
         let kept = Box::new(submission);
         match when {
             When::Now => {

@@ -1,7 +1,7 @@
 //! Another session in the place of the one that is shown.
 
 use haft_protocol::rpc::{
-    CloseSession, Fork, NewSession, QueueData, SetModel, SetName, SetThinking, SwitchSession, TakeQueued,
+    CloseSession, Fork, NewSession, QueueData, SetModel, SetThinking, SwitchSession, TakeQueued,
 };
 use haft_protocol::thinking::Thinking;
 
@@ -12,9 +12,6 @@ use super::super::session::Session;
 use super::super::state::State;
 use crate::editor::Content;
 use crate::queue::{Queue, TakenBack};
-
-/// What follows the name of a fork.
-const FORK: &str = " (fork";
 
 /// The most characters of a name in a row that says where a fork comes from.
 const LONGEST_NAME: usize = 60;
@@ -138,6 +135,7 @@ impl State {
         self.transcript.begin_anew();
         self.notes.clear();
         self.panel = None;
+        self.shut.forget();
         self.dialogs.close_replies();
         self.work.is_over();
         self.reloads = None;
@@ -162,16 +160,12 @@ impl State {
         self.back_from_before(&sending);
     }
 
-    /// Says where a fork comes from. Two sessions of one name would be told apart by nobody.
+    /// Says where a fork comes from.
     fn forked(&mut self, before: &Session, entry: Option<&str>) {
         let id = before.id.as_deref().unwrap_or_default();
         let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
         let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
         self.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
-        if let Some(name) = before.name.as_deref().map(forked_name) {
-            self.session.name = Some(name.clone());
-            self.send(SetName { name }, Pending::Quiet);
-        }
     }
 
     /// What waited in the session before, as it was taken back there. What commands printed is told to the session that
@@ -218,36 +212,5 @@ impl State {
     pub(super) fn end_switch(&mut self) {
         self.held.next = None;
         self.give_back_unsent();
-    }
-}
-
-/// The name of a fork.
-fn forked_name(name: &str) -> String {
-    let numbered = name.strip_suffix(')').and_then(|name| {
-        let (name, number) = name.rsplit_once(FORK)?;
-        let number = if number.is_empty() { 1 } else { number.strip_prefix(' ')?.parse::<u32>().ok()? };
-        Some((name, number.checked_add(1)?))
-    });
-    match numbered {
-        Some((name, number)) => format!("{name}{FORK} {number})"),
-        None => format!("{name}{FORK})"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fork_has_a_name_of_its_own() {
-        let names = ["the parser", "the parser (fork)", "the parser (fork 2)", "a (forked)", "a (fork x)"];
-        let expect = [
-            "the parser (fork)",
-            "the parser (fork 2)",
-            "the parser (fork 3)",
-            "a (forked) (fork)",
-            "a (fork x) (fork)",
-        ];
-        assert_eq!(names.map(forked_name), expect);
     }
 }

@@ -128,7 +128,7 @@ fn a_session_is_picked_before_the_prompt_of_the_command_line_is_said() {
     let mut fake = Fake::with(options());
     assert!(fake.screen().contains("write a parser"));
     assert!(!fake.state.works());
-    fake.keys("down enter");
+    fake.keys("enter");
     assert_eq!(said(&mut fake), "> prompt message=\"hi\" @0188-old");
     let mut fake = Fake::with(options());
     fake.keys("esc");
