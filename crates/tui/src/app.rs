@@ -13,6 +13,7 @@ mod dialogs;
 mod effect;
 mod event;
 mod held;
+mod inline;
 mod input;
 mod interface;
 mod known;

@@ -108,7 +108,12 @@ impl Held {
 
     /// Whether there is no session and no conversation to say something in.
     pub(super) fn is_on(&self) -> bool {
-        self.next.is_some() || matches!(self.conversation, Conversation::Read(_))
+        self.next.is_some() || self.reads_conversation()
+    }
+
+    /// Whether the conversation is not shown yet.
+    pub(super) fn reads_conversation(&self) -> bool {
+        matches!(self.conversation, Conversation::Read(_))
     }
 
     /// Whether what follows the conversation has to wait for it.

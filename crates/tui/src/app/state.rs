@@ -14,6 +14,7 @@ use crate::transcript::{Said, Transcript};
 
 use super::dialogs::Dialogs;
 use super::held::{Following, Held, Unsent};
+use super::inline::Inline;
 use super::input::Input;
 use super::known::Known;
 use super::late::Late;
@@ -82,6 +83,7 @@ pub struct State {
     pub(super) input: Input,
     pub(super) known: Known,
     pub(super) lines: Lines,
+    pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
     pub(super) panel: Option<Panel>,
@@ -139,12 +141,13 @@ impl State {
         if settings.thinking() {
             transcript.toggle_thinking();
         }
-        let lines = Lines::new(settings.screen());
+        let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         let mut held = Held::new();
         held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
         Self {
             now,
             lines,
+            inline,
             size,
             keymap,
             settings,

@@ -121,6 +121,7 @@ impl State {
                 self.take_back(Taken::Sent);
             }
         }
+        self.keep_folds();
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();

@@ -3,6 +3,7 @@
 mod commands;
 mod fake;
 mod held;
+mod inline;
 mod late;
 mod leaving;
 mod lines;

@@ -294,6 +294,8 @@ impl State {
     }
 
     fn cleared(&mut self) {
+        self.leave_conversation();
+        self.begin_printing("cleared");
         self.transcript.begin_anew();
         self.notes.clear();
         (self.browses, self.searched) = (false, false);

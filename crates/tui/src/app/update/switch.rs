@@ -99,6 +99,7 @@ impl State {
     /// That session is shown from here on, and the one before it is closed.
     fn adopt(&mut self, id: String) {
         let Some(next) = self.held.next.take() else { return };
+        self.leave_conversation();
         let origin = next.origin.clone();
         let goes_on = matches!(origin, Origin::Fork(_)).then(|| id.clone());
         let before = std::mem::take(&mut self.session);
