@@ -19,6 +19,10 @@ pub(crate) const QUIET: Duration = Duration::from_millis(300);
 /// Where lines are typed, how long after a question has gone by itself a line is taken for its answer, and not sent.
 pub(crate) const LATE_LINE: Duration = Duration::from_secs(10);
 
+/// A frame that takes this long went to a terminal that took nothing for a while: keys that are read afterwards may have
+/// been typed at any time in between.
+pub(crate) const SLOW_FRAME: Duration = Duration::from_millis(100);
+
 /// How often a countdown looks different.
 pub(crate) const COUNTDOWN: Duration = Duration::from_secs(1);
 

@@ -200,6 +200,7 @@ impl Fake {
         let mut buffer = Buffer::empty(area);
         let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
+        self.state.was_drawn(self.now);
         (buffer, cursor)
     }
 
@@ -267,7 +268,7 @@ impl Fake {
             Command::GetState(_) => self.state_data(request),
             Command::ListCommands(_) => data::COMMANDS.to_owned(),
             Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
-            Command::ListSessions(_) => self.sessions_data(),
+            Command::ListSessions(_) => data::sessions(SESSION, self.said),
             Command::GetModels(_) => data::MODELS.to_owned(),
             Command::GetTools(_) => data::TOOLS.to_owned(),
             Command::SetTools(set) => {
@@ -344,21 +345,6 @@ impl Fake {
             "context": { "tokens": self.context, "estimated": 0, "window": 200_000 }, "prompts": 0, "queue": queue,
         })
         .to_string()
-    }
-
-    fn sessions_data(&self) -> String {
-        let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
-        let session = |id: &str, open: bool, messages: usize, more: &str| {
-            format!(
-                r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",
-                "created":"2026-01-02T03:04:05Z","messages":{messages},"usage":{usage}{more}}}"#
-            )
-        };
-        let list = [
-            session(SESSION, true, self.said, ""),
-            session("0188-old", false, 3, r#","first_text":"write a parser""#),
-        ];
-        format!(r#"{{"sessions":[{}]}}"#, list.join(","))
     }
 
     fn ask(&mut self, ask: Ask) {
