@@ -220,6 +220,11 @@ impl Editor {
         self.moved();
     }
 
+    /// A text as if it had been cut here: it can be put in.
+    pub fn keep_cut(&mut self, text: &str) {
+        self.kills.cut(&clean_after("", text), kill::Way::Forward, false);
+    }
+
     /// A character that was typed.
     pub fn type_char(&mut self, c: char) {
         let text = self.fit(c.encode_utf8(&mut [0; 4]));

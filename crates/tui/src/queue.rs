@@ -43,6 +43,26 @@ pub struct Waiting<'q> {
     pub when: When,
     /// Its text; an image is a word.
     pub text: &'q str,
+    /// Whether it is what a command of the person's printed; the text is the command.
+    pub shell: bool,
+}
+
+/// What waited and does not any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TakenBack {
+    /// The prompts, for [`Editor::put_before`](crate::editor::Editor::put_before).
+    pub prompts: Vec<Content>,
+    /// What commands of the person's printed, in the same order.
+    pub printed: Vec<Printed>,
+}
+
+/// What a command of the person's printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The command.
+    pub command: String,
+    /// What the agent is told.
+    pub message: String,
 }
 
 /// What waits, and what it was in the editor.
@@ -56,9 +76,17 @@ pub struct Queue {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sent {
     text: String,
-    content: Content,
+    what: What,
     /// Whether the agent has said that it waits.
     seen: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum What {
+    /// A prompt, as it was in the editor.
+    Prompt(Content),
+    /// What this command of the person's printed.
+    Shell(String),
 }
 
 impl Queue {
@@ -66,14 +94,24 @@ impl Queue {
     pub fn sent(&mut self, prompt: &Submission) {
         // As the agent will say it.
         let text = prompt.text.clone() + &"\n[image]".repeat(prompt.images.len());
-        self.sent.push(Sent { text, content: prompt.content.clone(), seen: false });
+        self.push(text, What::Prompt(prompt.content.clone()));
+    }
+
+    /// What a command of the person's printed goes to the agent.
+    pub fn printed(&mut self, printed: &Printed) {
+        self.push(printed.message.clone(), What::Shell(printed.command.clone()));
+    }
+
+    fn push(&mut self, text: String, what: What) {
+        self.sent.push(Sent { text, what, seen: false });
         let too_many = self.sent.len().saturating_sub(MOST_SENT);
         self.sent.drain(..too_many);
     }
 
     /// A prompt did not get there: it is not on its way any more.
     pub fn unsent(&mut self, prompt: &Submission) {
-        let at = self.sent.iter().position(|sent| !sent.seen && sent.content == prompt.content);
+        let is_it = |what: &What| matches!(what, What::Prompt(content) if *content == prompt.content);
+        let at = self.sent.iter().position(|sent| !sent.seen && is_it(&sent.what));
         at.map(|at| self.sent.remove(at));
     }
 
@@ -107,24 +145,64 @@ impl Queue {
         });
     }
 
-    /// What waits, in the order in which the agent reads it.
-    pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
-        let of = |when| move |text| Waiting { when, text };
-        let steering = self.steering.iter().map(String::as_str).map(of(When::Steer));
-        steering.chain(self.follow_up.iter().map(String::as_str).map(of(When::FollowUp)))
+    /// Whether nothing waits, and nothing is on its way.
+    pub fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty() && self.sent.is_empty()
     }
 
-    /// Everything that waits, for [`Editor::put_before`](crate::editor::Editor::put_before), in the order in which the
-    /// agent would have read it, and then what is on its way. The agent is to be told to forget it.
-    pub fn take_back(&mut self) -> Vec<Content> {
-        let Self { steering, follow_up, mut sent } = std::mem::take(self);
-        let own = steering.into_iter().chain(follow_up).map(|text| {
-            let at = sent.iter().position(|sent| sent.text == text);
-            at.map_or_else(|| Content::of_text(&text), |at| sent.remove(at).content)
-        });
-        let mut back: Vec<Content> = own.collect();
-        back.extend(sent.into_iter().filter(|sent| !sent.seen).map(|sent| sent.content));
+    /// What waits, in the order in which the agent reads it.
+    pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
+        let steering = self.steering.iter().map(|text| (When::Steer, text));
+        let all = steering.chain(self.follow_up.iter().map(|text| (When::FollowUp, text)));
+        all.map(|(when, text)| match self.command_of(text) {
+            Some(command) => Waiting { when, text: command, shell: true },
+            None => Waiting { when, text, shell: false },
+        })
+    }
+
+    /// The command of the person's that printed this.
+    fn command_of(&self, text: &str) -> Option<&str> {
+        self.sent.iter().find_map(|sent| match &sent.what {
+            What::Shell(command) if sent.text == text => Some(command.as_str()),
+            What::Shell(_) | What::Prompt(_) => None,
+        })
+    }
+
+    /// Everything that waits, in the order in which the agent would have read it, and then what is on its way. The agent
+    /// is to be told to forget it.
+    pub fn take_back(&mut self) -> TakenBack {
+        let mut back = self.take_waiting();
+        std::mem::take(&mut self.sent).into_iter().filter(|sent| !sent.seen).for_each(|sent| back.push(sent));
         back
+    }
+
+    fn take_waiting(&mut self) -> TakenBack {
+        let mut back = TakenBack::default();
+        for text in self.steering.drain(..).chain(self.follow_up.drain(..)) {
+            let at = self.sent.iter().position(|sent| sent.text == text);
+            match at.map(|at| self.sent.remove(at)) {
+                Some(sent) => back.push(sent),
+                None => back.prompts.push(Content::of_text(&text)),
+            }
+        }
+        back
+    }
+
+    /// What was taken back at the agent, which is all that had arrived there and had not been read.
+    pub fn taken(&mut self, steering: Vec<String>, follow_up: Vec<String>) -> TakenBack {
+        let next_turn = Vec::new();
+        self.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+        self.take_waiting()
+    }
+}
+
+impl TakenBack {
+    fn push(&mut self, sent: Sent) {
+        let Sent { text: message, what, .. } = sent;
+        match what {
+            What::Prompt(content) => self.prompts.push(content),
+            What::Shell(command) => self.printed.push(Printed { command, message }),
+        }
     }
 }
 
@@ -170,7 +248,7 @@ mod tests {
         queue.update(&event(&[&long.text], &["then this", "of an extension"]));
         let waiting: Vec<_> = queue.waiting().map(|waiting| (waiting.when, waiting.text.len())).collect();
         assert_eq!(waiting, [(When::Steer, long.text.len()), (When::FollowUp, 9), (When::FollowUp, 15)]);
-        let back = queue.take_back();
+        let back = queue.take_back().prompts;
         assert_eq!(texts(&back), [long.text.as_str(), "then this", "of an extension"]);
         assert_eq!(back[0], long.content);
         assert_eq!(queue, Queue::default());
@@ -182,12 +260,12 @@ mod tests {
         queue.sent(&prompt("one"));
         queue.update(&event(&["one"], &[]));
         queue.update(&event(&[], &[]));
-        assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
+        assert_eq!(texts(&queue.take_back().prompts), Vec::<String>::new());
         // It was read before anybody could say that it waits.
         queue.sent(&prompt("two"));
         let content = vec![Block::text("two")];
         queue.update(&AgentEvent::UserMessage { content, time: Time(String::new()) });
-        assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
+        assert_eq!(texts(&queue.take_back().prompts), Vec::<String>::new());
         queue.update(&AgentEvent::AssistantStart);
         assert_eq!(queue, Queue::default());
     }
@@ -200,7 +278,7 @@ mod tests {
         queue.sent(&prompt("two"));
         // Said before the second arrived.
         queue.update(&event(&["one"], &[]));
-        assert_eq!(texts(&queue.take_back()), ["one", "two"]);
+        assert_eq!(texts(&queue.take_back().prompts), ["one", "two"]);
     }
 
     #[test]
@@ -212,7 +290,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.sent(&sent);
         queue.update(&event(&["look [image #1: a.png]\n[image]"], &[]));
-        assert_eq!(queue.take_back(), [sent.content]);
+        assert_eq!(queue.take_back().prompts, [sent.content]);
     }
 
     #[test]
@@ -221,7 +299,27 @@ mod tests {
         queue.sent(&prompt("a"));
         queue.sent(&prompt("b"));
         queue.unsent(&prompt("a"));
-        let back: Vec<_> = queue.take_back().iter().map(|content| content.submission().text).collect();
+        let back: Vec<_> =
+            queue.take_back().prompts.iter().map(|content| content.submission().text).collect();
         assert_eq!(back, ["b"]);
+    }
+
+    #[test]
+    fn what_a_command_printed_is_known_by_its_command() {
+        let printed = Printed { command: "ls".to_owned(), message: "I ran `ls`: a".to_owned() };
+        let mut queue = Queue::default();
+        queue.sent(&prompt("one"));
+        queue.printed(&printed);
+        queue.update(&event(&["I ran `ls`: a"], &["one"]));
+        let waiting: Vec<_> = queue.waiting().map(|waiting| (waiting.text, waiting.shell)).collect();
+        assert_eq!(waiting, [("ls", true), ("one", false)]);
+        let mut left = queue.clone();
+        left.sent(&prompt("two"));
+        let back = left.taken(vec!["I ran `ls`: a".to_owned()], Vec::new());
+        assert_eq!(back, TakenBack { prompts: Vec::new(), printed: vec![printed.clone()] }, "one was read");
+        left.update(&event(&["two"], &[]));
+        assert_eq!(texts(&left.take_back().prompts), ["two"], "it came there afterwards");
+        let back = queue.take_back();
+        assert_eq!((texts(&back.prompts), back.printed), (vec!["one".to_owned()], vec![printed]));
     }
 }

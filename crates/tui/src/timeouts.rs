@@ -12,8 +12,12 @@ pub(crate) const SPINNER_MIN: Duration = Duration::from_millis(40);
 pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
 
 /// How long nothing may have been typed before the keys of a dialog that grants something count: who types when it
-/// appears does not type at it.
+/// appears does not type at it. And how long nothing may have been typed before keys count for something else, where a question
+/// has gone: who types on types at that.
 pub(crate) const QUIET: Duration = Duration::from_millis(300);
+
+/// Where lines are typed, how long after a question has gone by itself a line is taken for its answer, and not sent.
+pub(crate) const LATE_LINE: Duration = Duration::from_secs(10);
 
 /// A frame that takes this long went to a terminal that took nothing for a while: keys that are read afterwards may have
 /// been typed at any time in between.

@@ -108,9 +108,10 @@ pub enum Browsed {
 
 impl Transcript {
     /// Another conversation in the place of this one. What is unfolded for all stays unfolded.
+    /// Commands of the person's that run stand behind it.
     pub fn restore(&mut self, messages: &[Message]) {
         let view = View { height: self.view.height, ..View::default() };
-        let (folds, layouts) = (self.folds, std::mem::take(&mut self.layouts));
+        let (folds, layouts, running) = (self.folds, std::mem::take(&mut self.layouts), self.take_running());
         *self = Self { folds, layouts, view, ..Self::default() };
         self.layouts.forget_from(0);
         messages.iter().for_each(|message| self.read(message));
@@ -119,6 +120,30 @@ impl Transcript {
                 call.over();
             }
         }
+        for (number, item) in running {
+            self.shells.insert(number, self.items.len());
+            self.items.push(item);
+        }
+    }
+
+    /// Nothing is in it any more but the commands of the person's that run.
+    pub fn begin_anew(&mut self) {
+        self.restore(&[]);
+    }
+
+    /// The items of the person's commands that are not over, the oldest first.
+    fn take_running(&mut self) -> Vec<(u64, Item)> {
+        let mut running: Vec<(u64, usize)> = std::mem::take(&mut self.shells).into_iter().collect();
+        running.sort_unstable_by_key(|(_, at)| std::cmp::Reverse(*at));
+        // From the last one on, so that those before it stay where they are.
+        let mut items: Vec<(u64, Item)> = Vec::new();
+        for (number, at) in running {
+            if at < self.items.len() {
+                items.push((number, self.items.remove(at)));
+            }
+        }
+        items.reverse();
+        items
     }
 
     /// Something happened. Events that are not shown in the transcript change nothing.
@@ -149,6 +174,17 @@ impl Transcript {
     pub fn shell_output(&mut self, number: u64, text: &str) {
         if let Some(call) = self.shells.get(&number).copied().and_then(|at| self.changed(at)?.call()) {
             call.output.push(text);
+        }
+    }
+
+    /// The session in which it began is closed: what it prints is told to nobody.
+    pub fn shell_left(&mut self, number: u64) {
+        if let Some(call) = self.shells.get(&number).copied().and_then(|at| self.changed(at)?.call()) {
+            call.remark(
+                "",
+                crate::theme::Role::Muted,
+                "its session is closed: the model is not told what it prints",
+            );
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Dialogs {
 pub(super) struct Asked {
     pub(super) dialog: Dialog,
     pub(super) purpose: Purpose,
-    number: u64,
+    pub(super) number: u64,
 }
 
 /// What becomes of an answer.
@@ -66,6 +66,16 @@ impl Dialogs {
     /// Which one is shown, by the order in which they came.
     pub(super) fn number(&self) -> Option<u64> {
         self.first().map(|asked| asked.number)
+    }
+
+    /// Whether that one is open.
+    pub(super) fn has(&self, number: u64) -> bool {
+        self.open.iter().any(|asked| asked.number == number)
+    }
+
+    /// That one, wherever it stands.
+    pub(super) fn numbered(&mut self, number: u64) -> Option<&mut Asked> {
+        self.open.iter_mut().find(|asked| asked.number == number)
     }
 
     pub(super) fn is_empty(&self) -> bool {

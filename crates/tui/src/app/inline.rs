@@ -47,7 +47,7 @@ impl State {
 
     /// The conversation that is shown is left: what was not printed of it is, as it is now.
     pub(super) fn leave_conversation(&mut self) {
-        if !self.inline.on || self.held.waits_for_conversation && !self.inline.greeted {
+        if !self.inline.on || self.held.reads_conversation() && !self.inline.greeted {
             return;
         }
         let look = self.look(self.now);

@@ -12,10 +12,10 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::PanelContent;
 
 use crate::clean::CleanLine;
-use crate::queue::When;
 
 use super::settings::Screen;
 use super::state::State;
+use super::waiting::Until;
 
 /// Rows of a list that are printed at once.
 const ROWS: usize = 20;
@@ -49,6 +49,8 @@ pub(super) struct Lines {
     pub(super) lists: u64,
     /// To be printed next, beside what the state says.
     said: Vec<CleanLine>,
+    /// Until when a line is taken for the answer to a question that has gone by itself.
+    pub(super) late_until: Option<Instant>,
     /// The lines of a text that goes on.
     draft: String,
     told: Told,
@@ -60,7 +62,7 @@ struct Told {
     greeted: bool,
     works: bool,
     notes: u64,
-    queue: Vec<(When, String)>,
+    queue: Vec<(Until, String)>,
     /// The revision of the text that waits to be sent.
     editor: u64,
     dialog: Option<u64>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::editor::Submission;
+use crate::queue::Queue;
 
 /// What is to be done with a reply.
 #[derive(Debug)]
@@ -22,7 +23,11 @@ pub(super) enum Pending {
     Prompt(Box<Submission>),
     /// Something said to the agent at work.
     Said(Box<Submission>),
-    /// What a command of the person's came to.
+    /// A prompt, a command or something said to an agent, in a session that is not shown any more.
+    Before(Box<Submission>),
+    /// What waited in a session that is not shown any more, as it was known, and the session that goes on with it.
+    Left(Box<Queue>, Option<String>),
+    /// What a command of the person's printed.
     ShellSaid,
     /// A command that is not haft's own.
     Command(Box<Submission>),
@@ -36,8 +41,10 @@ pub(super) enum Pending {
     SetTools,
     /// A session was made, which shall be shown.
     Made,
-    /// That session shall be shown.
-    Switched(String),
+    /// That session has the model of the one before it.
+    CarriedOver(String),
+    /// A session shall be shown.
+    Switched,
     Cleared,
     Compacted,
     Reloaded,
@@ -92,14 +99,11 @@ impl Open {
         self.open.remove(id)
     }
 
-    /// Forgets what was sent about a session that is not shown any more.
-    pub(super) fn forget(&mut self, is: impl Fn(&Pending) -> bool) {
-        self.open.retain(|_, pending| !is(pending));
-    }
-
-    /// Whether it is about the session that was shown when it was sent.
-    pub(super) fn is_of_session(pending: &Pending) -> bool {
-        !matches!(pending, Pending::Hello | Pending::Quiet | Pending::Silent | Pending::Answered)
+    /// The session that was shown, where `queue` waited, is not shown any more: of what was sent about it, only what the
+    /// person said matters, if it was not heard. `goes_on` is a session with the same conversation.
+    pub(super) fn leave(&mut self, queue: &Queue, goes_on: Option<&str>) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
     }
 
     /// Whether something like that is not replied to.
@@ -111,6 +115,23 @@ impl Open {
 impl Pending {
     pub(super) fn is_completions(&self) -> bool {
         matches!(self, Self::Completions(..))
+    }
+
+    /// What becomes of it when the session that was shown when it was sent is shown no more.
+    fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
+        match self {
+            Self::Prompt(said) | Self::Said(said) | Self::Command(said) => Some(Self::Before(said)),
+            Self::Taken(_) => Some(Self::Left(Box::new(queue.clone()), goes_on.map(str::to_owned))),
+            kept @ (Self::Before(_) | Self::Left(..) | Self::CarriedOver(_)) => Some(kept),
+            kept @ (Self::Hello | Self::Quiet | Self::Silent | Self::Answered) => Some(kept),
+            _ => None,
+        }
+    }
+
+    /// Whether what waited in another session is still to come back.
+    pub(super) fn is_left(&self) -> bool {
+        matches!(self, Self::Left(..))
     }
 
     pub(super) fn is_models(&self) -> bool {

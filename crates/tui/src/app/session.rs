@@ -14,8 +14,11 @@ use crate::clean::CleanLine;
 pub(super) struct Session {
     /// None until `hello` is answered.
     pub(super) id: Option<String>,
+    /// Who answers. For one request that may be another than the session's own.
     pub(super) provider: String,
     pub(super) model: String,
+    /// The session's own model, as `PROVIDER/MODEL`, as soon as it is known.
+    pub(super) own_model: Option<String>,
     pub(super) thinking: Thinking,
     /// The level that was wanted last: a model without it takes the nearest.
     pub(super) wanted_thinking: Option<Thinking>,
@@ -39,7 +42,8 @@ impl Session {
         let ContextData { tokens, window, .. } = data.context;
         self.id = Some(data.session);
         self.name = data.name.filter(|name| !name.is_empty());
-        (self.provider, self.model, self.thinking) = (data.provider, data.model, data.thinking);
+        self.set_own_model(data.provider, data.model);
+        self.thinking = data.thinking;
         (self.cwd, self.usage) = (data.cwd, data.usage);
         (self.context, self.window) = (tokens, window);
     }
@@ -54,6 +58,18 @@ impl Session {
             Some(line) => self.said.insert((extension, key), line),
             None => self.said.remove(&(extension, key)),
         };
+    }
+
+    /// The session asks this model from here on.
+    pub(super) fn set_own_model(&mut self, provider: String, model: String) {
+        self.own_model = Some(format!("{provider}/{model}"));
+        (self.provider, self.model) = (provider, model);
+    }
+
+    /// What people know it by.
+    pub(super) fn about(&self) -> Option<&str> {
+        let name = self.name.as_deref().or(self.first_text.as_deref())?;
+        name.lines().map(str::trim).find(|line| !line.is_empty())
     }
 
     /// The whole name of a model, as `PROVIDER/MODEL`.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Command, Event as SessionEvent, Params, Request};
+use haft_protocol::rpc::{Command, Params, ReloadExt, Request};
 
 use crate::keys::Keymap;
 use crate::look::Look;
@@ -13,9 +13,11 @@ use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
 use super::dialogs::Dialogs;
+use super::held::{Following, Held, Unsent};
 use super::inline::Inline;
 use super::input::Input;
 use super::known::Known;
+use super::late::Late;
 use super::lines::Lines;
 use super::notes::Notes;
 use super::overlay::{Coming, Overlay};
@@ -94,11 +96,16 @@ pub struct State {
     pub(super) sending: Vec<Sending>,
     pub(super) held: Held,
     /// Whose text the person's own editor has.
-    pub(super) edits_dialog: bool,
+    pub(super) edits: Edits,
+    /// Keys that were meant for a question that is over.
+    pub(super) late: Option<Late>,
     pub(super) flash: Option<Flash>,
+    /// Until when the key that was pressed leaves, pressed again.
     pub(super) quits_until: Option<Instant>,
     pub(super) extensions_at: Option<Instant>,
-    pub(super) first_prompt: Option<String>,
+    /// What is reloaded as soon as nothing is worked on.
+    pub(super) reloads: Option<ReloadExt>,
+    /// Whether a session is to be picked before anything is said.
     pub(super) resumes: bool,
     /// A number for what is asked and is answered with it.
     pub(super) number: u64,
@@ -107,28 +114,20 @@ pub struct State {
     pub(super) effects: Vec<Effect>,
 }
 
+/// Whose text the person's own editor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edits {
+    /// The prompt that is being written.
+    Prompt,
+    /// The question of that number.
+    Dialog(u64),
+}
+
 /// A word about what was done.
 #[derive(Debug)]
 pub(super) struct Flash {
     pub(super) text: String,
     pub(super) until: Instant,
-}
-
-/// What happened and cannot be shown yet.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    /// Until the conversation is known, what follows it.
-    pub(super) waits_for_conversation: bool,
-    pub(super) events: Vec<SessionEvent>,
-    /// Until another session is shown, what happens in any other one.
-    pub(super) switches: bool,
-    pub(super) others: Vec<(String, SessionEvent)>,
-    /// What is in the editor is said as soon as the session and its conversation are shown.
-    pub(super) says: bool,
-    /// What was asked for the queue: until it is there, nobody says what waits.
-    pub(super) takes_back: bool,
-    /// Something was said to an agent that was at work no more.
-    pub(super) unheard: bool,
 }
 
 impl State {
@@ -143,6 +142,8 @@ impl State {
             transcript.toggle_thinking();
         }
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
+        let mut held = Held::new();
+        held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
         Self {
             now,
             lines,
@@ -154,7 +155,6 @@ impl State {
             version,
             known,
             transcript,
-            first_prompt: prompt,
             resumes: resume,
             session: Session::default(),
             branch: None,
@@ -171,12 +171,13 @@ impl State {
             open: Open::default(),
             work: Work::default(),
             sending: Vec::new(),
-            // What happens before anything is known would be gone when the conversation comes.
-            held: Held { waits_for_conversation: true, ..Held::default() },
-            edits_dialog: false,
+            held,
+            edits: Edits::Prompt,
+            late: None,
             flash: None,
             quits_until: None,
             extensions_at: None,
+            reloads: None,
             number: 0,
             title: String::new(),
             areas: Areas::default(),
@@ -222,7 +223,7 @@ impl State {
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.extensions_at].into_iter().chain(inner).flatten().min()
+        [spinner, flash, self.quits_until, self.extensions_at].into_iter().chain(inner).flatten().min()
     }
 
     pub(super) fn effect(&mut self, effect: Effect) {
@@ -247,31 +248,33 @@ impl State {
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.transcript.say(Said::Info(text.into()));
+        self.tell(Said::Info(text.into()));
     }
 
     pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.transcript.say(Said::Error(text.into()));
+        self.tell(Said::Error(text.into()));
+    }
+
+    /// Something of haft's own, behind the conversation.
+    fn tell(&mut self, said: Said) {
+        if let Some(Following::Said(said)) = self.held.keeps(Following::Said(said)) {
+            self.transcript.say(said);
+        }
     }
 
     /// A word in the status line.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
-        self.flash_for(text, timeouts::FLASH);
-    }
-
-    pub(super) fn flash_for(&mut self, text: impl Into<String>, time: std::time::Duration) {
         let text = text.into();
         self.lines.say(&text);
-        if self.lines.on {
-            return;
+        if !self.lines.on {
+            self.flash = Some(Flash { text, until: self.now + timeouts::FLASH });
         }
-        self.flash = Some(Flash { text, until: self.now + time });
     }
 
     /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
-            true => self.transcript.say(Said::Page(title.to_owned(), text)),
+            true => self.tell(Said::Page(title.to_owned(), text)),
             false => self.overlay = Some(Overlay::Page(Page::new(title, text))),
         }
     }

@@ -10,6 +10,7 @@ mod panel;
 mod pick;
 mod prompt;
 mod replies;
+mod shell;
 mod size;
 mod switch;
 
@@ -20,9 +21,10 @@ use haft_protocol::rpc::{
 };
 
 use super::commands::Completes;
+use super::held::Queued;
 use super::input::Files;
 use super::pending::{Pending, Shown, Taken};
-use super::state::State;
+use super::state::{Edits, State};
 use super::{Ask, Effect, Event};
 use crate::clean::CleanLine;
 use crate::complete::Kind;
@@ -47,6 +49,7 @@ pub fn start(state: &mut State) -> Vec<Effect> {
 /// What is to be done because something happened.
 pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
     state.now = now;
+    let (asked, by_person) = (state.dialogs.number(), is_of_person(&event));
     match event {
         Event::Key(chord) => state.key(chord),
         Event::Typed(line) => state.heard(&line),
@@ -65,8 +68,20 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
         Event::Copied(Err(why)) => state.error(why),
         Event::Tick => {}
     }
+    if !by_person {
+        state.closed_by_itself(asked);
+    }
     state.settle();
     std::mem::take(&mut state.effects)
+}
+
+/// Whether the person did it.
+fn is_of_person(event: &Event) -> bool {
+    match event {
+        Event::Key(_) | Event::Typed(_) | Event::Interrupt | Event::Paste(_) | Event::Mouse(_) => true,
+        Event::Resize(..) | Event::Line(_) | Event::Gone | Event::Answer(_) => false,
+        Event::Edited(_) | Event::Copied(_) | Event::Tick => false,
+    }
 }
 
 impl State {
@@ -92,15 +107,20 @@ impl State {
         if self.flash.as_ref().is_some_and(|flash| flash.until <= self.now) {
             self.flash = None;
         }
+        self.quits_until.take_if(|until| *until <= self.now);
         if self.extensions_at.is_some_and(|at| at <= self.now) {
             self.extensions_at = None;
             self.send(ListExtensions {}, Pending::Extensions(Shown::No));
             self.send(ListCommands {}, Pending::Commands);
         }
-        // The run ended before it came there, so that nobody reads it: it is said anew.
-        if self.held.unheard && !self.work.is_on() && !self.held.takes_back {
-            self.held.unheard = false;
-            self.take_back(Taken::Sent);
+        if !self.work.is_on() {
+            if let Some(reload) = self.reloads.take() {
+                self.send(reload, Pending::Reloaded);
+            }
+            // The run ended before it came there, so that nobody reads it: it is said anew.
+            if self.held.waiting == Queued::Unheard {
+                self.take_back(Taken::Sent);
+            }
         }
         self.keep_folds();
         self.fit_panel();
@@ -171,18 +191,13 @@ impl State {
 
     /// The person's own editor is closed.
     fn edited(&mut self, edited: Result<String, String>) {
-        let of_dialog = std::mem::take(&mut self.edits_dialog);
-        match edited {
-            Ok(text) if of_dialog => {
-                if let Some(asked) = self.dialogs.shown() {
-                    asked.dialog.edited(&text);
-                }
-            }
-            Ok(text) => {
+        match (edited, std::mem::replace(&mut self.edits, Edits::Prompt)) {
+            (Ok(text), Edits::Dialog(number)) => self.dialog_edited(number, &text),
+            (Ok(text), Edits::Prompt) => {
                 self.input.editor.set_edited(&text);
                 self.input.completer.close();
             }
-            Err(why) => self.error(why),
+            (Err(why), _) => self.error(why),
         }
     }
 }

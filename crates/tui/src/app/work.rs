@@ -24,7 +24,7 @@ pub(super) struct Work {
 pub(super) struct Shell {
     pub(super) number: u64,
     pub(super) command: String,
-    /// Whether the model is told.
+    /// Whether the model is told, in the session in which the command began or one that goes on with it.
     pub(super) kept: bool,
 }
 

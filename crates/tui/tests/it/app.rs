@@ -3,7 +3,10 @@
 mod commands;
 mod completions;
 mod fake;
+mod held;
 mod inline;
+mod late;
+mod leaving;
 mod lines;
 mod panels;
 mod random;

@@ -145,6 +145,8 @@ fn a_command_of_the_persons_is_run_and_the_model_is_told() {
     pty.send("!echo from-the-$((40+2))");
     pty.press(&["enter"]);
     pty.wait_for("from-the-42");
+    // A prompt that is sent before the command is over would not bring it along.
+    pty.wait_for("↳ with your next prompt: !echo");
     pty.send("what was that?");
     pty.press(&["enter"]);
     pty.wait_for("I see.");

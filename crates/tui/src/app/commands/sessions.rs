@@ -1,23 +1,19 @@
 //! Commands about sessions: `/new`, `/resume`, `/tree`, `/fork`, `/name`, `/compact`, `/export`, `/clear`.
 
-use haft_protocol::rpc::{Clear, Compact, Fork, ListSessions, NewSession, SetName, Tree};
+use haft_protocol::rpc::{Clear, Compact, ListSessions, SetName, Tree};
 
 use super::super::Ask;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 
 pub(super) fn new(state: &mut State, _args: &str) {
-    if state.may_switch() {
-        state.held.switches = true;
-        state.send(NewSession { ephemeral: None }, Pending::Made);
-    }
+    state.open_new();
 }
 
 pub(super) fn resume(state: &mut State, args: &str) {
     match args {
         "" => state.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
-        id if state.may_switch() => state.switch_to(id.to_owned()),
-        _ => {}
+        id => state.open_stored(id.to_owned()),
     }
 }
 
@@ -29,10 +25,7 @@ pub(super) fn tree(state: &mut State, _args: &str) {
 }
 
 pub(super) fn fork(state: &mut State, args: &str) {
-    if state.may_switch() {
-        state.held.switches = true;
-        state.send(Fork { entry: given(args) }, Pending::Made);
-    }
+    state.open_fork(given(args));
 }
 
 pub(super) fn name(state: &mut State, args: &str) {

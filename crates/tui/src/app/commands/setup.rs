@@ -57,7 +57,9 @@ pub(super) fn reload(state: &mut State, args: &str) {
         state.abort();
     }
     let name = Some(args).filter(|args| !args.is_empty()).map(ExtensionName::new);
-    state.send(ReloadExt { name }, Pending::Reloaded);
+    // The server does both at once: the reply to `abort` comes before the end of the work, which may need an extension to
+    // end well. So it is sent when nothing is worked on any more.
+    state.reloads = Some(ReloadExt { name });
 }
 
 pub(super) fn skills(state: &mut State, _args: &str) {

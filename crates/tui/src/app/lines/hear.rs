@@ -2,9 +2,11 @@
 
 use haft_protocol::rpc::UiAnswer;
 
+use super::super::held::{Form, Unsent};
 use super::super::overlay::Overlay;
 use super::super::state::State;
 use crate::dialog::Heard;
+use crate::editor::Content;
 use crate::picker::Picked;
 use crate::queue::When;
 
@@ -43,6 +45,11 @@ impl State {
             return;
         }
         let text = std::mem::take(&mut self.lines.draft) + line;
+        self.quits_until = None;
+        if self.lines.late_until.take().is_some_and(|until| self.now < until) && !text.trim().is_empty() {
+            // It is printed that it was not sent, and how to send it.
+            return self.input.give_back([&Content::of_text(&text)]);
+        }
         match &self.overlay {
             Some(Overlay::Picker(..)) => self.heard_by_list(text.trim()),
             Some(Overlay::Page(_)) | None if self.panel.is_some() => self.heard_by_panel(&text),
@@ -63,6 +70,8 @@ impl State {
             self.close_list();
         } else if self.panel.is_some() {
             self.close_panel();
+        } else if !self.held.unsent.is_empty() {
+            self.give_back_unsent();
         } else {
             self.quit_the_second_time();
         }
@@ -156,36 +165,15 @@ impl State {
             // It came too late for what it was meant for, and is nothing for the model.
             CLOSE => return self.lines.say("nothing is open"),
             "" if self.input.editor.is_empty() => return,
-            "" => return self.submit(self.when(false)),
+            "" => return self.submit(When::Steer),
             _ => {}
         }
         let later = text.strip_prefix(FOLLOW_UP);
-        let when = self.when(later.is_some());
+        let when = if later.is_some() { When::FollowUp } else { When::Steer };
         let text = later.map_or(text, str::trim_start);
-        let kept = self.input.editor.content();
-        self.input.editor.set_text(text);
-        if when == When::Now {
-            self.transcript.typed(self.input.editor.submission().text.as_str());
-        }
-        self.submit(when);
-        // What is no command is typed again.
-        if self.input.editor.text() == text {
-            self.input.clear();
-        }
-        if self.input.editor.is_empty() && !kept.is_empty() {
-            self.input.editor.set(&kept);
-        }
-        if self.input.editor.content() == kept {
-            self.lines.told.editor = self.input.editor.revision();
-        }
-        self.input.completer.close();
-    }
-
-    fn when(&self, later: bool) -> When {
-        match (self.work.is_on(), later) {
-            (false, _) => When::Now,
-            (true, true) => When::FollowUp,
-            (true, false) => When::Steer,
+        let submission = Content::of_text(text).submission();
+        if !submission.text.is_empty() {
+            self.say_when_possible(Unsent { submission, when, form: Form::Line });
         }
     }
 

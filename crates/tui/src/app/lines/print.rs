@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use super::super::overlay::Overlay;
 use super::super::state::State;
+use super::super::waiting::Until;
 use super::{Panel, Printed, ROWS};
 use crate::clean::{Clean, CleanLine};
-use crate::queue::When;
 use crate::timeouts;
 use crate::transcript::spoken::rows_of;
 
@@ -113,14 +113,15 @@ impl State {
 
     /// What waits that did not before.
     fn changed_queue(&mut self) -> Vec<CleanLine> {
-        let now: Vec<(When, String)> =
-            self.queue.waiting().map(|waiting| (waiting.when, waiting.text.to_owned())).collect();
+        let now = self.waiting();
         let before = std::mem::replace(&mut self.lines.told.queue, now.clone());
         let new = now.iter().filter(|waiting| !before.contains(waiting));
-        let row = |(when, text): &(When, String)| {
-            let until = match when {
-                When::FollowUp => "until the agent is done",
-                When::Now | When::Steer => "for the agent's next step",
+        let row = |(until, text): &(Until, String)| {
+            let until = match until {
+                Until::Step => "for the agent's next step",
+                Until::Done => "until the agent is done",
+                Until::Prompt => "for your next prompt",
+                Until::Session => "until the session is open",
             };
             CleanLine::new(&format!("waits {until}: {text}"))
         };

@@ -5,6 +5,7 @@ use haft_protocol::message::Message;
 use haft_protocol::rpc::Failure;
 
 use super::super::dialogs::Purpose as Asked;
+use super::super::held::Following;
 use super::super::input::Files;
 use super::super::overlay::{Coming, Purpose, setting_row};
 use super::super::pending::{Pending, Shown};
@@ -13,7 +14,6 @@ use super::super::{Answer, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
 use crate::history::History;
 use crate::picker::{Can, Row};
-use crate::queue::When;
 use haft_protocol::rpc::ListSessions;
 
 /// What a conversation without a name is called: as it begins.
@@ -92,20 +92,20 @@ impl State {
             }
             Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
         }
-        self.held.waits_for_conversation = false;
-        for event in std::mem::take(&mut self.held.events) {
-            if let haft_protocol::rpc::Event::Agent(event) = event {
-                self.shown_event(&event);
+        self.follow();
+        match self.resumes {
+            true => self.run("resume", ""),
+            false => self.say_unsent(),
+        }
+    }
+
+    /// What could not be shown before the conversation is shown behind it.
+    pub(super) fn follow(&mut self) {
+        for following in self.held.shown() {
+            match following {
+                Following::Event(event) => self.shown_event(&event),
+                Following::Said(said) => self.transcript.say(said),
             }
-        }
-        if let Some(prompt) = self.first_prompt.take() {
-            self.say_text(&prompt);
-        }
-        if std::mem::take(&mut self.held.says) {
-            self.submit(When::Now);
-        }
-        if std::mem::take(&mut self.resumes) {
-            self.run("resume", "");
         }
     }
 

@@ -6,11 +6,16 @@ use haft_protocol::rpc::{UiAnswer, UiResponse};
 use secrecy::SecretString;
 
 use super::super::dialogs::Purpose;
+use super::super::late::Late;
 use super::super::pending::Pending;
-use super::super::state::State;
+use super::super::state::{Edits, State};
 use super::super::{Ask, Effect, commands};
 use crate::dialog::{Question, Reply};
-use crate::keys::Chord;
+use crate::keys::{Action, App, Chord, Context, Edit};
+use crate::timeouts;
+
+/// What is said where a question went that nobody had answered.
+const CLOSED: &str = "the question is closed";
 
 impl State {
     pub(super) fn dialog_key(&mut self, chord: Chord) {
@@ -19,15 +24,67 @@ impl State {
         match asked.dialog.key(chord, &self.keymap, now) {
             Reply::Open => {}
             Reply::OpenEditor(text) => {
-                self.edits_dialog = true;
+                self.edits = Edits::Dialog(asked.number);
                 self.effect(Effect::OpenEditor(text));
             }
             Reply::Answered(answer) => {
+                self.late = Late::answered(chord, now);
                 if let Some(purpose) = self.dialogs.close_shown() {
                     self.answered(purpose, answer);
                 }
             }
         }
+    }
+
+    /// The question that was shown is gone, and it was not the person who answered it: what is being typed was meant for
+    /// it, and is no prompt.
+    pub(super) fn closed_by_itself(&mut self, shown: Option<u64>) {
+        if shown.is_none_or(|number| self.dialogs.has(number)) {
+            return;
+        }
+        match self.lines.on {
+            true => self.lines.late_until = Some(self.now + timeouts::LATE_LINE),
+            false => {
+                self.late = Some(Late::closed(self.now));
+                self.flash(CLOSED);
+            }
+        }
+    }
+
+    /// Whether a key was meant for a question that is over. The key that quits does so even then.
+    pub(super) fn is_late(&mut self, chord: Chord) -> bool {
+        let Some(mut late) = self.late.take() else { return false };
+        let quits = self.keymap.action(Context::Editor, chord) == Some(Action::App(App::Quit));
+        if quits || !late.takes(chord, self.now) {
+            return false;
+        }
+        if late.is_closed() {
+            self.flash(CLOSED);
+        }
+        self.late = Some(late);
+        true
+    }
+
+    /// Whether a paste was.
+    pub(super) fn is_late_paste(&mut self) -> bool {
+        let is_late = self.late.as_ref().is_some_and(|late| late.is_closed() && late.counts(self.now));
+        if is_late {
+            self.flash(CLOSED);
+        }
+        is_late
+    }
+
+    /// The person's own editor is closed, which had the text of a question.
+    pub(super) fn dialog_edited(&mut self, number: u64, text: &str) {
+        if let Some(asked) = self.dialogs.numbered(number) {
+            asked.dialog.edited(text);
+            return;
+        }
+        self.input.editor.keep_cut(text);
+        let key = self.keymap.keys(Edit::Yank).first().map_or_else(String::new, ToString::to_string);
+        self.info(format!(
+            "the question whose text you edited is closed, so nobody was given it; {key} puts it into the editor"
+        ));
     }
 
     /// The terminal has taken all of what was drawn last.
@@ -66,5 +123,68 @@ impl State {
             (Purpose::Key { .. } | Purpose::Setting { .. }, _) => self.flash("nothing was changed"),
             (Purpose::NewSession, _) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::super::super::{Event, Options};
+    use super::super::update;
+    use super::*;
+    use crate::dialog::Wanted;
+
+    fn question(id: &str, grants: bool) -> (Question, Purpose) {
+        let question = Question {
+            owner: None,
+            wanted: Wanted::Editor(String::new()),
+            title: id.to_owned(),
+            message: String::new(),
+            call: None,
+            grants,
+            within: None,
+            default: None,
+        };
+        (question, Purpose::Reply { id: id.to_owned(), session: None })
+    }
+
+    fn opened() -> State {
+        let mut state = State::new(Options::default(), Instant::now());
+        let (question, purpose) = question("q1", false);
+        state.ask_person(question, purpose);
+        update(&mut state, Instant::now(), Event::Key("ctrl+g".parse().unwrap()));
+        assert_eq!(state.edits, Edits::Dialog(1));
+        state
+    }
+
+    fn edited(state: &mut State) {
+        update(state, Instant::now(), Event::Edited(Ok("the text\n".to_owned())));
+    }
+
+    #[test]
+    fn a_text_that_was_edited_goes_to_its_own_question_wherever_that_stands() {
+        let mut state = opened();
+        let (question, purpose) = question("q2", true);
+        state.ask_person(question, purpose);
+        assert_eq!(state.dialogs.number(), Some(2));
+        edited(&mut state);
+        state.dialogs.close("q2");
+        let now = Instant::now() + Duration::from_secs(1);
+        let effects = update(&mut state, now, Event::Key("ctrl+g".parse().unwrap()));
+        assert!(matches!(&effects[..], [Effect::OpenEditor(text)] if text == "the text"), "{effects:?}");
+    }
+
+    #[test]
+    fn where_that_is_closed_it_goes_to_nobody_and_can_be_put_in() {
+        let mut state = opened();
+        state.dialogs.close("q1");
+        let (question, purpose) = question("q2", false);
+        state.ask_person(question, purpose);
+        edited(&mut state);
+        state.dialogs.close("q2");
+        assert!(state.input.editor.is_empty());
+        update(&mut state, Instant::now(), Event::Key("ctrl+y".parse().unwrap()));
+        assert_eq!(state.input.editor.text(), "the text\n");
     }
 }

@@ -7,14 +7,12 @@ use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd,
 
 use super::super::Effect;
 use super::super::dialogs::Purpose;
+use super::super::held::{Following, Queued};
 use super::super::input::Files;
 use super::super::notes::Note;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use crate::dialog::Question;
-
-/// The most events of other sessions that are kept while one of them may be shown next.
-const MOST_HELD: usize = 1024;
 
 /// The most characters of what was said first that are kept.
 const LONGEST_FIRST: usize = 200;
@@ -39,8 +37,8 @@ impl State {
         if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
             self.dialogs.close(id);
         }
-        if self.held.switches && self.held.others.len() < MOST_HELD {
-            self.held.others.push((session, event));
+        if let Some(next) = &mut self.held.next {
+            next.happens(session, event);
         }
     }
 
@@ -53,11 +51,9 @@ impl State {
 
     fn agent_event(&mut self, event: AgentEvent) {
         self.facts_of(&event);
-        if self.held.waits_for_conversation {
-            self.held.events.push(Event::Agent(event));
-            return;
+        if let Some(Following::Event(event)) = self.held.keeps(Following::Event(event)) {
+            self.shown_event(&event);
         }
-        self.shown_event(&event);
     }
 
     /// It is part of what is seen.
@@ -65,7 +61,7 @@ impl State {
         self.transcript.event(event, self.now);
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.
-        if !(is_of_queue && self.held.takes_back) {
+        if !(is_of_queue && self.held.waiting == Queued::Asked) {
             self.queue.update(event);
         }
     }

@@ -39,10 +39,17 @@ impl State {
     }
 
     pub(super) fn key(&mut self, chord: Chord) {
+        if self.is_late(chord) {
+            return;
+        }
         if self.quits(chord) {
             return self.app(App::Quit);
         }
-        match self.focus() {
+        let focus = self.focus();
+        if !self.quits_again(focus, chord) {
+            self.quits_until = None;
+        }
+        match focus {
             Focus::Dialog => self.dialog_key(chord),
             Focus::Picker => self.picker_key(chord),
             Focus::Page => self.page_key(chord),
@@ -52,6 +59,13 @@ impl State {
             Focus::Completion => self.editor_key(Context::Completion, chord),
             Focus::Editor => self.editor_key(Context::Editor, chord),
         }
+    }
+
+    /// Whether it is the key that quits when it is pressed twice, where it does.
+    fn quits_again(&self, focus: Focus, chord: Chord) -> bool {
+        let action = Some(Action::Prompt(Prompt::ClearOrQuit));
+        matches!(focus, Focus::Editor | Focus::Completion)
+            && self.keymap.action(Context::Editor, chord) == action
     }
 
     /// The key that quits does so wherever the keyboard is, unless it is text or means something else there.
@@ -69,6 +83,10 @@ impl State {
     }
 
     pub(super) fn paste(&mut self, text: &str) {
+        self.quits_until = None;
+        if self.is_late_paste() {
+            return;
+        }
         match self.focus() {
             Focus::Dialog => {
                 let now = self.now;

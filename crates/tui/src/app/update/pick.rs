@@ -33,8 +33,12 @@ impl State {
             Picked::Rename(key, name) => self.rename(key, name),
             Picked::Delete(key) => self.ask(Ask::Delete { session: key }),
             Picked::Closed => {
+                let sessions = matches!(purpose, Purpose::Session(_));
                 self.overlay = None;
                 self.themes.end_preview();
+                if sessions {
+                    self.picked_session();
+                }
             }
         }
     }
@@ -116,7 +120,7 @@ impl State {
         let shown = self.session.id.as_deref();
         let Some(other) = sessions.iter().find(|info| Some(info.session.as_str()) != shown) else {
             self.info("there is no other session in this directory");
-            return;
+            return self.picked_session();
         };
         let other = other.session.clone();
         let rows = self.session_rows(&sessions);

@@ -3,15 +3,16 @@
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, Failure, FollowUp, Prompt as Said, RunCommand, Steer, TakeQueued};
 
+use super::super::held::{Form, Queued, Unsent};
+
 use super::super::commands::{self, Command};
 use super::super::pending::{Pending, Taken};
-use super::super::state::State;
-use super::super::work::Shell;
+use super::super::state::{Edits, State};
 use super::super::{Ask, Effect};
 use super::size::fits;
 use crate::editor::{Content, Editor, Submission};
 use crate::keys::Prompt;
-use crate::queue::When;
+use crate::queue::{TakenBack, When};
 use crate::timeouts;
 
 /// Below this likeness, of at most 1, another name is not what was meant.
@@ -37,11 +38,19 @@ enum Typed<'t> {
     Prompt,
 }
 
+impl Sending {
+    /// What it was in the editor.
+    pub(super) fn content(self) -> Content {
+        self.submission.content
+    }
+}
+
 impl State {
     pub(super) fn prompt_key(&mut self, action: Prompt) {
         match action {
             Prompt::Send | Prompt::FollowUp => {
-                if let Some(when) = When::of(action, self.work.is_on()) {
+                // What it is while nothing is worked on is seen when it is said.
+                if let Some(when) = When::of(action, true) {
                     self.submit(when);
                 }
             }
@@ -52,6 +61,7 @@ impl State {
             Prompt::Complete => self.input.open_completion(&self.known),
             Prompt::OpenEditor => {
                 let text = self.input.editor.submission().text;
+                self.edits = Edits::Prompt;
                 self.effect(Effect::OpenEditor(text));
             }
         }
@@ -63,43 +73,94 @@ impl State {
         if submission.text.is_empty() {
             return;
         }
-        let text = submission.text.clone();
-        let typed = self.typed(&submission);
-        let quits = matches!(&typed, Typed::Own(command, _) if command.name == "quit");
-        if (self.held.switches || self.held.waits_for_conversation) && !quits {
+        self.input.clear();
+        self.input.completer.close();
+        self.say_when_possible(Unsent { submission, when, form: Form::Typed });
+    }
+
+    /// Says it, or does it, as soon as it can be.
+    pub(in crate::app) fn say_when_possible(&mut self, unsent: Unsent) {
+        let quits = matches!(self.typed(&unsent), Typed::Own(command, _) if command.name == "quit");
+        match self.holds() && !quits {
             // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
             // that is being read might have it already, so that it would be seen twice.
-            self.held.says = true;
-            return;
+            true => self.held.unsent.push_back(unsent),
+            false => self.mean(&unsent),
         }
-        match typed {
+    }
+
+    /// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
+    fn holds(&self) -> bool {
+        self.held.is_on() || self.resumes || self.open.any(Pending::is_left)
+    }
+
+    /// Says what could not be said so far, as far as that is possible now.
+    pub(super) fn say_unsent(&mut self) {
+        while !self.holds()
+            && let Some(unsent) = self.held.unsent.pop_front()
+        {
+            self.mean(&unsent);
+        }
+    }
+
+    /// What could not be said is in the editor.
+    pub(in crate::app) fn give_back_unsent(&mut self) {
+        let unsent = std::mem::take(&mut self.held.unsent);
+        self.input.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+    }
+
+    /// Says what was typed, or does what it means.
+    fn mean(&mut self, unsent: &Unsent) {
+        let Unsent { submission, when, form } = unsent;
+        let kept = || Box::new(submission.clone());
+        match self.typed(unsent) {
             Typed::Nearly(name) => {
-                let typed = text.split_whitespace().next().unwrap_or_default().to_owned();
+                let typed = submission.text.split_whitespace().next().unwrap_or_default();
                 self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
+                // A line is typed again.
+                if *form != Form::Line {
+                    self.input.give_back([&submission.content]);
+                }
             }
             Typed::Own(command, args) => {
-                self.taken_out(&submission);
+                self.remember(submission);
                 (command.run)(self, args);
             }
             Typed::Other(name, args) => {
-                self.taken_out(&submission);
+                self.remember(submission);
                 let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-                self.send(command, Pending::Command(Box::new(submission)));
+                self.send(command, Pending::Command(kept()));
             }
-            Typed::Shell(command, kept) => {
-                self.taken_out(&submission);
-                self.shell(command.to_owned(), kept);
+            Typed::Shell(command, told) => {
+                self.remember(submission);
+                self.shell(command.to_owned(), told);
             }
             Typed::Prompt => {
-                self.taken_out(&submission);
-                self.deliver(submission, when);
+                self.remember(submission);
+                let when = self.by_now(*when);
+                if *form == Form::Line && when == When::Now {
+                    self.transcript.typed(&submission.text);
+                }
+                self.deliver(submission.clone(), when);
             }
         }
     }
 
-    fn typed<'t>(&self, submission: &'t Submission) -> Typed<'t> {
+    /// Something may have begun meanwhile, or ended.
+    fn by_now(&self, when: When) -> When {
+        match (when, self.work.is_on()) {
+            (_, false) => When::Now,
+            (When::FollowUp, true) => When::FollowUp,
+            (When::Now | When::Steer, true) => When::Steer,
+        }
+    }
+
+    fn typed<'t>(&self, unsent: &'t Unsent) -> Typed<'t> {
+        let Unsent { submission, form, .. } = unsent;
         let text = submission.text.as_str();
-        let as_it_stands = submission.kept.starts_with(char::is_whitespace) || !submission.images.is_empty();
+        let as_it_stands = *form == Form::Prompt
+            || submission.kept.starts_with(char::is_whitespace)
+            || !submission.images.is_empty();
         if as_it_stands {
             return Typed::Prompt;
         }
@@ -136,10 +197,8 @@ impl State {
         (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
     }
 
-    /// The editor is empty, and the history knows what was in it.
-    fn taken_out(&mut self, submission: &Submission) {
-        self.input.clear();
-        self.input.completer.close();
+    /// The history knows it.
+    fn remember(&mut self, submission: &Submission) {
         self.shut.forget();
         if !commands::is_secret(&submission.text) && self.input.history.push(&submission.kept).is_some() {
             self.ask(Ask::Remember(submission.kept.clone()));
@@ -181,12 +240,7 @@ impl State {
         }
         if sending.images.iter().all(|(_, image)| image.is_some()) {
             let Sending { submission, when, images } = self.sending.remove(at);
-            // Meanwhile something may have begun, or ended.
-            let when = match (when, self.work.is_on()) {
-                (_, false) => When::Now,
-                (When::FollowUp, true) => When::FollowUp,
-                (When::Now | When::Steer, true) => When::Steer,
-            };
+            let when = self.by_now(when);
             self.say(submission, images.into_iter().filter_map(|(_, image)| image).collect(), when);
         }
     }
@@ -215,42 +269,6 @@ impl State {
         }
     }
 
-    /// A text that is said as if it had been typed.
-    pub(super) fn say_text(&mut self, text: &str) {
-        let submission = Content::of_text(text).submission();
-        let when = if self.work.is_on() { When::Steer } else { When::Now };
-        if !submission.text.is_empty() {
-            self.taken_out(&submission);
-            self.deliver(submission, when);
-        }
-    }
-
-    fn shell(&mut self, command: String, kept: bool) {
-        let number = self.next_number();
-        self.transcript.shell(number, &command, kept, self.now);
-        self.work.shells.push(Shell { number, command: command.clone(), kept });
-        self.ask(Ask::Shell { number, command });
-    }
-
-    /// A command of the person's is over.
-    pub(super) fn shell_end(&mut self, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
-        let Some(at) = self.work.shells.iter().position(|shell| shell.number == number) else { return };
-        let Shell { command, kept, .. } = self.work.shells.remove(at);
-        let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-        self.transcript.shell_end(number, shown, self.now);
-        if let Ok((output, status)) = outcome
-            && kept
-        {
-            let ended = match status {
-                Some(0) => String::new(),
-                Some(status) => format!("\n\nIt ended with status {status}."),
-                None => "\n\nIt was stopped.".to_owned(),
-            };
-            let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
-            self.send(Steer { message, images: Vec::new() }, Pending::ShellSaid);
-        }
-    }
-
     /// Esc, where nothing is open: search results go first, then the work ends.
     fn abort_or_clear(&mut self) {
         if std::mem::take(&mut self.searched) {
@@ -258,17 +276,10 @@ impl State {
             return;
         }
         self.notes.clear();
-        if self.work.is_on() {
-            self.abort();
-        } else {
-            self.stop_shell();
-        }
-    }
-
-    /// Stops the command of the person's that began last.
-    pub(in crate::app) fn stop_shell(&mut self) {
-        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.ask(Ask::StopShell { number });
+        match self.work.is_on() {
+            true => self.abort(),
+            false if self.held.unsent.is_empty() => self.stop_shell(),
+            false => self.give_back_unsent(),
         }
     }
 
@@ -279,20 +290,25 @@ impl State {
     }
 
     pub(super) fn take_back(&mut self, taken: Taken) {
-        self.held.takes_back = true;
+        if taken == Taken::Editor {
+            self.give_back_unsent();
+        }
+        self.held.waiting = Queued::Asked;
         self.send(TakeQueued {}, Pending::Taken(taken));
     }
 
-    /// What waited is here.
-    pub(super) fn taken_back(&mut self, contents: &[Content], taken: Taken) {
+    /// What waited is here. What commands printed waits on.
+    pub(super) fn taken_back(&mut self, back: TakenBack, taken: Taken) {
+        let TakenBack { prompts, printed } = back;
+        printed.into_iter().for_each(|printed| self.say_printed(printed));
         match taken {
-            Taken::Editor => self.input.give_back(contents),
+            Taken::Editor => self.input.give_back(&prompts),
             Taken::Sent => {
                 let mut editor = Editor::new();
-                editor.put_before(contents);
+                editor.put_before(&prompts);
                 let submission = editor.take();
                 if !submission.text.is_empty() {
-                    let when = if self.work.is_on() { When::Steer } else { When::Now };
+                    let when = self.by_now(When::Now);
                     self.deliver(submission, when);
                 }
             }
@@ -315,7 +331,20 @@ impl State {
             return;
         }
         self.quits_until = Some(self.now + timeouts::QUIT_AGAIN);
-        self.flash_for("ctrl+c again quits", timeouts::QUIT_AGAIN);
+        self.flash = None;
+        let offer = self.quit_offer();
+        self.lines.say(&offer);
+    }
+
+    /// What is said while the same key once more leaves.
+    pub(in crate::app) fn quit_offer(&self) -> String {
+        let key =
+            |action: Prompt| self.keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
+        let again = format!("{} again quits", key(Prompt::ClearOrQuit));
+        match self.work.is_on() {
+            true => format!("{} stops the agent; {again}", key(Prompt::Abort)),
+            false => again,
+        }
     }
 
     /// Runs one of haft's own commands, as if it had been typed.

@@ -11,11 +11,11 @@ use haft_protocol::rpc::{
 use serde::de::DeserializeOwned;
 
 use super::super::Ask;
+use super::super::held::Queued;
 use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
 use crate::editor::{Content, Submission};
 use crate::timeouts;
-use crate::transcript::Transcript;
 
 impl State {
     pub(super) fn reply(&mut self, reply: Response) {
@@ -73,8 +73,19 @@ impl State {
                 state.flash(format!("thinking: {}", data.level.name()));
             }),
             Pending::SetTools => self.with(&data, Self::tools_set),
-            Pending::Made => self.with(&data, |state, data: SessionData| state.switch_to(data.session)),
-            Pending::Switched(id) => self.adopt(id),
+            Pending::Made => match self.read(&data) {
+                Some(SessionData { session, .. }) => self.made(session),
+                None => self.end_switch(),
+            },
+            Pending::Switched => match self.read(&data) {
+                Some(SessionData { session, .. }) => self.switched(session),
+                None => self.end_switch(),
+            },
+            Pending::CarriedOver(id) => self.carried_over(&id),
+            Pending::Left(queue, goes_on) => {
+                let taken = self.read(&data);
+                self.left(*queue, goes_on.as_deref(), taken);
+            }
             Pending::Cleared => self.cleared(),
             Pending::Compacted => {
                 self.work.begun += 1;
@@ -87,7 +98,8 @@ impl State {
                 self.known.sessions = None;
             }
             Pending::Moved => self.with(&data, Self::moved),
-            Pending::ShellSaid | Pending::Answered | Pending::Quiet | Pending::Silent => {}
+            Pending::Before(_) | Pending::ShellSaid => {}
+            Pending::Answered | Pending::Quiet | Pending::Silent => {}
         }
     }
 
@@ -118,17 +130,29 @@ impl State {
             Pending::Completions(command, prefix) => {
                 self.completed((command, prefix), CompletionsData::default());
             }
+            Pending::Before(submission) => self.back_from_before(&[submission.content]),
+            Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
             Pending::Taken(_) => {
-                self.held.takes_back = false;
+                self.held.waiting = Queued::Told;
                 self.error(failure.error);
             }
-            Pending::Made | Pending::Switched(_) => {
+            Pending::Made | Pending::Switched => {
                 self.end_switch();
                 self.error(failure.error);
             }
+            Pending::Sessions(Shown::Picker) => {
+                self.error(failure.error);
+                self.picked_session();
+            }
+            Pending::Hello => {
+                self.error(failure.error);
+                // No conversation comes that it could stand behind.
+                self.follow();
+                self.give_back_unsent();
+            }
             // Whoever has it is asked, then.
             Pending::Models(Shown::One(name)) => self.set_model(&name),
-            Pending::Hello | Pending::State { .. } | Pending::Commands | Pending::Models(_) => {
+            Pending::State { .. } | Pending::Commands | Pending::Models(_) | Pending::CarriedOver(_) => {
                 self.error(failure.error);
             }
             Pending::Sessions(Shown::No) | Pending::Extensions(Shown::No) | Pending::Silent => {}
@@ -156,7 +180,7 @@ impl State {
     }
 
     fn greeted(&mut self, data: HelloData) {
-        (self.session.provider, self.session.model) = (data.provider, data.model);
+        self.session.set_own_model(data.provider, data.model);
         // A later `hello` only says what is to be asked.
         if self.session.id.is_none() && !data.session.is_empty() {
             self.session.id = Some(data.session.clone());
@@ -177,7 +201,7 @@ impl State {
             false => self.work.is_over(),
         }
         let QueueData { steering, follow_up, next_turn } = data.queue.clone();
-        if !self.held.takes_back {
+        if self.held.waiting != Queued::Asked {
             self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
         }
         self.session.update(data);
@@ -238,7 +262,10 @@ impl State {
     }
 
     fn said(&mut self, data: QueuedData) {
-        self.held.unheard |= !data.running;
+        // What is being taken back was said before that: it is among it.
+        if !data.running && self.held.waiting == Queued::Told {
+            self.held.waiting = Queued::Unheard;
+        }
     }
 
     fn command_done(&mut self, data: CommandResult) {
@@ -254,17 +281,16 @@ impl State {
     }
 
     fn taken(&mut self, data: QueueData, taken: Taken) {
-        self.held.takes_back = false;
-        let QueueData { steering, follow_up, next_turn } = data;
-        self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
-        let contents = self.queue.take_back();
-        self.taken_back(&contents, taken);
+        self.held.waiting = Queued::Told;
+        let QueueData { steering, follow_up, .. } = data;
+        let back = self.queue.taken(steering, follow_up);
+        self.taken_back(back, taken);
     }
 
     fn model_set(&mut self, data: ModelData) {
         let ModelData { provider, model } = data;
         self.flash(format!("model: {provider}/{model}"));
-        (self.session.provider, self.session.model) = (provider, model);
+        self.session.set_own_model(provider, model);
         self.ask_state();
     }
 
@@ -278,10 +304,7 @@ impl State {
     fn cleared(&mut self) {
         self.leave_conversation();
         self.begin_printing("cleared");
-        self.transcript = Transcript::default();
-        if self.settings.thinking() {
-            self.transcript.toggle_thinking();
-        }
+        self.transcript.begin_anew();
         self.notes.clear();
         (self.browses, self.searched) = (false, false);
         self.ask_state();

@@ -30,7 +30,7 @@ impl State {
         let room = screen.height.saturating_sub(wanted);
         let mut printed = Vec::new();
         // What is shown before the conversation is known is not a part of it.
-        if !self.held.waits_for_conversation {
+        if !self.held.reads_conversation() {
             printed.extend(self.heading(screen.width, look));
             printed.extend(self.transcript.settle(screen.width, usize::from(room), look));
         }

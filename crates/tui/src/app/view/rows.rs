@@ -9,12 +9,12 @@ use haft_protocol::event::Level;
 use crate::clean::{Clean, CleanLine, span};
 use crate::keys::Prompt;
 use crate::look::Look;
-use crate::queue::When;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
 use super::super::notes::Note;
 use super::super::state::State;
+use super::super::waiting::Until;
 use super::put;
 
 /// The most rows of notes.
@@ -22,6 +22,9 @@ const MOST_NOTES: usize = 6;
 
 /// The most rows of what waits.
 const MOST_QUEUED: usize = 4;
+
+/// The most columns of a command in the row of what is worked on.
+const LONGEST_COMMAND: usize = 24;
 
 /// The longest text of a note that is looked at: more than six rows are not shown.
 const LONGEST_NOTE: usize = 4096;
@@ -98,8 +101,7 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         (false, false) => "running".into(),
         (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
     };
-    let stop =
-        state.keymap.keys(Prompt::Abort).first().map_or_else(String::new, |key| format!(" · {key} to stop"));
+    let stop = stops(state);
     let rest = format!(" {}…", capital(words.as_str()));
     let time = format!(" {}{stop}", time(elapsed.as_secs()));
     let line = Line::from_iter([
@@ -108,6 +110,18 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         span(CleanLine::new(&time), theme.style(Role::Muted)),
     ]);
     put(buffer, area, 0, &line);
+}
+
+/// What the key that stops something stops: the agent first, then the command of the person's that began last.
+fn stops(state: &State) -> String {
+    let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
+    match state.work.shells.last() {
+        Some(shell) if state.work.is_on() => {
+            let command = CleanLine::new(first_line(&shell.command)).shortened(LONGEST_COMMAND);
+            format!(" · {key} to stop the agent, then !{command}")
+        }
+        Some(_) | None => format!(" · {key} to stop"),
+    }
 }
 
 fn one_of(lines: &[CleanLine], at: u128) -> CleanLine {
@@ -131,28 +145,30 @@ pub(super) fn time(seconds: u64) -> String {
 }
 
 pub(super) fn queue_rows(state: &State) -> u16 {
-    u16::try_from(state.queue.waiting().count().min(MOST_QUEUED)).unwrap_or(u16::MAX)
+    u16::try_from(state.waiting().len().min(MOST_QUEUED)).unwrap_or(u16::MAX)
 }
 
-/// `↳ steer: …`, `↳ then: …`
+/// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
 pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
-    let waiting: Vec<_> = state.queue.waiting().collect();
+    let waiting = state.waiting();
     let theme = &look.theme;
     let shown = usize::from(area.height);
-    for (row, prompt) in (0..area.height).zip(&waiting) {
+    for (row, (until, text)) in (0..area.height).zip(&waiting) {
         let last = usize::from(row) + 1 == shown;
         let more = waiting.len().saturating_sub(shown);
-        let when = match prompt.when {
-            When::Now | When::Steer => "↳ steer: ",
-            When::FollowUp => "↳ then: ",
+        let until = match until {
+            Until::Step => "↳ steer: ",
+            Until::Done => "↳ then: ",
+            Until::Prompt => "↳ with your next prompt: ",
+            Until::Session => "↳ when the session is open: ",
         };
-        let mut text = CleanLine::new(first_line(prompt.text));
+        let mut text = CleanLine::new(first_line(text));
         if last && more > 0 {
             text = CleanLine::new(&format!("… and {} more", more + 1));
         }
-        let room = usize::from(area.width).saturating_sub(CleanLine::from(when).columns());
+        let room = usize::from(area.width).saturating_sub(CleanLine::from(until).columns());
         let line = Line::from_iter([
-            span(when, theme.style(Role::Muted)),
+            span(until, theme.style(Role::Muted)),
             span(text.shortened(room), theme.style(Role::Text)),
         ]);
         put(buffer, area, row, &line);

@@ -7,6 +7,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
 use crate::clean::{CleanLine, columns, span};
+use crate::keys::Browse;
 use crate::look::Look;
 use crate::theme::{Role, Theme};
 use haft_protocol::thinking::Thinking;
@@ -32,8 +33,11 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
     let theme = &look.theme;
     let width = usize::from(area.width);
+    let hint = |text: &str, role: Role| vec![span(CleanLine::new(text).shortened(width), theme.style(role))];
     let left = match &state.flash {
-        Some(flash) => vec![span(CleanLine::new(&flash.text), theme.style(Role::Accent))],
+        Some(flash) => hint(&flash.text, Role::Accent),
+        None if state.quits_until.is_some() => hint(&state.quit_offer(), Role::Accent),
+        None if state.browses => hint(&browsing(state), Role::Status),
         None => with_said(fitting(left(state, theme), width), state, width, theme),
     };
     let left = joined(left, theme);
@@ -46,6 +50,15 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         let place = Rect { x: area.x + area.width - taken, width: taken, ..area };
         put(buffer, place, 0, &Line::from(span(right, theme.style(Role::Status))));
     }
+}
+
+/// What keys do in the transcript.
+fn browsing(state: &State) -> String {
+    let key =
+        |action: Browse| state.keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
+    let (up, down, mark) = (key(Browse::Up), key(Browse::Down), key(Browse::Mark));
+    let (copy, close) = (key(Browse::Copy), key(Browse::Close));
+    format!("browsing: {up} {down} move · {mark} marks · {copy} copies · {close} goes back")
 }
 
 /// The items in the order in which they stand, each with how much it matters: what matters less goes first where there

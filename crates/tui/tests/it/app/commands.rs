@@ -112,6 +112,21 @@ fn tools_stay_in_sight_while_they_are_chosen() {
 }
 
 #[test]
+fn a_reload_waits_for_the_end_of_what_is_worked_on() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.hold = vec!["abort"];
+    fake.enter("/reload-ext todo");
+    let abort = fake.held.remove(0);
+    fake.reply(&abort, "{}");
+    let log = fake.take_log();
+    assert!(log.contains("> abort") && !log.contains("> reload_ext"), "{log}");
+    fake.done();
+    let log = fake.take_log();
+    assert_eq!(log.matches("> reload_ext name=\"todo\"").count(), 1, "{log}");
+}
+
+#[test]
 fn reload_stops_what_is_worked_on() {
     let mut fake = Fake::new();
     fake.enter("go");
@@ -147,6 +162,7 @@ fn a_question_is_answered_and_one_that_is_over_goes() {
     fake.rpc(question("q2", UiKind::Confirm));
     assert!(fake.screen().contains("1 more question"));
     fake.event(SessionEvent::Rpc(RpcEvent::UiDone { id: "q1".to_owned(), why: UiEnd::Timeout }));
+    fake.later(0.5);
     fake.keys("y");
     assert_eq!(fake.take_log(), "> ui_response confirmed=true request=\"q2\"");
     assert!(!fake.screen().contains("Delete all?"));

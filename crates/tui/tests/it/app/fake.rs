@@ -1,24 +1,27 @@
 //! The other side of the interface: a server and a program that answer what tests need.
 
 mod data;
+mod values;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
+use haft_protocol::message::{AssistantBlock, Message, Stop};
 use haft_protocol::rpc::{
     Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
 };
-use haft_protocol::{RawJson, content};
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, SettingRow, State, Trusted};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
 use haft_tui::look::Look;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+
+pub(crate) use values::{extension, image, time};
+use values::{queue, row};
 
 /// The session that everything begins with.
 pub(crate) const SESSION: &str = "0199-first";
@@ -42,6 +45,8 @@ pub(crate) struct Fake {
     pub(crate) said: usize,
     waiting: Vec<String>,
     sessions: usize,
+    /// Whether nobody reads conversations.
+    pub(crate) keeps_conversations: bool,
     todo: VecDeque<Effect>,
     carries: bool,
     size: (u16, u16),
@@ -54,6 +59,15 @@ impl Fake {
     }
 
     pub(crate) fn with(options: Options) -> Self {
+        Self::begun(options, false)
+    }
+
+    /// One that has greeted and waits for the conversation.
+    pub(crate) fn waiting(options: Options) -> Self {
+        Self::begun(options, true)
+    }
+
+    fn begun(options: Options, keeps_conversations: bool) -> Self {
         let now = Instant::now();
         let size = options.size;
         let version = "0.1.0".to_owned();
@@ -72,6 +86,7 @@ impl Fake {
             said: 3,
             waiting: Vec::new(),
             sessions: 0,
+            keeps_conversations,
             todo: VecDeque::new(),
             carries: false,
         };
@@ -126,6 +141,12 @@ impl Fake {
 
     pub(crate) fn rpc(&mut self, event: RpcEvent) {
         self.event(event);
+    }
+
+    /// The conversation of a session is read.
+    pub(crate) fn read(&mut self, session: &str) {
+        let messages = Ok(Arc::new(self.messages.clone()));
+        self.tell(Event::Answer(Answer::Conversation(session.to_owned(), messages)));
     }
 
     /// The model answers the prompt that is worked on.
@@ -247,7 +268,7 @@ impl Fake {
             Command::GetState(_) => self.state_data(request),
             Command::ListCommands(_) => data::COMMANDS.to_owned(),
             Command::ListExtensions(_) => data::EXTENSIONS.to_owned(),
-            Command::ListSessions(_) => self.sessions_data(),
+            Command::ListSessions(_) => data::sessions(SESSION, self.said),
             Command::GetModels(_) => data::MODELS.to_owned(),
             Command::GetTools(_) => data::TOOLS.to_owned(),
             Command::SetTools(set) => {
@@ -285,25 +306,27 @@ impl Fake {
     }
 
     fn wait(&mut self, message: &str) -> String {
-        if self.busy {
-            self.waiting.push(message.to_owned());
-        }
+        self.waiting.push(message.to_owned());
         serde_json::json!({ "running": self.busy }).to_string()
     }
 
     /// What a server says of a command that was done.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are replied to and no more")]
     fn after(&mut self, request: &Request) {
+        let session = || request.session.clone();
         match &request.command {
             Command::SetName(set) => self.name = Some(set.name.clone()),
             Command::Prompt(said) => {
                 self.busy = true;
+                if !std::mem::take(&mut self.waiting).is_empty() {
+                    self.event_of(queue(Vec::new()), session());
+                }
                 let content = vec![Content::text(said.message.clone())];
-                self.event(AgentEvent::UserMessage { content, time: time() });
+                self.event_of(AgentEvent::UserMessage { content, time: time() }, session());
             }
-            Command::Steer(_) | Command::FollowUp(_) if self.busy => {
+            Command::Steer(_) | Command::FollowUp(_) => {
                 let steering = self.waiting.clone();
-                self.event(AgentEvent::QueueUpdate { steering, follow_up: vec![], next_turn: vec![] });
+                self.event_of(queue(steering), session());
             }
             Command::Abort(_) if self.busy => {
                 self.event(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None });
@@ -325,24 +348,10 @@ impl Fake {
         .to_string()
     }
 
-    fn sessions_data(&self) -> String {
-        let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
-        let session = |id: &str, open: bool, messages: usize, more: &str| {
-            format!(
-                r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",
-                "created":"2026-01-02T03:04:05Z","messages":{messages},"usage":{usage}{more}}}"#
-            )
-        };
-        let list = [
-            session(SESSION, true, self.said, ""),
-            session("0188-old", false, 3, r#","first_text":"write a parser""#),
-        ];
-        format!(r#"{{"sessions":[{}]}}"#, list.join(","))
-    }
-
     fn ask(&mut self, ask: Ask) {
         self.log.push(format!("? {ask:?}"));
         let answer = match ask {
+            Ask::Conversation { .. } if self.keeps_conversations => return,
             Ask::Conversation { session } => {
                 Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
             }
@@ -375,26 +384,4 @@ impl Fake {
         };
         self.tell(Event::Answer(answer));
     }
-}
-
-fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
-    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
-    SettingRow {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin: "the user's file".to_owned(),
-        choices,
-    }
-}
-
-pub(crate) fn time() -> Time {
-    Time("2026-01-02T03:04:05Z".to_owned())
-}
-
-pub(crate) fn extension(name: &str) -> ExtensionName {
-    ExtensionName::new(name)
-}
-
-pub(crate) fn image() -> content::Image {
-    content::Image { mime_type: "image/png".to_owned(), data: "aGk=".into() }
 }

@@ -177,7 +177,7 @@ fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
     fake.enter("a new beginning");
     fake.enter("");
     assert!(!fake.take_log().contains("> prompt"));
-    assert!(fake.screen().contains("› a new beginning"));
+    assert!(fake.screen().contains("↳ when the session is open: a new beginning"));
     let request = fake.held.remove(0);
     fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);
     let log = fake.take_log();

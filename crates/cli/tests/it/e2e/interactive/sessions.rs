@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::{Scenario, Wire};
+use haft_test_support::model_server::{Fault, Scenario, Wire};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
@@ -26,6 +26,38 @@ fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
     seat.say("and beta");
     seat.sees(&["about alpha", "One.", "and beta", "Two."]);
     assert_eq!(said(&seat.scene.server.requests()[1], "user"), ["about alpha", "and beta"]);
+    seat.leave();
+}
+
+#[test]
+fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
+    let hangs = Scenario::text("I begin.").fault(Fault::Hang);
+    let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
+    seat.sees(&["I begin.", "esc to stop"]);
+    seat.say("look here");
+    seat.sees(&["↳ steer: look here"]);
+    seat.say("/new");
+    seat.sees(&["a prompt that waited in the session before is in the editor", "› look here"]);
+    seat.pty.wait_gone("I begin.");
+    seat.pty.press(&["enter"]);
+    seat.sees(&["Both, then."]);
+    assert_eq!(said(&seat.scene.server.requests()[1], "user"), ["look here"]);
+    seat.leave();
+}
+
+#[test]
+fn a_fork_is_told_what_a_command_printed_before_it() {
+    let seat = seat(&["One.", "Two."]);
+    seat.say("about alpha");
+    seat.sees(&["One."]);
+    seat.say("!echo printed");
+    seat.sees(&["↳ with your next prompt: !echo printed"]);
+    seat.say("/fork");
+    seat.sees(&["forked from about alpha where it stood", "↳ with your next prompt: !echo printed"]);
+    seat.say("and beta");
+    seat.sees(&["Two."]);
+    let told = said(&seat.scene.server.requests()[1], "user").join("\n");
+    assert!(told.contains("I ran `echo printed`") && told.contains("and beta"), "{told}");
     seat.leave();
 }
 

@@ -28,3 +28,19 @@ pub(super) const TREE: &str = r#"{"leaf":"e4","entries":[
     {"id":"e2","parent":"e1","type":"message","role":"assistant","text":"Which one?","time":"2026-01-01T00:00:00Z"},
     {"id":"e3","parent":"e2","type":"message","role":"user","text":"the first","time":"2026-01-01T00:00:00Z"},
     {"id":"e4","parent":"e2","type":"message","role":"user","text":"the second","time":"2026-01-01T00:00:00Z"}]}"#;
+
+/// A session that is open, with so many messages, and one of before.
+pub(super) fn sessions(shown: &str, messages: usize) -> String {
+    let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
+    let session = |id: &str, open: bool, messages: usize, more: &str| {
+        format!(
+            r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",
+            "created":"2026-01-02T03:04:05Z","messages":{messages},"usage":{usage}{more}}}"#
+        )
+    };
+    let list = [
+        session(shown, true, messages, ""),
+        session("0188-old", false, 3, r#","first_text":"write a parser""#),
+    ];
+    format!(r#"{{"sessions":[{}]}}"#, list.join(","))
+}

@@ -1,0 +1,216 @@
+//! What cannot be shown or said yet.
+
+use std::collections::VecDeque;
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{Event, RpcEvent, UiRequest};
+
+use crate::editor::{Content, Submission};
+use crate::queue::When;
+use crate::transcript::Said;
+
+/// The most events of other sessions that are kept while one of them may be shown next. Questions are not among them: none
+/// is left out.
+const MOST_EVENTS: usize = 1024;
+
+/// What cannot be shown or said yet.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The conversation of the session that is shown.
+    pub(super) conversation: Conversation,
+    /// The session that is being opened to be shown in the place of this one.
+    pub(super) next: Option<Next>,
+    /// What the person said meanwhile.
+    pub(super) unsent: VecDeque<Unsent>,
+    /// What is known of what waits at the agent.
+    pub(super) waiting: Queued,
+}
+
+/// The conversation of the session that is shown.
+#[derive(Debug)]
+pub(super) enum Conversation {
+    /// It is read; this follows it.
+    Read(Vec<Following>),
+    /// It is shown, and what happens stands behind it.
+    Shown,
+}
+
+/// What follows a conversation.
+#[derive(Debug)]
+pub(super) enum Following {
+    /// What happened.
+    Event(AgentEvent),
+    /// What haft said.
+    Said(Said),
+}
+
+/// A session that is being opened.
+#[derive(Debug)]
+pub(super) struct Next {
+    pub(super) origin: Origin,
+    /// What happens in any other session than the one that is shown.
+    events: Vec<(String, Event)>,
+    /// What is asked there.
+    questions: Vec<(String, UiRequest)>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is a new one.
+    New,
+    /// There was one already.
+    Stored,
+    /// It has the conversation of the one that is shown, up to an entry where one was named.
+    Fork(Option<String>),
+}
+
+/// What the person said, and cannot be sent yet. What it means is seen when it is sent.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub(super) submission: Submission,
+    pub(super) when: When,
+    pub(super) form: Form,
+}
+
+/// How something was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// With the command line: it is a prompt, whatever it begins with.
+    Prompt,
+    /// In the editor.
+    Typed,
+    /// As a line, which stands on the terminal.
+    Line,
+}
+
+/// What is known of what waits at the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queued {
+    /// All that it has told.
+    Told,
+    /// Something was said to an agent that was at work no more.
+    Unheard,
+    /// It was asked for: until it is here, nobody says what waits.
+    Asked,
+}
+
+impl Held {
+    /// Before anything is known. What happens then would be gone when the conversation comes.
+    pub(super) fn new() -> Self {
+        Self {
+            conversation: Conversation::Read(Vec::new()),
+            next: None,
+            unsent: VecDeque::new(),
+            waiting: Queued::Told,
+        }
+    }
+
+    /// Whether there is no session and no conversation to say something in.
+    pub(super) fn is_on(&self) -> bool {
+        self.next.is_some() || self.reads_conversation()
+    }
+
+    /// Whether the conversation is not shown yet.
+    pub(super) fn reads_conversation(&self) -> bool {
+        matches!(self.conversation, Conversation::Read(_))
+    }
+
+    /// Whether what follows the conversation has to wait for it.
+    pub(super) fn keeps(&mut self, following: Following) -> Option<Following> {
+        match &mut self.conversation {
+            Conversation::Read(later) => {
+                later.push(following);
+                None
+            }
+            Conversation::Shown => Some(following),
+        }
+    }
+
+    /// The conversation is read again, or another one. What followed it already follows it still.
+    pub(super) fn reads(&mut self) {
+        if matches!(self.conversation, Conversation::Shown) {
+            self.conversation = Conversation::Read(Vec::new());
+        }
+    }
+
+    /// The conversation is here: what follows it.
+    pub(super) fn shown(&mut self) -> Vec<Following> {
+        match std::mem::replace(&mut self.conversation, Conversation::Shown) {
+            Conversation::Read(later) => later,
+            Conversation::Shown => Vec::new(),
+        }
+    }
+}
+
+impl Unsent {
+    /// What came with the command line. None where that says nothing.
+    pub(super) fn prompt(text: &str) -> Option<Self> {
+        let submission = Content::of_text(text).submission();
+        (!submission.text.is_empty()).then_some(Self { submission, when: When::Now, form: Form::Prompt })
+    }
+}
+
+impl Next {
+    pub(super) fn new(origin: Origin) -> Self {
+        Self { origin, events: Vec::new(), questions: Vec::new() }
+    }
+
+    /// Something happens in another session, which may be the next one.
+    pub(super) fn happens(&mut self, session: String, event: Event) {
+        match event {
+            Event::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),
+            Event::Rpc(RpcEvent::UiDone { id, .. }) => self.questions.retain(|(_, asked)| asked.id != id),
+            event @ (Event::Rpc(_) | Event::Agent(_)) => {
+                if self.events.len() < MOST_EVENTS {
+                    self.events.push((session, event));
+                }
+            }
+        }
+    }
+
+    /// What happened in a session, and then what is asked there.
+    pub(super) fn of(self, session: &str) -> Vec<Event> {
+        let is_of = |of: &String| of.as_str() == session;
+        let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);
+        let asked = self.questions.into_iter().filter(|(of, _)| is_of(of));
+        events.chain(asked.map(|(_, asked)| Event::Rpc(RpcEvent::UiRequest(asked)))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::rpc::{UiAnswer, UiEnd, UiKind};
+
+    use super::*;
+
+    fn question(id: &str) -> Event {
+        Event::Rpc(RpcEvent::UiRequest(UiRequest {
+            id: id.to_owned(),
+            extension: None,
+            kind: UiKind::Confirm,
+            title: String::new(),
+            message: String::new(),
+            options: Vec::new(),
+            call: None,
+            timeout_ms: 1000,
+            default: UiAnswer::Cancelled,
+        }))
+    }
+
+    #[test]
+    fn no_question_is_left_out_however_much_happens() {
+        let mut next = Next::new(Origin::New);
+        next.happens("b".to_owned(), question("over"));
+        for _ in 0..2 * MOST_EVENTS {
+            next.happens("b".to_owned(), AgentEvent::AssistantStart.into());
+        }
+        next.happens("b".to_owned(), question("open"));
+        next.happens("c".to_owned(), question("elsewhere"));
+        let done = RpcEvent::UiDone { id: "over".to_owned(), why: UiEnd::Timeout };
+        next.happens("b".to_owned(), Event::Rpc(done));
+        let events = next.of("b");
+        assert_eq!(events.len(), MOST_EVENTS + 1);
+        assert_eq!(events.last(), Some(&question("open")));
+    }
+}

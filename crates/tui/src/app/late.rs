@@ -1,0 +1,107 @@
+//! Keys that were meant for a question that is over.
+
+use std::time::Instant;
+
+use crate::keys::Chord;
+use crate::timeouts::QUIET;
+
+/// What people type where one letter is an answer.
+const WORDS: &[&str] = &["yes", "no", "allow"];
+
+/// Keys that were meant for a question that is over: they come without a pause, and count for nothing else.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    until: Instant,
+    what: What,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum What {
+    /// The question went by itself: all that is typed on was meant for it.
+    Everything,
+    /// Its first letter was the answer: the rest of the word, and enter.
+    RestOf(String),
+}
+
+impl Late {
+    /// A question went, and nobody had answered it.
+    pub(super) fn closed(now: Instant) -> Self {
+        Self { until: now + QUIET, what: What::Everything }
+    }
+
+    /// A key answered a question.
+    pub(super) fn answered(chord: Chord, now: Instant) -> Option<Self> {
+        let begun = chord.text()?.to_lowercase().to_string();
+        let is_word = WORDS.iter().any(|word| word.starts_with(&begun));
+        is_word.then(|| Self { until: now + QUIET, what: What::RestOf(begun) })
+    }
+
+    /// Whether the question went by itself.
+    pub(super) fn is_closed(&self) -> bool {
+        self.what == What::Everything
+    }
+
+    /// Whether what comes now may be meant for it.
+    pub(super) fn counts(&self, now: Instant) -> bool {
+        now < self.until
+    }
+
+    /// Whether a key was meant for it. The first one that was not ends it.
+    pub(super) fn takes(&mut self, chord: Chord, now: Instant) -> bool {
+        if !self.counts(now) {
+            return false;
+        }
+        let takes = match &mut self.what {
+            What::Everything => true,
+            What::RestOf(begun) => match chord.text() {
+                Some(c) => {
+                    begun.extend(c.to_lowercase());
+                    WORDS.iter().any(|word| word.starts_with(begun.as_str()))
+                }
+                None => chord.code() == crate::keys::Code::Enter,
+            },
+        };
+        if takes {
+            self.until = now + QUIET;
+        }
+        takes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Keys at these milliseconds, and which of them are taken.
+    #[track_caller]
+    fn check(answer: Option<&str>, keys: &[(&str, u64, bool)]) {
+        let start = Instant::now();
+        let mut late = match answer {
+            Some(key) => Late::answered(key.parse().unwrap(), start).unwrap(),
+            None => Late::closed(start),
+        };
+        for (key, millis, expect) in keys {
+            let at = start + Duration::from_millis(*millis);
+            assert_eq!(late.takes(key.parse().unwrap(), at), *expect, "{key} at {millis}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_on_is_taken_until_there_is_a_pause() {
+        check(None, &[("p", 100, true), ("enter", 350, true), ("esc", 600, true), ("x", 900, false)]);
+        check(None, &[("x", 300, false)]);
+    }
+
+    #[test]
+    fn the_rest_of_a_word_is_taken_and_nothing_else() {
+        check(Some("y"), &[("e", 50, true), ("s", 100, true), ("enter", 200, true)]);
+        check(Some("Y"), &[("E", 50, true), ("S", 100, true), ("t", 150, false)]);
+        check(Some("n"), &[("o", 299, true), ("enter", 600, false)]);
+        check(Some("y"), &[("y", 50, false)]);
+        check(Some("y"), &[("e", 300, false)]);
+        assert_eq!(Late::answered("enter".parse().unwrap(), Instant::now()), None);
+        assert_eq!(Late::answered("x".parse().unwrap(), Instant::now()), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! Values that many tests need.
+
+use haft_protocol::content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::message::Time;
+use haft_tui::app::SettingRow;
+
+pub(super) fn queue(steering: Vec<String>) -> AgentEvent {
+    AgentEvent::QueueUpdate { steering, follow_up: Vec::new(), next_turn: Vec::new() }
+}
+
+pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
+    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
+    SettingRow {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: "the user's file".to_owned(),
+        choices,
+    }
+}
+
+pub(crate) fn time() -> Time {
+    Time("2026-01-02T03:04:05Z".to_owned())
+}
+
+pub(crate) fn extension(name: &str) -> ExtensionName {
+    ExtensionName::new(name)
+}
+
+pub(crate) fn image() -> content::Image {
+    content::Image { mime_type: "image/png".to_owned(), data: "aGk=".into() }
+}

@@ -1,0 +1,194 @@
+//! What is said before there is anybody to hear it.
+
+use haft_protocol::content::Content;
+use haft_protocol::message::Message;
+use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent, UiAnswer, UiKind, UiRequest};
+use haft_tui::app::settings::Settings;
+use haft_tui::app::{Event, Options};
+
+use super::fake::{Fake, SESSION, time};
+
+/// What was said to agents and done in sessions.
+fn said(fake: &mut Fake) -> String {
+    let words =
+        ["> prompt", "> steer", "> follow_up", "> run_command", "> set_model", "> new_session", "? Shell"];
+    let log = fake.take_log();
+    log.lines().filter(|line| words.iter().any(|word| line.starts_with(word))).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn everything_that_is_said_before_the_conversation_is_known_is_said_behind_it_in_its_order() {
+    let mut fake = Fake::waiting(Options::default());
+    fake.enter("/model openai/gpt-5");
+    fake.enter("first");
+    fake.enter("!ls");
+    fake.type_text("second");
+    fake.keys("alt+enter");
+    fake.type_text("a draft");
+    let screen = fake.screen();
+    assert!(screen.contains("↳ when the session is open: first\n"), "{screen}");
+    assert!(screen.contains("› a draft"), "{screen}");
+    assert_eq!(said(&mut fake), "");
+    fake.read(SESSION);
+    insta::assert_snapshot!(said(&mut fake), @r#"
+    > set_model model="openai/gpt-5"
+    > prompt message="first"
+    ? Shell { number: 1, command: "ls" }
+    > follow_up message="second"
+    "#);
+    let screen = fake.screen();
+    assert!(!screen.contains("when the session") && screen.contains("› a draft"), "{screen}");
+    fake.read(SESSION);
+    assert_eq!(said(&mut fake), "");
+}
+
+#[test]
+fn the_prompt_of_the_command_line_comes_first_and_everything_once() {
+    let mut fake =
+        Fake::waiting(Options { prompt: Some("/todo as it stands".to_owned()), ..Options::default() });
+    fake.enter("and this");
+    fake.read(SESSION);
+    insta::assert_snapshot!(said(&mut fake), @r#"
+    > prompt message="/todo as it stands"
+    > steer message="and this"
+    "#);
+}
+
+#[test]
+fn a_line_that_is_typed_before_the_conversation_is_known_is_not_lost() {
+    let mut settings = Settings::default();
+    settings.set("tui.screen", "linear").unwrap();
+    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
+    fake.tell(Event::Typed("say hello".to_owned()));
+    fake.tell(Event::Typed("/modle".to_owned()));
+    let rows = |fake: &mut Fake| {
+        let rows = fake.state.print(fake.now, 80).rows;
+        rows.iter().map(|row| format!("{row}\n")).collect::<String>()
+    };
+    let printed = rows(&mut fake);
+    assert!(printed.contains("waits until the session is open: say hello\n"), "{printed}");
+    fake.read(SESSION);
+    assert_eq!(said(&mut fake), "> prompt message=\"say hello\"");
+    let printed = rows(&mut fake);
+    assert!(printed.contains("there is no command /modle") && !printed.contains("not sent"), "{printed}");
+    assert!(!printed.contains("you: say hello"), "it stands there as it was typed: {printed}");
+}
+
+#[test]
+fn an_interrupt_takes_back_lines_that_were_not_said() {
+    let mut settings = Settings::default();
+    settings.set("tui.screen", "linear").unwrap();
+    let mut fake = Fake::waiting(Options { settings, ..Options::default() });
+    fake.tell(Event::Typed("say hello".to_owned()));
+    fake.tell(Event::Interrupt);
+    let rows = fake.state.print(fake.now, 80).rows;
+    assert!(rows.iter().any(|row| row.as_str().starts_with("not sent; an empty line sends it")), "{rows:?}");
+    fake.read(SESSION);
+    assert_eq!(said(&mut fake), "");
+}
+
+#[test]
+fn what_is_no_command_comes_back_when_that_is_known() {
+    let mut fake = Fake::waiting(Options::default());
+    fake.enter("/modle");
+    fake.read(SESSION);
+    let screen = fake.screen();
+    assert!(screen.contains("did you mean /model") && screen.contains("› /modle"), "{screen}");
+}
+
+#[test]
+fn esc_takes_back_what_was_not_said() {
+    let mut fake = Fake::waiting(Options::default());
+    fake.enter("one");
+    fake.enter("two");
+    fake.keys("esc");
+    let screen = fake.screen();
+    assert!(screen.contains("› one\n\n  two"), "{screen}");
+    fake.read(SESSION);
+    assert_eq!(said(&mut fake), "");
+}
+
+#[test]
+fn a_command_that_opens_a_session_takes_what_follows_it_along() {
+    let mut fake = Fake::waiting(Options::default());
+    fake.keeps_conversations = false;
+    fake.enter("/new");
+    fake.enter("hello");
+    fake.read(SESSION);
+    insta::assert_snapshot!(said(&mut fake), @r#"
+    > new_session
+    > set_model model="anthropic/claude-opus" @0199-next-1
+    > prompt message="hello" @0199-next-1
+    "#);
+}
+
+#[test]
+fn a_session_is_picked_before_the_prompt_of_the_command_line_is_said() {
+    let options = || Options { prompt: Some("hi".to_owned()), resume: true, ..Options::default() };
+    let mut fake = Fake::with(options());
+    assert!(fake.screen().contains("write a parser"));
+    assert!(!fake.state.works());
+    fake.keys("enter");
+    assert_eq!(said(&mut fake), "> prompt message=\"hi\" @0188-old");
+    let mut fake = Fake::with(options());
+    fake.keys("esc");
+    assert_eq!(said(&mut fake), "> prompt message=\"hi\"");
+}
+
+#[test]
+fn where_no_session_is_opened_all_of_it_is_in_the_editor() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    fake.enter("a new beginning");
+    fake.enter("and more");
+    fake.type_text("draft");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::Failed, "there is no room"));
+    let screen = fake.screen();
+    assert!(screen.contains("› a new beginning\n\n  and more\n\n  draft"), "{screen}");
+    assert_eq!(said(&mut fake), "> new_session");
+    // The session that stays hears what is said from here on.
+    fake.keys("enter");
+    assert!(said(&mut fake).contains("> prompt message="));
+}
+
+#[test]
+fn what_haft_says_while_a_conversation_is_read_stands_behind_it() {
+    let mut fake = Fake::waiting(Options::default());
+    fake.tell(Event::Copied(Err("the clipboard takes nothing".to_owned())));
+    let content = vec![Content::text("what was said before")];
+    fake.messages = vec![Message::User { content, time: time() }];
+    fake.read(SESSION);
+    let screen = fake.screen();
+    let (said, error) = (screen.find("what was said before"), screen.find("the clipboard takes nothing"));
+    assert!(said.is_some() && said < error, "{screen}");
+}
+
+#[test]
+fn a_question_of_a_session_that_is_being_opened_is_asked_when_it_is_shown() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["new_session"];
+    fake.enter("/new");
+    let next = || Some("0199-next-1".to_owned());
+    for _ in 0..3000 {
+        let event = haft_protocol::event::AgentEvent::AssistantStart;
+        fake.event_of(event, next());
+    }
+    let request = UiRequest {
+        id: "q1".to_owned(),
+        extension: None,
+        kind: UiKind::Confirm,
+        title: "Go on?".to_owned(),
+        message: String::new(),
+        options: Vec::new(),
+        call: None,
+        timeout_ms: 60_000,
+        default: UiAnswer::Cancelled,
+    };
+    fake.event_of(RpcEvent::UiRequest(request), next());
+    assert!(!fake.screen().contains("Go on?"));
+    let request = fake.held.remove(0);
+    fake.reply(&request, r#"{"session":"0199-next-1","ephemeral":false}"#);
+    assert!(fake.screen().contains("Go on?"));
+}
