@@ -95,6 +95,8 @@ pub struct State {
     pub(super) flash: Option<Flash>,
     pub(super) quits_until: Option<Instant>,
     pub(super) extensions_at: Option<Instant>,
+    /// When a search that is not over goes on.
+    pub(super) searches_at: Option<Instant>,
     pub(super) first_prompt: Option<String>,
     pub(super) resumes: bool,
     /// A number for what is asked and is answered with it.
@@ -135,10 +137,7 @@ impl State {
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
         let mut known = Known::new();
         known.themes = themes.names();
-        let mut transcript = Transcript::default();
-        if settings.thinking() {
-            transcript.toggle_thinking();
-        }
+        let transcript = settings.transcript();
         let lines = Lines::new(settings.screen());
         Self {
             now,
@@ -172,6 +171,7 @@ impl State {
             flash: None,
             quits_until: None,
             extensions_at: None,
+            searches_at: None,
             number: 0,
             title: String::new(),
             areas: Areas::default(),
@@ -217,7 +217,7 @@ impl State {
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.extensions_at].into_iter().chain(inner).flatten().min()
+        [spinner, flash, self.extensions_at, self.searches_at].into_iter().chain(inner).flatten().min()
     }
 
     pub(super) fn effect(&mut self, effect: Effect) {

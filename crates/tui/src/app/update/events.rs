@@ -18,14 +18,6 @@ use crate::panel::Panel;
 /// The most events of other sessions that are kept while one of them may be shown next.
 const MOST_HELD: usize = 1024;
 
-/// The most characters of what was said first that are kept.
-const LONGEST_FIRST: usize = 200;
-
-/// As much of what was said first as a title needs.
-fn beginning(text: &str) -> String {
-    text.trim_start().chars().take(LONGEST_FIRST).collect()
-}
-
 impl State {
     pub(super) fn line(&mut self, line: EventLine) {
         let EventLine { event, session } = line;
@@ -77,7 +69,9 @@ impl State {
         match event {
             AgentEvent::UserMessage { content, time: _ } => {
                 self.work.begins();
-                self.session.first_text.get_or_insert_with(|| beginning(&joined_text(content)));
+                if self.session.first_text.is_none() {
+                    self.session.said_first(&joined_text(content));
+                }
             }
             AgentEvent::TurnStart { .. } => self.work.runs = true,
             AgentEvent::ModelRequest { provider, model, .. } => {

@@ -234,8 +234,8 @@ impl State {
         let Search { editor, place } = search;
         match place {
             Place::History { search, .. } => search.set_query(&self.input.history, editor.text()),
-            Place::Transcript { found } => {
-                *found = self.transcript.search(editor.text()) || editor.is_empty();
+            Place::Transcript => {
+                self.transcript.search(editor.text());
                 self.searched = !editor.is_empty();
             }
         }
@@ -246,8 +246,8 @@ impl State {
         match &mut search.place {
             Place::History { search, .. } if older => search.older(&self.input.history),
             Place::History { search, .. } => search.newer(&self.input.history),
-            Place::Transcript { found } => {
-                *found = self.transcript.next_match(older) || search.editor.is_empty();
+            Place::Transcript => {
+                self.transcript.next_match(older);
             }
         }
     }
@@ -265,8 +265,8 @@ impl State {
                 }
                 self.input.completer.close();
             }
-            Place::Transcript { .. } if taken => self.searched = !search.editor.is_empty(),
-            Place::Transcript { .. } => {
+            Place::Transcript if taken => self.searched = !search.editor.is_empty(),
+            Place::Transcript => {
                 self.transcript.leave_search();
                 self.searched = false;
             }

@@ -14,7 +14,6 @@ use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
 use crate::editor::Submission;
 use crate::timeouts;
-use crate::transcript::Transcript;
 
 impl State {
     pub(super) fn reply(&mut self, reply: Response) {
@@ -191,8 +190,8 @@ impl State {
         if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
             own.name.clone_from(&self.session.name);
             let SessionInfo { first_text, .. } = &*own;
-            if first_text.is_some() {
-                self.session.first_text.clone_from(first_text);
+            if let Some(first) = first_text {
+                self.session.said_first(first);
             }
         }
         self.known.sessions = Some(data.sessions);
@@ -252,10 +251,7 @@ impl State {
     }
 
     fn cleared(&mut self) {
-        self.transcript = Transcript::default();
-        if self.settings.thinking() {
-            self.transcript.toggle_thinking();
-        }
+        self.transcript = self.settings.transcript();
         self.notes.clear();
         (self.browses, self.searched) = (false, false);
         self.ask_state();

@@ -7,7 +7,6 @@ use super::super::pending::{Open, Pending};
 use super::super::session::Session;
 use super::super::state::{Held, State};
 use crate::queue::{Queue, When};
-use crate::transcript::Transcript;
 
 impl State {
     /// Whether another session can be shown: one at a time.
@@ -35,10 +34,7 @@ impl State {
             (std::mem::take(&mut self.session.provider), std::mem::take(&mut self.session.model));
         let cwd = std::mem::take(&mut self.session.cwd);
         self.session = Session { id: Some(id.clone()), provider, model, cwd, ..Session::default() };
-        self.transcript = Transcript::default();
-        if self.settings.thinking() {
-            self.transcript.toggle_thinking();
-        }
+        self.transcript = self.settings.transcript();
         self.queue = Queue::default();
         self.notes.clear();
         self.panel = None;

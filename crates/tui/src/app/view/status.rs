@@ -7,6 +7,7 @@ use ratatui_core::text::{Line, Span};
 use crate::clean::{CleanLine, columns, span};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
+use crate::transcript::Found;
 use haft_protocol::thinking::Thinking;
 
 use super::super::state::State;
@@ -30,8 +31,13 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
     let theme = &look.theme;
     let width = usize::from(area.width);
-    let left = match &state.flash {
-        Some(flash) => vec![span(CleanLine::new(&flash.text), theme.style(Role::Accent))],
+    let searches = match state.transcript.found() {
+        Found::Searching(done) if state.input.search.is_none() => Some(super::search::searching(done)),
+        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    };
+    let word = searches.or_else(|| Some(state.flash.as_ref()?.text.clone()));
+    let left = match word {
+        Some(word) => vec![span(CleanLine::new(&word), theme.style(Role::Accent))],
         None => fitting(left(state, theme), width),
     };
     let left = joined(left, theme);

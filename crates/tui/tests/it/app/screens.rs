@@ -217,6 +217,31 @@ fn a_search_and_a_long_prompt() {
 }
 
 #[test]
+fn a_long_search_goes_on_between_the_frames() {
+    let mut fake = Fake::new();
+    // Letters beyond ASCII are read one by one, so that less of them is much.
+    let text = "ä word and another word\n".repeat(400_000 / 24);
+    for _ in 0..5 {
+        fake.enter("go on");
+        fake.answer(&text);
+    }
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+    fake.keys("ctrl+s");
+    fake.type_text("ö");
+    let row = |fake: &mut Fake| {
+        fake.screen().lines().find(|row| row.starts_with("search: ö")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(row(&mut fake), "search: ö  searching… 36 %");
+    let wakes = fake.state.wakes_at(fake.now).unwrap();
+    fake.later(0.001);
+    assert_eq!(row(&mut fake), "search: ö  searching… 36 %", "it has its time");
+    assert_eq!(fake.state.wakes_at(fake.now), Some(wakes));
+    fake.later(0.02);
+    assert_eq!(row(&mut fake), "search: ö  nothing found");
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+}
+
+#[test]
 fn a_context_that_is_nearly_full_stands_out() {
     for (context, role) in [(34_000, Role::Status), (160_000, Role::Warning), (195_000, Role::Error)] {
         let mut fake = Fake::new();
