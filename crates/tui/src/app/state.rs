@@ -23,7 +23,7 @@ use super::pending::{Open, Pending};
 use super::session::Session;
 use super::settings::Settings;
 use super::themes::Themes;
-use super::update::Sending;
+use super::update::{Pastes, Sending};
 use super::view::Areas;
 use super::work::Work;
 use super::{Ask, Effect};
@@ -72,6 +72,8 @@ pub struct State {
     pub(super) version: String,
     pub(super) session: Session,
     pub(super) branch: Option<String>,
+    /// What was said not to be used because the project is not trusted.
+    pub(super) untrusted: Vec<String>,
     pub(super) transcript: Transcript,
     /// Whether the keyboard is in the transcript.
     pub(super) browses: bool,
@@ -88,6 +90,7 @@ pub struct State {
     pub(super) coming: Option<Coming>,
     pub(super) open: Open,
     pub(super) work: Work,
+    pub(super) pastes: Pastes,
     pub(super) sending: Vec<Sending>,
     pub(super) held: Held,
     /// Whose text the person's own editor has.
@@ -119,6 +122,8 @@ pub(super) struct Held {
     /// Until the conversation is known, what follows it.
     pub(super) waits_for_conversation: bool,
     pub(super) events: Vec<SessionEvent>,
+    /// What is wrong and stands in the transcript then.
+    pub(super) errors: Vec<String>,
     /// Until another session is shown, what happens in any other one.
     pub(super) switches: bool,
     pub(super) others: Vec<(String, SessionEvent)>,
@@ -153,6 +158,7 @@ impl State {
             resumes: resume,
             session: Session::default(),
             branch: None,
+            untrusted: Vec::new(),
             browses: false,
             searched: false,
             input: Input::default(),
@@ -164,6 +170,7 @@ impl State {
             coming: None,
             open: Open::default(),
             work: Work::default(),
+            pastes: Pastes::default(),
             sending: Vec::new(),
             // What happens before anything is known would be gone when the conversation comes.
             held: Held { waits_for_conversation: true, ..Held::default() },

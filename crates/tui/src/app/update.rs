@@ -6,6 +6,7 @@ mod events;
 mod keys;
 mod mouse;
 mod panel;
+mod paste;
 mod pick;
 mod prompt;
 mod replies;
@@ -27,6 +28,7 @@ use crate::complete::Kind;
 use crate::timeouts;
 use crate::transcript::Found;
 
+pub(super) use paste::Pastes;
 pub(super) use prompt::Sending;
 
 /// The most columns of the title that the session gives it.

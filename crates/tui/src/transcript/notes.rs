@@ -59,12 +59,17 @@ impl Transcript {
             (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
             (None, None) => Note::muted(&format!("the context was not summed up{by}")),
             (Some(summary), None) => {
-                let messages =
-                    messages_summed_up.map(|many| format!(", {many} messages")).unwrap_or_default();
+                let messages = match messages_summed_up {
+                    None => String::new(),
+                    Some(1) => ", 1 message".to_owned(),
+                    Some(many) => format!(", {many} messages"),
+                };
                 let after =
                     tokens_after.map(|after: u64| format!(" → {}", thousands(after))).unwrap_or_default();
                 let before = thousands(*tokens_before);
-                let text = format!("the context was summed up{by}: {before}{after} tokens{messages}");
+                let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
+                let but = if shorter { "" } else { ", and is no shorter by that" };
+                let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
                 Note::muted(&text).with_more(Some(summary))
             }
         };
@@ -113,8 +118,12 @@ fn of_session(event: &E) -> Option<Note> {
     if let E::SessionRepaired { message, .. } = event {
         return Some(Note::warning(&format!("the session was repaired: {message}")));
     }
-    if let E::TrustRequired { project, skipped, message } = event {
-        let text = format!("{project} is not trusted: {message}\nnot used: {}", skipped.join(", "));
+    // What to do is another thing here than where no one is there to ask.
+    if let E::TrustRequired { project, skipped, message: _ } = event {
+        let text = format!(
+            "{project} is not trusted; not used: {}\n/trust shows what it is, and asks",
+            skipped.join(", ")
+        );
         return Some(Note::warning(&text));
     }
     if let E::GateOff { extension, reason } = event {

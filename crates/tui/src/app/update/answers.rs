@@ -57,7 +57,14 @@ impl State {
             Answer::Themes(files) => {
                 let problems = self.themes.set_files(files);
                 self.known.themes = self.themes.names();
-                problems.into_iter().for_each(|problem| self.error(problem));
+                let missing = self.themes.missing().map(|name| {
+                    format!("there is no theme {name} ({}); /theme shows them all", settings::THEME)
+                });
+                let problems = problems.into_iter().chain(missing);
+                match self.held.waits_for_conversation {
+                    true => self.held.errors.extend(problems),
+                    false => problems.for_each(|problem| self.error(problem)),
+                }
             }
         }
     }
@@ -82,6 +89,9 @@ impl State {
             Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
         }
         self.held.waits_for_conversation = false;
+        for error in std::mem::take(&mut self.held.errors) {
+            self.error(error);
+        }
         for event in std::mem::take(&mut self.held.events) {
             if let haft_protocol::rpc::Event::Agent(event) = event {
                 self.shown_event(&event);

@@ -56,6 +56,12 @@ impl State {
 
     /// It is part of what is seen.
     pub(super) fn shown_event(&mut self, event: &AgentEvent) {
+        // Every session begins with it, and it is the same for all of them.
+        if let AgentEvent::TrustRequired { skipped, .. } = event
+            && std::mem::replace(&mut self.untrusted, skipped.clone()) == *skipped
+        {
+            return;
+        }
         self.transcript.event(event, self.now);
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.

@@ -98,7 +98,9 @@ impl State {
             }
             // Its extension is gone, or was not there yet.
             Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
-                self.not_sent(&submission, &failure);
+                let name = submission.text.split_whitespace().next().unwrap_or_default();
+                let error = format!("there is no command {name}; /help shows them");
+                self.not_sent(&submission, &Failure { error, ..failure });
             }
             Pending::Command(_) => self.error(failure.error),
             Pending::Taken(_) => {
@@ -263,7 +265,8 @@ impl State {
         self.info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
         // Each error was told as an event.
         if !errors.is_empty() {
-            self.info(format!("{} extensions failed", errors.len()));
+            let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
+            self.info(format!("{} {extensions} failed", errors.len()));
         }
         self.send(ListCommands {}, Pending::Commands);
         self.send(ListExtensions {}, Pending::Extensions(Shown::No));

@@ -10,6 +10,9 @@ use super::rows;
 /// The lowest screen on which the editor has a frame.
 const FRAMED_FROM: u16 = 6;
 
+/// The rows of a list that are of use: its frame, what is typed, a row of it.
+const LIST: u16 = 4;
+
 /// Where everything stood when it was drawn last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::app) struct Areas {
@@ -27,6 +30,8 @@ pub(in crate::app) struct Areas {
 /// How many rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wanted {
+    /// What is left for what stands at the top.
+    least: u16,
     ask: u16,
     search: u16,
     work: u16,
@@ -43,7 +48,12 @@ pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
         }
         None => editor_rows(state, area),
     };
+    let reads = state.overlay.is_some() && state.dialogs.is_empty();
+    // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
+    let least = if reads { LIST } else { 0 };
+    let ask = if reads && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
     let wanted = Wanted {
+        least,
         ask,
         search: u16::from(state.input.search.is_some()),
         work: rows::work_rows(state),
@@ -78,11 +88,11 @@ fn parted(area: Rect, wanted: Wanted) -> Areas {
     };
     let status = part(u16::from(area.height > 3), 1);
     let ask = part(wanted.ask, 0);
-    let search = part(wanted.search, 0);
+    let search = part(wanted.search, wanted.least);
     // Some of the transcript is always seen, where there is room for more than the editor.
-    let queue = part(wanted.queue, 3);
-    let work = part(wanted.work, 1);
-    let notes = part(wanted.notes, 3);
+    let queue = part(wanted.queue, wanted.least.max(3));
+    let work = part(wanted.work, wanted.least.max(1));
+    let notes = part(wanted.notes, wanted.least.max(3));
     let main = part(u16::MAX, 0);
     Areas { main, notes, work, queue, search, ask, status }
 }

@@ -307,7 +307,10 @@ impl Fake {
 
     fn state_data(&self, request: &Request) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
-        let usage = serde_json::json!({ "input": 1200, "output": 340, "cache_read": 0, "cache_write": 0, "cost_usd": 0.12 });
+        let (input, output, cost) = if self.context == 0 { (0, 0, 0.0) } else { (1200, 340, 0.12) };
+        let usage = serde_json::json!({
+            "input": input, "output": output, "cache_read": 0, "cache_write": 0, "cost_usd": cost,
+        });
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
@@ -374,6 +377,7 @@ fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
         value: value.to_owned(),
         origin: "the user's file".to_owned(),
         choices,
+        about: "What it is for.".to_owned(),
     }
 }
 

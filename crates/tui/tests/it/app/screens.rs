@@ -255,6 +255,35 @@ fn a_context_that_is_nearly_full_stands_out() {
 }
 
 #[test]
+fn on_the_smallest_screens_a_list_has_a_row() {
+    for command in ["/settings", "/model", "/thinking", "/theme", "/resume", "/tools", "/ext", "/login"] {
+        let mut fake = Fake::new();
+        for _ in 0..3 {
+            fake.event(AgentEvent::ExtNotify {
+                extension: extension("todo"),
+                level: Level::Info,
+                message: "a note".to_owned(),
+            });
+        }
+        fake.enter(command);
+        for size in [(20, 6), (20, 8), (24, 5), (40, 7), (80, 10)] {
+            fake.resize(size.0, size.1);
+            let screen = fake.screen();
+            assert!(
+                screen.contains("› ")
+                    && screen.lines().any(|row| row.trim_start_matches(['│', ' ']).starts_with("› ")
+                        && !row.contains("type to")),
+                "{command} {size:?}\n{screen}"
+            );
+        }
+    }
+    let mut fake = Fake::new();
+    fake.enter("/settings");
+    fake.resize(20, 6);
+    insta::assert_snapshot!(fake.screen());
+}
+
+#[test]
 fn on_the_smallest_screens_there_is_an_editor() {
     let mut fake = Fake::new();
     fake.type_text("hi");
