@@ -1,6 +1,6 @@
 //! Events that become notes.
 
-use haft_protocol::event::AgentEvent as E;
+use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
 use super::Transcript;
 use super::call::lasted;
@@ -131,10 +131,27 @@ fn of_session(event: &E) -> Option<Note> {
         return Some(Note::warning(&text).of(extension.as_str()));
     }
     if let E::ExtensionError(fault) = event {
-        let text = format!("{} ({})", fault.message, fault.code);
+        let mut text = format!("{} ({})", fault.message, fault.code);
+        if never_came_up(fault) {
+            let name = &fault.extension;
+            text.push_str(&format!(
+                "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+            ));
+        }
         return Some(Note::error(&text).of(fault.extension.as_str()));
     }
     None
+}
+
+/// Whether it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
+/// the person is told: the model might take that way.
+fn never_came_up(fault: &ExtensionFault) -> bool {
+    match fault.code.as_str() {
+        "spawn_failed" | "sandbox_unavailable" | "crash_loop" => true,
+        "hello_timeout" | "hello_invalid" | "version_mismatch" => true,
+        "exited" => fault.message.starts_with("ended before hello"),
+        _ => false,
+    }
 }
 
 /// `34k`
