@@ -162,7 +162,7 @@ fn ended_before_hello(text: &str) -> String {
     };
     format!(
         "ended before hello: {ended}{hint}; where that is a shim, as those of pyenv, it may lie outside of what a sandbox \
-         lets it reach: name the interpreter itself{printed}"
+         lets it reach: name the interpreter itself as `exec`{printed}"
     )
 }
 
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn a_program_that_was_not_got_at_is_told_of() {
         let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
-        insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself; it printed: pyenv: cannot execute");
+        insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself as `exec`; it printed: pyenv: cannot execute");
         assert!(ended_before_hello("exited with status 127").contains("was not found; where"));
         for other in ["exited with status 1", "exited with status 1267", "was ended by signal 9"] {
             assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
