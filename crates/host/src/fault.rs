@@ -10,6 +10,8 @@ pub enum FaultCode {
     SandboxUnavailable,
     /// It is not what the user approved. It was not started.
     PinMismatch,
+    /// The copy that it runs in was changed, and is again what the user approved.
+    CodeRestored,
     /// No `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
@@ -73,6 +75,7 @@ impl FaultCode {
             Self::SpawnFailed => "spawn_failed",
             Self::SandboxUnavailable => "sandbox_unavailable",
             Self::PinMismatch => "pin_mismatch",
+            Self::CodeRestored => "code_restored",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
             Self::VersionMismatch => "version_mismatch",

@@ -1,6 +1,7 @@
 //! What all extensions of one host share: its configuration, its ears, and the gate that they start through.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use haft_protocol::defence::{Defence, is_up};
@@ -135,7 +136,12 @@ impl Shared {
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
         let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(spec.name.as_str())));
         let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
-        verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)
+        let changed =
+            verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)?;
+        if let Some(text) = put_back(&spec.name, &changed) {
+            self.reporter(&spec.name).fault(FaultCode::CodeRestored, text);
+        }
+        Ok(())
     }
 
     /// Starts the process of an extension.
@@ -291,4 +297,22 @@ impl Shared {
         }
         Some(dir.display().to_string())
     }
+}
+/// How many of the files that were put back are named.
+const NAMED: usize = 3;
+
+/// What is said when the copy that an extension runs in had been changed.
+fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
+    let names: Vec<_> = changed.iter().take(NAMED).map(|name| name.display().to_string()).collect();
+    let more = match changed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "its installed copy was changed; put back as it was approved: {}{more}. Change it where it was installed from: \
+             `haft ext update {extension}` takes that",
+            names.join(", ")
+        )
+    })
 }

@@ -44,9 +44,9 @@ pub use command::{
 };
 pub use data::{
     CommandAction, CommandInfo, CommandResult, CommandsData, ContextData, EntryInfo, ExtensionInfo,
-    ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData, NoData, Pong,
-    QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData, ShownBlock, ShownMessage,
-    Started, StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
+    ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData, MovedData,
+    NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData, ShownBlock,
+    ShownMessage, Started, StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};

@@ -64,8 +64,21 @@ impl<R: AsyncRead + Unpin> Source for Input<R> {
 impl Source for UnboundedReceiver<Request> {
     async fn next(&mut self) -> std::io::Result<Said> {
         let Some(request) = self.recv().await else { return Ok(Said::End) };
-        Ok(read(line(&request)?.as_bytes()))
+        let said = line(&request)?;
+        Ok(match said.len() > MAX_LINE {
+            true => unread(request, too_long()),
+            false => match read(said.as_bytes()) {
+                Said::Unread(reply) => unread(request, reply),
+                said @ (Said::Request(_) | Said::End) => said,
+            },
+        })
     }
+}
+
+/// The reply to a request that a line could not say. What it is, and who waits for it, is known here.
+fn unread(request: Request, reply: Response) -> Said {
+    let id = request.id.filter(|id| !id.is_empty());
+    Said::Unread(Response { id, command: request.command.kind().name().to_owned(), ..reply })
 }
 
 /// What some programs put before everything that they write in UTF-8. It says nothing.
@@ -91,4 +104,32 @@ fn too_long() -> Response {
     let error = DecodeError::TooLong { limit: MAX_LINE };
     let failure = Failure::new(ErrorCode::LineTooLong, format!("malformed json: {error}"));
     Response { id: None, command: String::new(), outcome: Err(failure) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use haft_protocol::rpc::{Command, Prompt, SetName};
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(command: impl Into<Command>, expect: (&str, ErrorCode)) {
+        let (says, mut heard) = mpsc::unbounded_channel();
+        let request = Request { id: Some("7".into()), command: command.into(), session: None };
+        says.send(request).unwrap();
+        let said = heard.next().now_or_never().unwrap().unwrap();
+        let Said::Unread(reply) = said else { panic!("{said:?}") };
+        let code = reply.outcome.unwrap_err().code;
+        assert_eq!((reply.id.as_deref(), reply.command.as_str(), code), (Some("7"), expect.0, expect.1));
+    }
+
+    #[test]
+    fn a_request_that_no_line_could_say_is_answered_by_its_id() {
+        let prompt = Prompt { message: "x".repeat(MAX_LINE), images: Vec::new() };
+        check(prompt, ("prompt", ErrorCode::LineTooLong));
+        let name = SetName { name: "a\u{7}b".into() };
+        check(name, ("set_name", ErrorCode::BadRequest));
+    }
 }

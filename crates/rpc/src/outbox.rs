@@ -2,7 +2,8 @@
 //!
 //! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
 //! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
-//! of their session. Of a panel, the newest content takes the place of the one that waits.
+//! of their session. So is what an extension can tell without end. Of an extension's panel, what is newer takes the place of
+//! what waits.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
 pub struct Room {
     /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
     pub pieces: usize,
-    /// For what extensions tell without end: notes, and what they have haft do.
+    /// For what extensions tell without end: notes, what they show, what they put into the editor, and what they have haft
+    /// do.
     pub notes: usize,
 }
 
@@ -29,17 +31,22 @@ impl Default for Room {
     }
 }
 
+/// How many places may be empty in any case.
+const MOST_EMPTY: usize = 64;
+
 /// The lines that wait, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     room: Room,
     form: Form,
-    lines: VecDeque<Kept>,
-    /// How many lines were taken out so far: the number of the first one.
+    places: VecDeque<Place>,
+    /// How many places were taken away so far: the number of the first one.
     first: u64,
+    /// How many of the places are empty.
+    empty: usize,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// Where the newest content of each panel waits.
+    /// The last place where something about the panel of an extension waits.
     panels: BTreeMap<PanelOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
@@ -63,6 +70,23 @@ enum Kept {
     Typed(Box<Line>, usize),
 }
 
+/// What waits at one place.
+#[derive(Debug)]
+enum Place {
+    One(Kept),
+    /// About the panel of one extension, in order: at most that it opens, what is in it, and that it closes. Empty when it
+    /// has opened again since. The first place never is.
+    Panel(VecDeque<(Told, Kept)>),
+}
+
+/// What is told about a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    Opens,
+    Holds(PanelId),
+    Closes,
+}
+
 impl Kept {
     fn bytes(&self) -> usize {
         match self {
@@ -72,11 +96,27 @@ impl Kept {
     }
 }
 
+impl Place {
+    fn first(&self) -> Option<&Kept> {
+        match self {
+            Self::One(kept) => Some(kept),
+            Self::Panel(lines) => lines.front().map(|(_, kept)| kept),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::One(kept) => kept.bytes(),
+            Self::Panel(lines) => lines.iter().map(|(_, kept)| kept.bytes()).sum(),
+        }
+    }
+}
+
 /// The session of an event, if it is about one.
 type Session = Option<String>;
 
-/// Whose panel.
-type PanelOf = (Session, ExtensionName, PanelId);
+/// Whose panel. An extension has one open at a time.
+type PanelOf = (Session, ExtensionName);
 
 /// What a client loses with an event.
 enum Worth {
@@ -86,10 +126,9 @@ enum Worth {
     Piece,
     /// Something that an extension tells as often as it likes.
     Note,
-    /// What the next content of the same panel replaces.
-    Render(ExtensionName, PanelId),
-    /// Something that nothing else tells, about a panel.
-    Panel(ExtensionName, PanelId),
+    /// Something about an extension's panel: what is in it is replaced by what is in it next, and all that was before it
+    /// opens again by that.
+    Panel(ExtensionName, Told),
 }
 
 impl Outbox {
@@ -104,7 +143,7 @@ impl Outbox {
     /// When it has no JSON form, which none lacks; then nothing is added.
     pub(crate) fn reply(&mut self, reply: Response) -> Result<(), serde_json::Error> {
         let kept = self.kept(reply)?;
-        self.push(kept);
+        self.push(Place::One(kept));
         Ok(())
     }
 
@@ -120,7 +159,7 @@ impl Outbox {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
-            Worth::All | Worth::Render(..) | Worth::Panel(..) => usize::MAX,
+            Worth::All | Worth::Panel(..) => usize::MAX,
             Worth::Piece => self.room.pieces,
             Worth::Note => self.room.notes,
         };
@@ -128,28 +167,18 @@ impl Outbox {
             self.lose(session);
             return Ok(());
         }
-        let mut kept = self.kept(EventLine { event, session: session.clone() })?;
-        let waits = match worth {
-            Worth::Render(extension, id) => {
-                let panel = (session.clone(), extension, id);
-                match self.replace(&panel, kept) {
-                    Some(unplaced) => kept = unplaced,
-                    None => return Ok(()),
-                }
-                Some(panel)
-            }
-            Worth::Panel(extension, id) => {
-                // It counts behind the content that waits, so that stays where it is.
-                self.panels.remove(&(session.clone(), extension, id));
-                None
-            }
-            Worth::All | Worth::Piece | Worth::Note => None,
+        let kept = self.kept(EventLine { event, session: session.clone() })?;
+        let Worth::Panel(extension, told) = worth else {
+            self.tell_gap(session)?;
+            self.push(Place::One(kept));
+            return Ok(());
         };
-        self.tell_gap(session)?;
-        if let Some(panel) = waits {
+        let panel = (session.clone(), extension);
+        if let Some((told, kept)) = self.join(&panel, told, kept) {
+            self.tell_gap(session)?;
             self.panels.insert(panel, self.next());
+            self.push(Place::Panel(VecDeque::from([(told, kept)])));
         }
-        self.push(kept);
         Ok(())
     }
 
@@ -160,7 +189,7 @@ impl Outbox {
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
         self.tell_gaps()?;
         let mut taken = String::new();
-        while let Some(kept) = self.lines.front()
+        while let Some(kept) = self.places.front().and_then(Place::first)
             && (taken.is_empty() || taken.len() + kept.bytes() <= most)
         {
             match self.pop() {
@@ -188,8 +217,8 @@ impl Outbox {
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         loop {
             other.tell_gaps()?;
-            let Some(kept) = other.pop() else { return Ok(()) };
-            self.push(kept);
+            let Some(place) = other.places.pop_front() else { return Ok(()) };
+            self.push(place);
         }
     }
 
@@ -215,42 +244,93 @@ impl Outbox {
         })
     }
 
-    fn push(&mut self, kept: Kept) {
-        self.bytes += kept.bytes();
-        self.lines.push_back(kept);
+    fn push(&mut self, place: Place) {
+        self.bytes += place.bytes();
+        self.places.push_back(place);
     }
 
     fn pop(&mut self) -> Option<Kept> {
-        let kept = self.lines.pop_front()?;
+        let (kept, emptied) = match self.places.pop_front()? {
+            Place::One(kept) => (kept, true),
+            Place::Panel(mut lines) => {
+                let (_, kept) = lines.pop_front()?;
+                let emptied = lines.is_empty();
+                if !emptied {
+                    self.places.push_front(Place::Panel(lines));
+                }
+                (kept, emptied)
+            }
+        };
         self.bytes -= kept.bytes();
-        self.first += 1;
-        let first = self.first;
-        self.panels.retain(|_, at| *at >= first);
+        if emptied {
+            self.first += 1;
+            self.trim();
+        }
         Some(kept)
     }
 
-    /// The number of the next line that is added.
+    /// No empty place stays at the beginning, and not many behind it.
+    fn trim(&mut self) {
+        while self.places.front().is_some_and(|place| place.first().is_none()) {
+            self.places.pop_front();
+            (self.first, self.empty) = (self.first + 1, self.empty - 1);
+        }
+        let first = self.first;
+        self.panels.retain(|_, at| *at >= first);
+        if self.empty > MOST_EMPTY.max(self.places.len() / 2) {
+            self.close_ranks();
+        }
+    }
+
+    /// Takes the empty places away.
+    fn close_ranks(&mut self) {
+        let panels = std::mem::take(&mut self.panels);
+        let mut panels: BTreeMap<u64, PanelOf> = panels.into_iter().map(|(panel, at)| (at, panel)).collect();
+        for (at, place) in (self.first..).zip(std::mem::take(&mut self.places)) {
+            if place.first().is_some() {
+                panels.remove(&at).map(|panel| self.panels.insert(panel, self.next()));
+                self.places.push_back(place);
+            }
+        }
+        self.empty = 0;
+    }
+
+    /// The number of the next place that is added.
     fn next(&self) -> u64 {
-        self.first + self.lines.len() as u64
+        self.first + self.places.len() as u64
     }
 
     fn lose(&mut self, session: Session) {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts a panel's new content in the place of an older one that waits. Gives it back if none does.
-    fn replace(&mut self, panel: &PanelOf, kept: Kept) -> Option<Kept> {
+    /// While much waits, puts news of an extension's panel where older ones wait, and in their place as far as nobody
+    /// misses them. Gives it back where it comes last.
+    fn join(&mut self, panel: &PanelOf, told: Told, kept: Kept) -> Option<(Told, Kept)> {
         let older = self.panels.get(panel).filter(|_| self.bytes > self.room.pieces);
         let place = older.and_then(|at| usize::try_from(at - self.first).ok());
-        let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return Some(kept) };
-        self.bytes = self.bytes - older.bytes() + kept.bytes();
-        *older = kept;
+        let Some(Place::Panel(lines)) = place.and_then(|place| self.places.get_mut(place)) else {
+            return Some((told, kept));
+        };
+        if told == Told::Opens {
+            // Behind the panels of others: the one that opened last is the one that is seen.
+            let gone = std::mem::take(lines);
+            self.bytes -= gone.iter().map(|(_, kept)| kept.bytes()).sum::<usize>();
+            self.empty += 1;
+            self.trim();
+            return Some((told, kept));
+        }
+        self.bytes += kept.bytes();
+        if matches!(told, Told::Holds(_)) && lines.back().is_some_and(|(last, _)| *last == told) {
+            self.bytes -= lines.pop_back().map_or(0, |(_, kept)| kept.bytes());
+        }
+        lines.push_back((told, kept));
         None
     }
 
     /// Once nothing waits, says what was left out last.
     fn tell_gaps(&mut self) -> Result<(), serde_json::Error> {
-        if self.lines.is_empty() {
+        if self.places.is_empty() {
             while let Some((session, _)) = self.gaps.first_key_value() {
                 self.tell_gap(session.clone())?;
             }
@@ -263,7 +343,7 @@ impl Outbox {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
         let kept = self.kept(EventLine { event, session })?;
-        self.push(kept);
+        self.push(Place::One(kept));
         Ok(())
     }
 }
@@ -278,17 +358,18 @@ fn worth(event: &Event) -> Worth {
             | AgentEvent::ToolProgress { .. },
         ) => Worth::Piece,
         Event::Agent(
-            AgentEvent::ExtNotify { .. } | AgentEvent::HostCallStart { .. } | AgentEvent::HostCallEnd { .. },
-        ) => Worth::Note,
+            AgentEvent::ExtNotify { .. }
+            | AgentEvent::ExtClearNotes { .. }
+            | AgentEvent::ExtDisplay { .. }
+            | AgentEvent::HostCallStart { .. }
+            | AgentEvent::HostCallEnd { .. },
+        )
+        | Event::Rpc(RpcEvent::Insert { .. }) => Worth::Note,
+        Event::Rpc(RpcEvent::PanelOpen { extension, .. }) => Worth::Panel(extension.clone(), Told::Opens),
         Event::Rpc(RpcEvent::PanelRender { extension, panel }) => {
-            Worth::Render(extension.clone(), panel.panel_id.clone())
+            Worth::Panel(extension.clone(), Told::Holds(panel.panel_id.clone()))
         }
-        Event::Rpc(RpcEvent::PanelOpen { extension, panel }) => {
-            Worth::Panel(extension.clone(), panel.panel_id.clone())
-        }
-        Event::Rpc(RpcEvent::PanelClose { extension, panel_id }) => {
-            Worth::Panel(extension.clone(), panel_id.clone())
-        }
+        Event::Rpc(RpcEvent::PanelClose { extension, .. }) => Worth::Panel(extension.clone(), Told::Closes),
         _ => Worth::All,
     }
 }

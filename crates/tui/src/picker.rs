@@ -100,6 +100,11 @@ impl Picker {
         }
     }
 
+    /// The row of that key is chosen, in the place of the current one.
+    pub fn choose(&mut self, key: &str) {
+        self.list.choose_key(Some(key));
+    }
+
     /// The chosen row.
     pub fn chosen(&self) -> Option<&Row> {
         self.list.chosen()

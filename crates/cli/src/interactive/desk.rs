@@ -7,6 +7,7 @@ mod files;
 mod history;
 mod image;
 mod keys;
+mod lost;
 mod sessions;
 mod settings;
 mod shell;
@@ -62,6 +63,7 @@ impl Ground {
 impl Program for Desk {
     async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
         let ground = Arc::clone(&self.ground);
+        let lost = lost::answer(&ask);
         let answer = match ask {
             Ask::Remember(prompt) => {
                 return self.off_thread(move || history::remember(&ground.home, &prompt)).await.unwrap_or(());
@@ -70,11 +72,11 @@ impl Program for Desk {
             Ask::Shell { number, command } => Some(self.shell(number, command, &answers).await),
             Ask::Login { provider, key } => {
                 let answered = self.runtime.spawn(keys::login(ground, provider, key)).await;
-                answered.ok().map(|outcome| Answer::Login(plain(outcome)))
+                answered.map_or(lost, |outcome| Some(Answer::Login(plain(outcome))))
             }
             Ask::Export { session, to } => {
                 let answered = self.runtime.spawn(sessions::export(ground, session, to)).await;
-                answered.ok().map(|outcome| Answer::Export(plain(outcome)))
+                answered.map_or(lost, |outcome| Some(Answer::Export(plain(outcome))))
             }
             ask @ (Ask::Conversation { .. }
             | Ask::Files
@@ -88,7 +90,7 @@ impl Program for Desk {
             | Ask::Grant { .. }
             | Ask::Settings
             | Ask::Set { .. }
-            | Ask::Themes) => self.off_thread(move || blocking(&ground, ask)).await.flatten(),
+            | Ask::Themes) => self.blocking(ask, blocking).await,
         };
         // An interface that is gone needs nothing more.
         if let Some(answer) = answer {
@@ -103,9 +105,20 @@ impl Program for Desk {
 }
 
 impl Desk {
-    /// Does what may block; nothing where haft ends meanwhile.
+    /// Answers a question where it may block. When whoever works on it is lost, that is the answer.
+    async fn blocking(
+        &self,
+        ask: Ask,
+        work: impl FnOnce(&Ground, Ask) -> Option<Answer> + Send + 'static,
+    ) -> Option<Answer> {
+        let (ground, lost) = (Arc::clone(&self.ground), lost::answer(&ask));
+        self.off_thread(move || work(&ground, ask)).await.unwrap_or(lost)
+    }
+
+    /// Does what may block; nothing where it panics, or haft ends meanwhile.
     async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        self.runtime.spawn_blocking(work).await.ok()
+        let done = self.runtime.spawn_blocking(work).await;
+        done.inspect_err(|error| tracing::error!(%error, "a question of the interface was lost")).ok()
     }
 }
 

@@ -319,7 +319,11 @@ fn a_copy_is_put_in_order_and_keeps_its_state() {
     script(&world.project().join("src/hello/run"), &body);
     world.haft(&["ext", "install", "-y", "src/hello"]);
     for runs in 1..4 {
-        run(&world);
+        let ended = run(&world);
+        // What was put back is said, whoever changed it.
+        let said = "its installed copy was changed; put back as it was approved: run. Change it where it was installed \
+                    from: `haft ext update hello` takes that";
+        assert_eq!(ended.stderr.contains(said), runs > 1, "{ended:?}");
         let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
         assert_eq!(state.lines().count(), runs);
     }

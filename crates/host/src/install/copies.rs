@@ -6,7 +6,7 @@ mod kept;
 mod within;
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_protocol::step::step;
 
@@ -19,29 +19,37 @@ use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
 pub(super) use kept::{make_room, put_back};
 
-/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too.
+/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too. Returns those that were
+/// something else there, by their path in it.
 ///
 /// # Errors
 /// When something cannot be written, or the tree is not what `contents` says.
-pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<(), InstallError> {
+pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
     // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
     let aside = copy.parent().unwrap_or(copy);
     fs::create_dir_all(aside).map_err(InstallError::io("create", aside))?;
     directory(copy)?;
+    let mut changed = Vec::new();
     for (name, item) in contents.items() {
         let (from, to) = (store.join(name), copy.join(name));
-        match item {
+        let was_there = to.symlink_metadata().is_ok();
+        let written = match item {
             // Before what is in it, so that no link in its place is followed.
             Item::Directory => directory(&to)?,
             Item::Link(target) => link(target, &to)?,
             Item::File { executable, digest } => {
-                if !is_same(&to, *executable, digest) {
+                let same = is_same(&to, *executable, digest);
+                if !same {
                     file(&from, &to, aside, *executable, digest)?;
                 }
+                !same
             }
+        };
+        if was_there && written {
+            changed.push(name.to_owned());
         }
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
@@ -76,26 +84,30 @@ pub(super) fn clear(code: &Contents, copy: &Path) {
     _ = fs::remove_dir(copy);
 }
 
-fn directory(path: &Path) -> Result<(), InstallError> {
+/// Makes it a directory. Whether it was none.
+fn directory(path: &Path) -> Result<bool, InstallError> {
     match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(metadata) if metadata.is_dir() => return Ok(false),
         Ok(_) => remove(path)?,
         Err(_) => {}
     }
     step();
-    fs::create_dir(path).map_err(InstallError::io("create", path))
+    fs::create_dir(path).map_err(InstallError::io("create", path))?;
+    Ok(true)
 }
 
-fn link(target: &Path, path: &Path) -> Result<(), InstallError> {
+/// Makes it a link there. Whether it was none.
+fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     if fs::read_link(path).is_ok_and(|now| now == target) {
-        return Ok(());
+        return Ok(false);
     }
     clear_way(path)?;
     if path.symlink_metadata().is_ok() {
         remove(path)?;
     }
     step();
-    make_link(target, path).map_err(InstallError::io("create", path))
+    make_link(target, path).map_err(InstallError::io("create", path))?;
+    Ok(true)
 }
 
 /// A directory in the place of a file or link of the code is moved aside: what is in it is the extension's own.
@@ -186,11 +198,11 @@ mod tests {
             pair
         }
 
-        fn restore(&self) {
-            restore(&self.contents, &self.root.path().join("store"), &self.copy()).unwrap();
+        fn restore(&self) -> Vec<PathBuf> {
+            restore(&self.contents, &self.root.path().join("store"), &self.copy()).unwrap()
         }
 
-        fn copy(&self) -> std::path::PathBuf {
+        fn copy(&self) -> PathBuf {
             self.root.path().join("copies/x")
         }
     }
@@ -248,7 +260,7 @@ mod tests {
             fs::remove_file(pair.copy().join("run")).unwrap();
             fs::create_dir(pair.copy().join("run")).unwrap();
             fs::write(pair.copy().join("run/own"), "state").unwrap();
-            pair.restore();
+            assert_eq!(pair.restore(), [PathBuf::from("run")]);
             assert!(pair.copy().join("run").is_file());
             let kept = pair.copy().join(format!("run.kept-{number}/own"));
             assert_eq!(fs::read_to_string(kept).unwrap(), "state");

@@ -33,18 +33,19 @@ impl Pin {
     }
 
     /// Makes sure that what is started is what was approved, and puts its private copy in order. Reads all of it, unless it
-    /// looks as it did the last time; that is remembered in `files` under `name`. May take long.
+    /// looks as it did the last time; that is remembered in `files` under `name`. May take long. Returns what had been
+    /// changed in the copy, by its path in it.
     ///
     /// # Errors
     /// Why it must not be started, and what to do, for people.
-    pub(crate) fn verify(&self, files: &StateFiles, name: &str) -> Result<(), String> {
+    pub(crate) fn verify(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
         if !is_up(Defence::PinnedCode) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.verified(files, name).map_err(|why| format!("was not started: {why}"))
     }
 
-    fn verified(&self, files: &StateFiles, name: &str) -> Result<(), String> {
+    fn verified(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
         if let Some(why) = &self.changed {
             return Err(why.clone());
         }
@@ -55,19 +56,20 @@ impl Pin {
         if let Some((looks, true)) = &looks
             && files.read(name).is_some_and(|known| known == text(looks))
         {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let again = |error| format!("{}; install or approve it again", with_causes(&error));
         let contents = self.trees.verify(&self.tree).map_err(again)?;
+        let mut changed = Vec::new();
         if let Some(copy) = &self.copy {
             let store = self.trees.place(&self.tree);
             let broken = |error| format!("its private copy cannot be put in order: {}", with_causes(&error));
-            copies::restore(&contents, &store, copy).map_err(broken)?;
+            changed = copies::restore(&contents, &store, copy).map_err(broken)?;
         }
         if let Some((looks, true)) = looks {
             files.write(name, &text(&looks));
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// What its files look like, here and in its copy, and whether that tells that they are the same as before.

@@ -198,7 +198,7 @@ pub(super) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
 }
 
 /// What is said when a private copy could not be put in order after a change was made: the change counts.
-pub(super) fn restored(outcome: Result<(), InstallError>) -> Option<String> {
+pub(super) fn restored<T>(outcome: Result<T, InstallError>) -> Option<String> {
     let error = outcome.err()?;
     let why = with_causes(&error);
     Some(format!(

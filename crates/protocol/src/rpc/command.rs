@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::data::{
     CommandResult, CommandsData, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData,
-    ModelsData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionsData, Started,
-    StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    ModelsData, MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionsData,
+    Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::read;
@@ -157,7 +157,7 @@ commands! {
     Tree -> TreeData = "tree" "",
     /// Goes on from an entry of the session, on whichever branch, without taking anything away. What is said next begins a
     /// branch there; until then, the file does not know of it. Not while a prompt is worked on.
-    MoveTo -> NoData = "move_to" r#","entry":"…""#,
+    MoveTo -> MovedData = "move_to" r#","entry":"…""#,
     /// Names the session.
     SetName -> NoData = "set_name" r#","name":"…""#,
     /// The commands of extensions, and templates.

@@ -14,7 +14,7 @@ pub use extension::{
 };
 pub use greeting::{HelloData, Pong};
 pub use message::{MessagesData, ShownBlock, ShownMessage};
-pub use session::{EntryInfo, SessionData, SessionInfo, SessionsData, TreeData};
+pub use session::{EntryInfo, MovedData, SessionData, SessionInfo, SessionsData, TreeData};
 pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsData, ToolsSet};
 pub use state::{ContextData, InterruptData, QueueData, QueuedData, Started, StateData};
 

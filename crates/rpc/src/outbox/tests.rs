@@ -28,7 +28,7 @@ fn piece(n: usize) -> Event {
 
 /// Something that is never left out.
 fn said(text: String) -> AgentEvent {
-    AgentEvent::ExtDisplay { extension: ExtensionName::new("todo"), text }
+    AgentEvent::Error { message: text, stage: None }
 }
 
 fn whole(n: usize) -> Event {
@@ -40,14 +40,21 @@ fn note(n: usize) -> Event {
     AgentEvent::ExtNotify { extension: ExtensionName::new("todo"), level: Level::Info, message }.into()
 }
 
+fn content(id: &str, n: usize) -> PanelContent {
+    let lines = vec![format!("row {n}")];
+    PanelContent { panel_id: PanelId::new(id), title: String::new(), lines, footer: String::new() }
+}
+
 fn panel(id: &str, n: usize) -> Event {
-    let panel = PanelContent {
-        panel_id: PanelId::new(id),
-        title: String::new(),
-        lines: vec![format!("row {n}")],
-        footer: String::new(),
-    };
-    RpcEvent::PanelRender { extension: ExtensionName::new("todo"), panel }.into()
+    RpcEvent::PanelRender { extension: ExtensionName::new("todo"), panel: content(id, n) }.into()
+}
+
+fn opens(owner: &str, id: &str, n: usize) -> Event {
+    RpcEvent::PanelOpen { extension: ExtensionName::new(owner), panel: content(id, n) }.into()
+}
+
+fn closes(owner: &str, id: &str) -> Event {
+    RpcEvent::PanelClose { extension: ExtensionName::new(owner), panel_id: PanelId::new(id) }.into()
 }
 
 /// Fills the room for pieces.
@@ -71,7 +78,7 @@ fn what_fits_comes_as_it_is() {
     outbox.reply(Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
     {"type":"text_delta","delta":"piece 1","session":"s"}
-    {"type":"ext_display","extension":"todo","text":"whole 2"}
+    {"type":"error","message":"whole 2"}
     {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
     "#);
     assert_eq!((outbox.waiting(), outbox.take(1).unwrap()), (0, None));
@@ -88,11 +95,11 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
     outbox.event(session("s"), whole(5)).unwrap();
     outbox.event(session("s"), piece(6)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
-    {"type":"ext_display","extension":"todo","text":"whole 4","session":"u"}
+    {"type":"error","message":"…","session":"s"}
+    {"type":"error","message":"whole 4","session":"u"}
     {"type":"response","command":"ping","success":true,"data":{"pong":true}}
     {"type":"event_gap","lost":2,"session":"s"}
-    {"type":"ext_display","extension":"todo","text":"whole 5","session":"s"}
+    {"type":"error","message":"whole 5","session":"s"}
     {"type":"event_gap","lost":1,"session":"s"}
     {"type":"event_gap","lost":1,"session":"t"}
     "#);
@@ -107,9 +114,9 @@ fn notes_have_more_room() {
     assert!(outbox.is_full());
     outbox.event(session("s"), note(2)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"error","message":"…","session":"s"}
     {"type":"ext_notify","extension":"todo","level":"info","message":"note 1","session":"s"}
-    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"error","message":"…","session":"s"}
     {"type":"event_gap","lost":1,"session":"s"}
     "#);
 }
@@ -117,14 +124,13 @@ fn notes_have_more_room() {
 #[test]
 fn only_the_newest_content_of_a_panel_waits() {
     let mut outbox = filled();
-    for (id, n) in [("a", 1), ("b", 2), ("a", 3), ("a", 4)] {
-        outbox.event(session("s"), panel(id, n)).unwrap();
+    for n in 1..4 {
+        outbox.event(session("s"), panel("a", n)).unwrap();
     }
     outbox.event(session("t"), panel("a", 5)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
-    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 4"],"footer":"","session":"s"}
-    {"type":"panel_render","extension":"todo","panel_id":"b","title":"","lines":["row 2"],"footer":"","session":"s"}
+    {"type":"error","message":"…","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
     "#);
     // With room, each content comes.
@@ -136,18 +142,61 @@ fn only_the_newest_content_of_a_panel_waits() {
 #[test]
 fn the_content_of_a_panel_stays_before_its_end() {
     let mut outbox = filled();
-    let close =
-        || RpcEvent::PanelClose { extension: ExtensionName::new("todo"), panel_id: PanelId::new("a") };
     outbox.event(session("s"), panel("a", 1)).unwrap();
-    outbox.event(session("s"), close()).unwrap();
+    outbox.event(session("s"), closes("todo", "a")).unwrap();
     outbox.event(session("s"), panel("a", 2)).unwrap();
     outbox.event(session("s"), panel("a", 3)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"error","message":"…","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 1"],"footer":"","session":"s"}
     {"type":"panel_close","extension":"todo","panel_id":"a","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
     "#);
+}
+
+#[test]
+fn panels_that_open_and_close_without_end_take_no_room() {
+    let mut outbox = filled();
+    outbox.event(session("s"), closes("todo", "before")).unwrap();
+    let mut most = 0;
+    for n in 0..1000 {
+        for (owner, id) in [("todo", "a"), ("other", "b")] {
+            outbox.event(session("s"), opens(owner, id, n % 10)).unwrap();
+            outbox.event(session("s"), closes(owner, id)).unwrap();
+        }
+        most = most.max(outbox.waiting());
+    }
+    assert!(most < 1500, "{most} bytes wait");
+    assert!(outbox.places.len() < 2 * MOST_EMPTY, "{} places", outbox.places.len());
+    outbox.event(session("s"), opens("todo", "c", 7)).unwrap();
+    outbox.event(session("s"), panel("c", 8)).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"error","message":"…","session":"s"}
+    {"type":"panel_open","extension":"other","panel_id":"b","title":"","lines":["row 9"],"footer":"","session":"s"}
+    {"type":"panel_close","extension":"other","panel_id":"b","session":"s"}
+    {"type":"panel_open","extension":"todo","panel_id":"c","title":"","lines":["row 7"],"footer":"","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"c","title":"","lines":["row 8"],"footer":"","session":"s"}
+    "#);
+    assert_eq!(outbox.waiting(), 0);
+}
+
+#[test]
+fn what_an_extension_tells_without_end_is_left_out_like_a_note() {
+    let mut outbox = filled();
+    outbox.event(session("s"), said("x".repeat(ROOM.notes))).unwrap();
+    let before = outbox.waiting();
+    let extension = || ExtensionName::new("todo");
+    let told: [Event; 3] = [
+        RpcEvent::Insert { extension: extension(), text: "put in".into() }.into(),
+        AgentEvent::ExtDisplay { extension: extension(), text: "shown".into() }.into(),
+        AgentEvent::ExtClearNotes { extension: extension() }.into(),
+    ];
+    for event in told {
+        outbox.event(session("s"), event).unwrap();
+    }
+    assert_eq!(outbox.waiting(), before);
+    let text = all(&mut outbox);
+    assert!(text.ends_with("{\"type\":\"event_gap\",\"lost\":3,\"session\":\"s\"}\n"), "{text}");
 }
 
 #[test]

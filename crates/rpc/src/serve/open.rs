@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_core::session::{EntryId, Session, SessionError};
+use haft_core::session::entry::Name;
+use haft_core::session::{Durability, EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
 use super::carry::{Carried, Outcome, answered, data, off_thread};
 use super::hub::{Hub, Meant, News, Place};
 use super::seat::{Life, Seat};
+use super::session;
 use crate::desk::{Desk, Ticket};
 use crate::screen::Screens;
 use crate::sessions::{Opened, Sessions, Which};
@@ -48,11 +50,16 @@ impl<S: Sessions> Hub<S> {
         };
         let agent = seat.opened.agent.clone();
         let forked = async move {
-            let (session, at) = (agent.session().clone(), wish.entry.clone());
-            let copy = off_thread(move || copy(&session, at.as_deref())).await?;
+            let (of, at) = (agent.session().clone(), wish.entry.clone());
+            let copy = off_thread(move || copy(&of, at.as_deref())).await?;
             if wish.entry.is_none() {
                 // What was set since the last request, too: the model of the copy is the one that is asked here.
                 agent.note_setup(&copy).await.map_err(|error| of_session(&error))?;
+            }
+            let (name, copy) = off_thread(move || Ok((session::name(&copy), copy))).await?;
+            if let Some(name) = name {
+                let named = Name { name: name_of_copy(&name) };
+                copy.append(named, Durability::Soon).await.map_err(|error| of_session(&error))?;
             }
             Ok(Which::Given(copy))
         };
@@ -151,6 +158,21 @@ fn leaving() -> Failure {
     Failure::new(ErrorCode::Shutdown, error)
 }
 
+/// What a copy is called, so that nobody takes it for what it comes from.
+fn name_of_copy(name: &str) -> String {
+    let (of, number) = match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (fork")) {
+        Some((of, "")) => (of, Some(2)),
+        Some((of, number)) => {
+            (of, number.trim().parse::<u32>().ok().and_then(|number| number.checked_add(1)))
+        }
+        None => (name, None),
+    };
+    match number {
+        Some(number) => format!("{of} (fork {number})"),
+        None => format!("{name} (fork)"),
+    }
+}
+
 /// A session of its own with the conversation up to an entry.
 fn copy(session: &Session, entry: Option<&str>) -> Result<Session, Failure> {
     let at = entry.map(|named| named_entry(session, named)).transpose()?;
@@ -183,4 +205,24 @@ pub(super) fn of_session(error: &SessionError) -> Failure {
         _ => ErrorCode::Failed,
     };
     Failure::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expect: &str) {
+        assert_eq!(name_of_copy(name), expect);
+    }
+
+    #[test]
+    fn a_copy_has_a_name_of_its_own() {
+        check("tidy", "tidy (fork)");
+        check("tidy (fork)", "tidy (fork 2)");
+        check("tidy (fork 9)", "tidy (fork 10)");
+        check("tidy (fork x)", "tidy (fork x) (fork)");
+        check("tidy (again)", "tidy (again) (fork)");
+        check("(fork)", "(fork) (fork)");
+    }
 }

@@ -7,7 +7,9 @@ use haft_core::session::entry::{Entry, EntryBody, Name};
 use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
-use haft_protocol::rpc::{EntryInfo, Failure, MoveTo, SessionInfo, SessionsData, SetName, TreeData};
+use haft_protocol::rpc::{
+    EntryInfo, Failure, MoveTo, MovedData, SessionInfo, SessionsData, SetName, TreeData,
+};
 
 use super::carry::{Carried, Outcome, data, nothing, off_thread};
 use super::hub::Hub;
@@ -95,25 +97,44 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
 
 /// Forgets the conversation.
 pub(super) fn clear(session: &Opened) -> Outcome {
-    leave(session, Session::clear)
+    leave(session, Session::clear)?;
+    nothing()
 }
 
 /// Goes on from another entry. The desk sees to it that nothing is worked on meanwhile.
 pub(super) fn move_to(session: &Arc<Opened>, wish: MoveTo) -> Carried {
     let session = Arc::clone(session);
-    Carried::later(off_thread(move || {
-        let entry = wish.entry.map(|named| named_entry(session.agent.session(), &named)).transpose()?;
-        leave(&session, |log| log.move_to(entry))
-    }))
+    Carried::blocking(move || {
+        let log = session.agent.session();
+        let named = wish.entry.map(|named| named_entry(log, &named)).transpose()?;
+        let (to, text) = match (named, wish.before) {
+            (Some(named), Some(true)) => before(log, named)?,
+            (named, _) => (named, None),
+        };
+        leave(&session, |log| log.move_to(to))?;
+        data(MovedData { entry: to.map(|entry| entry.to_string()), text })
+    })
+}
+
+/// The entry before one, and what the user said in it.
+fn before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<String>), Failure> {
+    // On another branch it need not be in memory.
+    let entries = session.entries().map_err(|error| of_session(&error))?;
+    let entry = entries.iter().find(|entry| entry.id == id);
+    let text = entry.and_then(|entry| {
+        let EntryBody::Said(said) = &entry.body else { return None };
+        let Message::User { content, .. } = &said.message else { return None };
+        Some(joined_text(content))
+    });
+    Ok((entry.and_then(|entry| entry.parent), text))
 }
 
 /// Leaves the branch that the session stands on, for another one.
-fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Outcome {
+fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Result<(), Failure> {
     // What the disk refused before belongs to what is left, and not to what comes.
     session.agent.reload().map_err(Failure::other)?;
     go(session.agent.session()).map_err(|error| of_session(&error))?;
-    session.agent.reload().map_err(Failure::other)?;
-    nothing()
+    session.agent.reload().map_err(Failure::other)
 }
 
 /// The entries with all branches.

@@ -93,6 +93,12 @@ pub(super) fn run(state: &mut State, name: &str, args: &str) {
     }
 }
 
+/// Whether a text may have a key in it, so that nobody keeps it.
+pub(super) fn is_secret(text: &str) -> bool {
+    text.strip_prefix("/login")
+        .is_some_and(|rest| rest.starts_with(char::is_whitespace) && !rest.trim().is_empty())
+}
+
 /// The table as Markdown.
 pub fn markdown() -> String {
     let mut out = "| command | does |\n|---|---|\n".to_owned();
@@ -121,5 +127,11 @@ mod tests {
         assert_eq!(names.len(), count);
         assert!(COMMANDS.iter().all(|command| command.help.ends_with('.') && !command.help.contains('|')));
         assert!(markdown().contains("| `/quit`, `/exit`, `/q` | Quits. |"));
+    }
+
+    #[test]
+    fn what_follows_login_may_be_a_key() {
+        assert!(["/login openai sk-1", "/login sk-1", "/login\nsk-1"].into_iter().all(is_secret));
+        assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(is_secret));
     }
 }

@@ -40,8 +40,8 @@ pub(super) enum Pending {
     Compacted,
     Reloaded,
     Named(Option<String>),
-    /// The session goes on from another entry; a text for the editor.
-    Moved(String),
+    /// The session goes on from another entry.
+    Moved,
     /// An answer to a question.
     Answered,
     /// Nothing more; a failure is said.

@@ -70,6 +70,16 @@ impl Session {
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
+    /// How the extensions are now. Returns those that run again and did not.
+    pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
+        let before = std::mem::replace(&mut self.extensions, extensions);
+        let was_down = |info: &&ExtensionInfo| {
+            let down = |before: &ExtensionInfo| matches!(before.state.as_str(), "restarting" | "failed");
+            info.state == "ready" && before.iter().any(|before| before.name == info.name && down(before))
+        };
+        self.extensions.iter().filter(was_down).map(|info| info.name.to_string()).collect()
+    }
+
     /// Whether some extension will soon be in another state.
     pub(super) fn changes_soon(&self) -> bool {
         let soon = |state: &str| matches!(state, "starting" | "restarting" | "stopping");

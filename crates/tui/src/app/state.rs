@@ -23,7 +23,7 @@ use super::pending::{Open, Pending};
 use super::session::Session;
 use super::settings::Settings;
 use super::themes::Themes;
-use super::update::{Pastes, Sending};
+use super::update::{Pastes, Sending, Shut};
 use super::view::Areas;
 use super::work::Work;
 use super::{Ask, Effect};
@@ -85,6 +85,7 @@ pub struct State {
     pub(super) queue: Queue,
     pub(super) notes: Notes,
     pub(super) panel: Option<Panel>,
+    pub(super) shut: Shut,
     pub(super) dialogs: Dialogs,
     pub(super) overlay: Option<Overlay>,
     pub(super) coming: Option<Coming>,
@@ -165,6 +166,7 @@ impl State {
             queue: Queue::default(),
             notes: Notes::default(),
             panel: None,
+            shut: Shut::default(),
             dialogs: Dialogs::default(),
             overlay: None,
             coming: None,

@@ -10,6 +10,7 @@ mod paste;
 mod pick;
 mod prompt;
 mod replies;
+mod size;
 mod switch;
 
 use std::time::Instant;
@@ -28,6 +29,7 @@ use crate::complete::Kind;
 use crate::timeouts;
 use crate::transcript::Found;
 
+pub(super) use panel::Shut;
 pub(super) use paste::Pastes;
 pub(super) use prompt::Sending;
 

@@ -139,7 +139,7 @@ impl List {
         lines
     }
 
-    fn choose_key(&mut self, key: Option<&str>) {
+    pub(super) fn choose_key(&mut self, key: Option<&str>) {
         let has_key = |at: &usize| self.rows.get(*at).map(|row| row.key.as_str()) == key;
         if let Some(place) = key.and_then(|_| self.fitting.iter().position(has_key)) {
             self.chosen = place;

@@ -45,6 +45,7 @@ impl Transcript {
             }
             E::EventGap { .. } => {
                 self.answer_has_gap();
+                self.hosted_have_gap();
                 self.noted(event);
             }
             E::Interrupted { .. }
@@ -149,6 +150,16 @@ impl Transcript {
         {
             call.took = call.began.map(|began| now.saturating_duration_since(began));
             call.result(content, *is_error, details.as_ref());
+        }
+    }
+
+    /// What is missing may be the ends of what extensions call. Those that come yet say what it came to.
+    fn hosted_have_gap(&mut self) {
+        let open: Vec<usize> = self.hosted.values().copied().collect();
+        for at in open {
+            if let Some(call) = self.changed(at).and_then(Item::call) {
+                call.over();
+            }
         }
     }
 

@@ -3,7 +3,9 @@
 mod commands;
 mod fake;
 mod lines;
+mod panels;
 mod random;
+mod refused;
 mod screens;
 mod sessions;
 mod settings;

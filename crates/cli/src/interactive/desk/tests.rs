@@ -80,6 +80,33 @@ async fn a_command_can_be_stopped() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_lost_is_answered_all_the_same() {
+    let world = World::new();
+    let asks = [
+        Ask::Conversation { session: "0199".into() },
+        Ask::Files,
+        Ask::Branch,
+        Ask::History,
+        Ask::Image { number: 3, path: "a.png".into() },
+        Ask::Providers,
+        Ask::Logout { provider: "openai".into() },
+        Ask::Delete { session: "0199".into() },
+        Ask::Trust,
+        Ask::Grant { digest: "d".into() },
+        Ask::Settings,
+        Ask::Set { name: "tui.screen".into(), value: "big".into() },
+        Ask::Themes,
+    ];
+    for ask in asks {
+        let shown = format!("{ask:?}");
+        let name = shown.split([' ', '{']).next().unwrap();
+        let answer = world.desk.blocking(ask, |_, _| panic!("a mistake of haft's own")).await;
+        let answer = format!("{:?}", answer.unwrap());
+        assert!(answer.starts_with(&format!("{name}(")), "{shown}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_is_shown_written_and_deleted() {
     let world = World::new();
     let session = world.session().await;

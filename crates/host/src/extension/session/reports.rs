@@ -99,6 +99,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::DuplicateResponse => 1,
         FaultCode::SpawnFailed
         | FaultCode::PinMismatch
+        | FaultCode::CodeRestored
         | FaultCode::SandboxUnavailable
         | FaultCode::HelloTimeout
         | FaultCode::HelloInvalid

@@ -48,6 +48,10 @@ pub struct MoveTo {
     /// The entry that the next one follows, as `tree` names it; absent: the session goes on from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// Whether the session goes on from before that entry, so that what the user said there can be said anew: the reply has
+    /// it. Absent: from that entry itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<bool>,
 }
 
 /// A name for people.

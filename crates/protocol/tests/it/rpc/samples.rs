@@ -86,7 +86,7 @@ fn sessions() -> Vec<Command> {
         Fork { entry: Some("3f2a".into()) }.into(),
         Fork::default().into(),
         Tree {}.into(),
-        MoveTo { entry: Some("3f2a".into()) }.into(),
+        MoveTo { entry: Some("3f2a".into()), before: Some(true) }.into(),
         MoveTo::default().into(),
         SetName { name: "tidy".into() }.into(),
         SetName::default().into(),

@@ -114,7 +114,12 @@ pub(super) async fn moved(drives: Drives) -> String {
     client.ask(json!({"type": "move_to", "entry": "none"})).await;
     client.ask(json!({"type": "move_to", "entry": entry})).await;
     client.ask(json!({"type": "get_messages"})).await;
-    client.prompt("3", "or else?").await;
+    client.prompt("3", "or else?\n\nAll of it.").await;
+    let tree = client.ask(json!({"type": "tree"})).await;
+    let entries = tree["data"]["entries"].as_array().unwrap();
+    let said = entries.iter().find(|entry| entry["text"] == "or else?").unwrap()["id"].clone();
+    let back = client.ask(json!({"type": "move_to", "entry": said, "before": true})).await;
+    assert_eq!(back["data"]["text"], "or else?\n\nAll of it.");
     // What is sent behind it finds it moved.
     client.send(json!({"id": "4", "type": "move_to"})).await;
     client.send(json!({"id": "5", "type": "move_to", "entry": entry})).await;

@@ -84,7 +84,10 @@ async fn a_fork_asks_the_model_that_was_set_last() {
     let mut client = Client::of(program);
     client.prompt("1", "one").await;
     client.ask(json!({"type": "set_model", "model": "two"})).await;
-    client.ask(json!({"type": "fork"})).await;
+    client.ask(json!({"type": "set_name", "name": "tidy"})).await;
+    let fork = client.opened(json!({"type": "fork"})).await;
+    let state = client.ask(json!({"type": "get_state", "session": fork})).await;
+    assert_eq!(state["data"]["name"], "tidy (fork)");
     client.end().await.0.unwrap();
     let settings = agents.lock().unwrap()[1].session().context().settings;
     assert_eq!(settings.model.unwrap().model, "two");

@@ -12,6 +12,13 @@ pub(super) fn login(state: &mut State, args: &str) {
         state.ask(Ask::Providers);
         return;
     }
+    let provider = args.split_whitespace().next().unwrap_or_default();
+    if provider != args {
+        // Neither the name is repeated: it may be the key.
+        state.error("/login takes the name of a provider and nothing more, as in /login openai; haft asks for the key then, \
+                     and nobody reads it on the screen");
+        return;
+    }
     let question = Question {
         owner: None,
         wanted: Wanted::Input { secret: true },

@@ -15,7 +15,10 @@ use crate::picker::{Can, Row};
 pub(super) fn model(state: &mut State, args: &str) {
     match args {
         "" => state.send(GetModels {}, Pending::Models(Shown::Picker)),
-        model => state.send(SetModel { model: model.to_owned() }, Pending::Model),
+        // It says itself whose model it is: also one that nobody knows.
+        whole if whole.contains('/') => state.set_model(whole),
+        name if state.known.models.is_some() => state.choose_model(name),
+        name => state.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
     }
 }
 
@@ -106,7 +109,40 @@ pub(super) fn theme(state: &mut State, args: &str) {
     state.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
+/// How many names are offered in place of one that nobody has.
+const NEAREST: usize = 3;
+
+/// Below this likeness, of at most 1, another name is not what was meant.
+const ALIKE: f64 = 0.7;
+
 impl State {
+    pub(in crate::app) fn set_model(&mut self, model: &str) {
+        self.send(SetModel { model: model.to_owned() }, Pending::Model);
+    }
+
+    /// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
+    /// is a mistake.
+    pub(in crate::app) fn choose_model(&mut self, name: &str) {
+        let (provider, models) = (&self.session.provider, self.known.models.as_deref().unwrap_or_default());
+        let known = models.iter().filter(|model| model.provider == *provider).count();
+        // The one that is asked is always among them, whatever is known.
+        if known < 2 || models.iter().any(|model| model.id == name) {
+            return self.set_model(name);
+        }
+        let likeness = |id: &str| strsim::jaro_winkler(id, name);
+        let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
+        alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
+        let alike: Vec<_> =
+            alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
+        let meant = match alike.join(", ") {
+            nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
+            nearest => format!("did you mean {nearest}?"),
+        };
+        self.error(format!(
+            "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
+        ));
+    }
+
     /// The levels that the model can be told to think at, as far as is known.
     fn levels(&self) -> Vec<Thinking> {
         let (provider, id) = (&self.session.provider, &self.session.model);

@@ -9,11 +9,9 @@ use super::super::Effect;
 use super::super::dialogs::Purpose;
 use super::super::input::Files;
 use super::super::notes::Note;
-use super::super::overlay::Overlay;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use crate::dialog::Question;
-use crate::panel::Panel;
 
 /// The most events of other sessions that are kept while one of them may be shown next.
 const MOST_HELD: usize = 1024;
@@ -80,6 +78,7 @@ impl State {
                 }
             }
             AgentEvent::TurnStart { .. } => self.work.runs = true,
+            AgentEvent::ToolStart { name, .. } => self.tool_starts(name),
             AgentEvent::ModelRequest { provider, model, .. } => {
                 (self.session.provider, self.session.model) = (provider.clone(), model.clone());
             }
@@ -127,13 +126,7 @@ impl State {
             }
             RpcEvent::UiRequest(request) => self.asked(&request, session),
             RpcEvent::UiDone { id, .. } => self.dialogs.close(&id),
-            RpcEvent::PanelOpen { extension, panel } => {
-                // A list or a page would hide it.
-                if matches!(self.overlay, Some(Overlay::Page(_))) {
-                    self.overlay = None;
-                }
-                self.panel = Some(Panel::open(extension, panel));
-            }
+            RpcEvent::PanelOpen { extension, panel } => self.open_panel(extension, panel),
             RpcEvent::PanelRender { extension, panel: content } => {
                 if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id))
                 {

@@ -50,7 +50,8 @@ impl State {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
                 info.name = Some(name.clone()).filter(|name| !name.is_empty());
             }
-            picker.set_rows(sessions.iter().map(session_row).collect());
+            let shown = self.session.id.as_deref();
+            picker.set_rows(sessions.iter().map(|info| session_row(info, shown)).collect());
         }
     }
 
@@ -112,18 +113,32 @@ impl State {
 
     pub(super) fn pick_session(&mut self) {
         let sessions = self.known.sessions.clone().unwrap_or_default();
-        let rows = sessions.iter().map(session_row).collect();
+        let shown = self.session.id.as_deref();
+        let Some(other) = sessions.iter().find(|info| Some(info.session.as_str()) != shown) else {
+            self.info("there is no other session in this directory");
+            return;
+        };
+        let other = other.session.clone();
+        let rows = self.session_rows(&sessions);
         let can = Can { rename: true, delete: true };
         self.pick("Sessions", rows, can, Purpose::Session(sessions));
+        if let Some(Overlay::Picker(picker, _)) = &mut self.overlay {
+            picker.choose(&other);
+        }
     }
 
     /// The list of sessions that is open shows those there are.
     pub(super) fn refresh_sessions(&mut self) {
         let Some(now) = self.known.sessions.clone() else { return };
+        let rows = self.session_rows(&now);
         if let Some(Overlay::Picker(picker, Purpose::Session(sessions))) = &mut self.overlay {
-            picker.set_rows(now.iter().map(session_row).collect());
+            picker.set_rows(rows);
             *sessions = now;
         }
+    }
+
+    fn session_rows(&self, sessions: &[SessionInfo]) -> Vec<Row> {
+        sessions.iter().map(|info| session_row(info, self.session.id.as_deref())).collect()
     }
 
     pub(super) fn pick_entry(&mut self, tree: TreeData) {
@@ -138,11 +153,8 @@ impl State {
     /// Goes on from an entry; what the person said there is to be said anew.
     fn move_to(&mut self, entries: &[EntryInfo], key: &str) {
         let Some(entry) = entries.iter().find(|entry| entry.id == key) else { return };
-        let (to, text) = match entry.role.as_deref() {
-            Some("user") => (entry.parent.clone(), entry.text.clone().unwrap_or_default()),
-            Some(_) | None => (Some(entry.id.clone()), String::new()),
-        };
-        self.send(MoveTo { entry: to }, Pending::Moved(text));
+        let before = (entry.role.as_deref() == Some("user")).then_some(true);
+        self.send(MoveTo { entry: Some(entry.id.clone()), before }, Pending::Moved);
     }
 
     pub(super) fn pick_tools(&mut self) {
@@ -258,7 +270,8 @@ impl State {
     }
 }
 
-fn session_row(info: &SessionInfo) -> Row {
+/// A session, in a list; `shown` is the one that is seen behind the list.
+fn session_row(info: &SessionInfo, shown: Option<&str>) -> Row {
     let text = match about(info).lines().next().unwrap_or_default().trim() {
         "" => "(nothing said)".to_owned(),
         about => about.to_owned(),
@@ -268,11 +281,13 @@ fn session_row(info: &SessionInfo) -> Row {
     let messages =
         if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
     let busy = if info.busy { " · at work" } else { "" };
+    let current = shown == Some(info.session.as_str());
+    let this = if current { "this one · " } else { "" };
     Row {
         key: info.session.clone(),
         text,
-        detail: format!("{messages} · {when}{busy}"),
-        current: info.current,
+        detail: format!("{this}{messages} · {when}{busy}"),
+        current,
         ..Row::default()
     }
 }

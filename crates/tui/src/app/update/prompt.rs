@@ -8,6 +8,7 @@ use super::super::pending::{Pending, Taken};
 use super::super::state::State;
 use super::super::work::Shell;
 use super::super::{Ask, Effect};
+use super::size::fits;
 use crate::editor::{Content, Editor, Submission};
 use crate::keys::Prompt;
 use crate::queue::When;
@@ -139,7 +140,8 @@ impl State {
     fn taken_out(&mut self, submission: &Submission) {
         self.input.clear();
         self.input.completer.close();
-        if self.input.history.push(&submission.kept).is_some() {
+        self.shut.forget();
+        if !commands::is_secret(&submission.text) && self.input.history.push(&submission.kept).is_some() {
             self.ask(Ask::Remember(submission.kept.clone()));
         }
     }
@@ -194,6 +196,10 @@ impl State {
 
     fn say(&mut self, submission: Submission, images: Vec<Image>, when: When) {
         let message = submission.text.clone();
+        if let Err(why) = fits(&message, &images) {
+            self.error(why);
+            return self.input.give_back([&submission.content]);
+        }
         let kept = Box::new(submission);
         match when {
             When::Now => {

@@ -4,20 +4,26 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
     CommandAction, CommandResult, CommandsData, ErrorCode, ExtensionsData, Failure, GetState, HelloData,
-    ListCommands, ListExtensions, ModelData, ModelsData, QueueData, QueuedData, ReloadData, Response,
-    SessionData, SessionInfo, SessionsData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData, QueuedData, ReloadData,
+    Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
 use super::super::Ask;
 use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
-use crate::editor::Submission;
+use crate::editor::{Content, Submission};
 use crate::timeouts;
 
 impl State {
     pub(super) fn reply(&mut self, reply: Response) {
-        let Some(pending) = reply.id.as_deref().and_then(|id| self.open.take(id)) else { return };
+        let Some(pending) = reply.id.as_deref().and_then(|id| self.open.take(id)) else {
+            // What it was about is not known, and yet it was not done.
+            if let (None, Err(failure)) = (reply.id, reply.outcome) {
+                self.error(failure.error);
+            }
+            return;
+        };
         match reply.outcome {
             Ok(data) => self.succeeded(pending, data.unwrap_or_else(RawJson::empty_object)),
             Err(failure) => self.failed(pending, failure),
@@ -44,7 +50,7 @@ impl State {
                 state.input.complete(&state.known);
             }),
             Pending::Extensions(shown) => self.with(&data, |state, data| state.extensions(data, shown)),
-            Pending::Models(shown) => self.with(&data, |state, data| state.models(data, &shown)),
+            Pending::Models(shown) => self.with(&data, |state, data| state.models(data, shown)),
             Pending::Sessions(shown) => self.with(&data, |state, data| state.sessions(data, &shown)),
             Pending::Tools(shown) => self.with(&data, |state, data| state.tools(data, shown)),
             Pending::Tree => self.with(&data, |state, data: TreeData| state.pick_entry(data)),
@@ -75,7 +81,7 @@ impl State {
                 self.session.name = name;
                 self.known.sessions = None;
             }
-            Pending::Moved(text) => self.moved(&text),
+            Pending::Moved => self.with(&data, Self::moved),
             Pending::ShellSaid | Pending::Answered | Pending::Quiet | Pending::Silent => {}
         }
     }
@@ -102,6 +108,9 @@ impl State {
                 let error = format!("there is no command {name}; /help shows them");
                 self.not_sent(&submission, &Failure { error, ..failure });
             }
+            Pending::Command(submission) if failure.code == ErrorCode::LineTooLong => {
+                self.not_sent(&submission, &failure);
+            }
             Pending::Command(_) => self.error(failure.error),
             Pending::Taken(_) => {
                 self.held.takes_back = false;
@@ -111,6 +120,8 @@ impl State {
                 self.end_switch();
                 self.error(failure.error);
             }
+            // Whoever has it is asked, then.
+            Pending::Models(Shown::One(name)) => self.set_model(&name),
             Pending::Hello | Pending::State { .. } | Pending::Commands | Pending::Models(_) => {
                 self.error(failure.error);
             }
@@ -126,7 +137,7 @@ impl State {
             Pending::Cleared | Pending::Compacted | Pending::Reloaded | Pending::Named(_) => {
                 self.error(failure.error);
             }
-            Pending::Moved(_) | Pending::ShellSaid | Pending::Quiet => self.error(failure.error),
+            Pending::Moved | Pending::ShellSaid | Pending::Quiet => self.error(failure.error),
         }
     }
 
@@ -168,7 +179,9 @@ impl State {
 
     fn extensions(&mut self, data: ExtensionsData, shown: Shown) {
         self.known.extensions = data.extensions.iter().map(|info| info.name.to_string()).collect();
-        self.session.extensions = data.extensions;
+        for name in self.session.set_extensions(data.extensions) {
+            self.info(format!("[{name}] runs again"));
+        }
         if self.session.changes_soon() {
             self.extensions_at = Some(self.now + timeouts::EXTENSIONS_AGAIN);
         }
@@ -179,11 +192,13 @@ impl State {
         }
     }
 
-    fn models(&mut self, data: ModelsData, shown: &Shown) {
+    fn models(&mut self, data: ModelsData, shown: Shown) {
         self.known.models = Some(data.models);
         self.input.complete(&self.known);
-        if *shown == Shown::Picker {
-            self.pick_model();
+        match shown {
+            Shown::No => {}
+            Shown::Picker => self.pick_model(),
+            Shown::One(name) => self.choose_model(&name),
         }
     }
 
@@ -196,6 +211,8 @@ impl State {
                 self.session.said_first(first);
             }
         }
+        // Nobody goes on with what was never begun.
+        data.sessions.retain(|info| !(info.open && info.messages == 0 && info.name.is_none() && !info.busy));
         self.known.sessions = Some(data.sessions);
         self.input.complete(&self.known);
         match shown {
@@ -272,13 +289,14 @@ impl State {
         self.send(ListExtensions {}, Pending::Extensions(Shown::No));
     }
 
-    fn moved(&mut self, text: &str) {
+    fn moved(&mut self, MovedData { text, .. }: MovedData) {
         if let Some(id) = self.session.id.clone() {
             self.begin_conversation(&id);
         }
         self.ask_state();
-        if !text.is_empty() {
-            self.write(text);
+        if let Some(text) = text {
+            // Before what is being written.
+            self.input.give_back([&Content::of_text(&text)]);
             self.input.completer.close();
         }
         self.ask(Ask::Branch);

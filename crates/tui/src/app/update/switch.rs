@@ -38,6 +38,7 @@ impl State {
         self.queue = Queue::default();
         self.notes.clear();
         self.panel = None;
+        self.shut.forget();
         self.dialogs.close_replies();
         self.work.is_over();
         (self.browses, self.searched) = (false, false);

@@ -38,6 +38,8 @@ pub(crate) struct Fake {
     name: Option<String>,
     /// Tokens of the context.
     pub(crate) context: u64,
+    /// Messages of the session that everything begins with.
+    pub(crate) said: usize,
     waiting: Vec<String>,
     sessions: usize,
     todo: VecDeque<Effect>,
@@ -67,6 +69,7 @@ impl Fake {
             busy: false,
             name: None,
             context: 34_000,
+            said: 3,
             waiting: Vec::new(),
             sessions: 0,
             todo: VecDeque::new(),
@@ -270,6 +273,9 @@ impl Fake {
                 format!(r#"{{"session":"{session}","ephemeral":false}}"#)
             }
             Command::Tree(_) => data::TREE.to_owned(),
+            Command::MoveTo(to) if to.before == Some(true) => {
+                r#"{"entry":"e2","text":"the first\n\nwith all that was said of it"}"#.to_owned()
+            }
             Command::RunCommand(_) => r#"{"action":"noop","extension":"todo"}"#.to_owned(),
             Command::ReloadExt(_) => r#"{"stopped":2,"loaded":2,"ready":2,"kept":0,"errors":[]}"#.to_owned(),
             _ => "{}".to_owned(),
@@ -307,10 +313,8 @@ impl Fake {
 
     fn state_data(&self, request: &Request) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
-        let (input, output, cost) = if self.context == 0 { (0, 0, 0.0) } else { (1200, 340, 0.12) };
-        let usage = serde_json::json!({
-            "input": input, "output": output, "cache_read": 0, "cache_write": 0, "cost_usd": cost,
-        });
+        let used = u32::from(self.context > 0);
+        let usage = serde_json::json!({ "input": 1200 * used, "output": 340 * used, "cost_usd": 0.12 * f64::from(used) });
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
@@ -322,14 +326,16 @@ impl Fake {
 
     fn sessions_data(&self) -> String {
         let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
-        let session = |id: &str, open: bool, more: &str| {
+        let session = |id: &str, open: bool, messages: usize, more: &str| {
             format!(
                 r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",
-                "created":"2026-01-02T03:04:05Z","messages":3,"usage":{usage}{more}}}"#
+                "created":"2026-01-02T03:04:05Z","messages":{messages},"usage":{usage}{more}}}"#
             )
         };
-        let list =
-            [session(SESSION, true, ""), session("0188-old", false, r#","first_text":"write a parser""#)];
+        let list = [
+            session(SESSION, true, self.said, ""),
+            session("0188-old", false, 3, r#","first_text":"write a parser""#),
+        ];
         format!(r#"{{"sessions":[{}]}}"#, list.join(","))
     }
 

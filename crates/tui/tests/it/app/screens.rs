@@ -140,6 +140,7 @@ fn a_panel_is_closed_by_both_sides() {
     fake.keys("esc");
     assert!(fake.take_log().contains("> panel_close extension=\"todo\" panel_id=\"list\""));
     assert!(!fake.screen().contains("buy milk"));
+    fake.enter("/todo");
     fake.rpc(RpcEvent::PanelOpen { extension: extension("todo"), panel: panel() });
     fake.take_log();
     fake.rpc(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("list") });

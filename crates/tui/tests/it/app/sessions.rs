@@ -66,8 +66,10 @@ fn what_a_session_says_before_it_is_shown_is_not_lost() {
 fn a_session_is_picked_to_go_on_with() {
     let mut fake = Fake::new();
     fake.enter("/resume");
-    assert!(fake.screen().contains("write a parser"));
-    fake.keys("down enter");
+    let screen = fake.screen();
+    assert!(screen.contains("write a parser") && screen.contains("this one · 3 messages"), "{screen}");
+    // The latest of the others is chosen.
+    fake.keys("enter");
     insta::assert_snapshot!(steps(&fake.take_log()), @r#"
     > switch_session @0188-old
     ? Conversation { session: "0188-old" }
@@ -75,6 +77,17 @@ fn a_session_is_picked_to_go_on_with() {
     "#);
     let options = Options { resume: true, ..Options::default() };
     assert!(Fake::with(options).screen().contains("write a parser"));
+}
+
+#[test]
+fn a_session_that_was_never_begun_is_not_gone_on_with() {
+    let mut fake = Fake::new();
+    fake.said = 0;
+    fake.enter("/resume");
+    let screen = fake.screen();
+    assert!(screen.contains("write a parser") && !screen.contains("(nothing said)"), "{screen}");
+    fake.keys("enter");
+    assert_eq!(fake.state.session(), Some("0188-old"));
 }
 
 #[test]
@@ -95,10 +108,24 @@ fn what_was_said_at_another_place_is_said_anew() {
     fake.enter("/tree");
     fake.keys("up enter");
     insta::assert_snapshot!(steps(&fake.take_log()), @r#"
-    > move_to entry="e2"
+    > move_to before=true entry="e3"
     ? Conversation { session: "0199-first" }
     "#);
-    assert!(fake.screen().contains("› the first"));
+    let screen = fake.screen();
+    assert!(
+        screen.contains("› the first\n") && screen.contains("  with all that was said of it"),
+        "{screen}"
+    );
+    // What was being written stays.
+    let mut fake = Fake::new();
+    fake.hold = vec!["move_to"];
+    fake.enter("/tree");
+    fake.keys("up enter");
+    fake.type_text("and this");
+    let request = fake.held.remove(0);
+    fake.reply(&request, r#"{"text":"the first"}"#);
+    let screen = fake.screen();
+    assert!(screen.contains("› the first\n") && screen.contains("  and this"), "{screen}");
 }
 
 #[test]

@@ -171,6 +171,36 @@ fn an_extension_calls_tools() {
 }
 
 #[test]
+fn a_call_whose_end_may_be_missing_does_not_seem_to_run() {
+    let start = |id_: &str| E::HostCallStart {
+        id: id(id_),
+        extension: ExtensionName::new("todo"),
+        name: "bash".into(),
+        args: json("{\"command\":\"git status\"}"),
+    };
+    let end = |id_: &str| E::HostCallEnd {
+        id: id(id_),
+        extension: ExtensionName::new("todo"),
+        name: "bash".into(),
+        is_error: false,
+        code: None,
+        content: vec![Content::text("one")],
+        details: None,
+    };
+    let mut shown = Shown::new(60, 12);
+    shown.events(&[start("a"), start("b")]);
+    shown.draw();
+    assert!(shown.transcript.wakes_at(shown.now).is_some());
+    shown.event(&E::EventGap { lost: 1 });
+    shown.draw();
+    assert_eq!(shown.transcript.wakes_at(shown.now), None);
+    // One that was still under way has an end all the same.
+    shown.event(&end("b"));
+    let screen = shown.draw();
+    assert!(screen.contains("○ [todo] bash") && screen.contains("● [todo] bash"), "{screen}");
+}
+
+#[test]
 fn the_person_runs_commands() {
     assert_snapshot!(forms(|shown| {
         let now = shown.now;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::Scenario;
+use haft_test_support::model_server::{Scenario, Wire};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
@@ -34,7 +34,9 @@ fn the_tree_leads_to_another_place() {
     let seat = seat(&["One.", "Two.", "Three."]);
     seat.say("first question");
     seat.sees(&["One."]);
-    seat.say("second question");
+    seat.pty.send("second question");
+    seat.pty.press(&["ctrl+j"]);
+    seat.say("in two lines");
     seat.sees(&["Two."]);
     seat.say("/tree");
     seat.sees(&["first question", "second question", "esc leaves"]);
@@ -42,12 +44,15 @@ fn the_tree_leads_to_another_place() {
     seat.pty.wait_gone("first question");
     seat.pty.press(&["enter"]);
     // A prompt that is chosen comes back, to be said another way.
-    seat.sees(&["› second question", "One."]);
+    seat.sees(&["› second question\n  in two lines", "One."]);
     seat.pty.wait_gone("Two.");
     seat.pty.send(", again");
     seat.pty.press(&["enter"]);
     seat.sees(&["Three."]);
-    assert_eq!(said(&seat.scene.server.requests()[2], "user"), ["first question", "second question, again"]);
+    assert_eq!(
+        said(&seat.scene.server.requests()[2], "user"),
+        ["first question", "second question\nin two lines, again"]
+    );
     seat.leave();
 }
 
@@ -108,12 +113,42 @@ fn a_clean_sheet_forgets() {
 
 #[test]
 fn a_model_is_picked() {
-    let seat = seat(&["One."]);
-    seat.say("/model");
-    seat.sees(&["Model", "esc leaves", "● m"]);
-    seat.pty.press(&["esc"]);
-    seat.pty.wait_gone("esc leaves");
+    let answers = ["One.", "Two."].map(Scenario::text).into();
+    let seat = Seat::at(Scene::speaking(Wire::Anthropic, answers), &[]);
     seat.say("hello");
     seat.sees(&["One."]);
+    seat.say("/model");
+    seat.sees(&["Model", "esc leaves", "● m"]);
+    seat.pty.send("haiku-4-5");
+    seat.pty.wait_gone("● m");
+    seat.pty.press(&["enter"]);
+    seat.pty.wait_gone("esc leaves");
+    // It stands below, and is asked from here on.
+    seat.sees(&["claude-haiku-4-5 ·"]);
+    seat.say("and you?");
+    seat.sees(&["Two."]);
+    let asked: Vec<_> =
+        seat.scene.server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(asked, ["m", "claude-haiku-4-5"]);
+    // What nobody knows is not asked.
+    seat.say("/model nosuch");
+    seat.sees(&["nosuch is none of the", "/model anthropic/nosuch asks for it"]);
+    seat.sees(&["claude-haiku-4-5 ·"]);
+    seat.leave();
+}
+
+#[test]
+fn a_session_that_was_just_begun_is_not_gone_on_with() {
+    let scene = Scene::new(["First answer.", "Second answer."].map(Scenario::text).into());
+    scene.haft(&["-p", "first question"]).expect(0);
+    let seat = Seat::at(scene, &["-r"]);
+    seat.sees(&["Sessions", "first question"]);
+    seat.pty.wait_gone("(nothing said)");
+    // The one that is chosen is the latest of the others.
+    seat.pty.press(&["enter"]);
+    seat.sees(&["First answer."]);
+    seat.say("second question");
+    seat.sees(&["Second answer."]);
+    assert_eq!(said(&seat.scene.server.requests()[1], "user"), ["first question", "second question"]);
     seat.leave();
 }

@@ -51,7 +51,10 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::ListSessions(_) => Response::success::<ListSessions>(id, &sessions()),
         Command::Fork(_) => Response::success::<Fork>(id, &kept()),
         Command::Tree(_) => Response::success::<Tree>(id, &tree()),
-        Command::MoveTo(_) => Response::success::<MoveTo>(id, &no),
+        Command::MoveTo(wish) => {
+            let text = wish.before.map(|_| "hi".to_owned());
+            Response::success::<MoveTo>(id, &MovedData { entry: None, text })
+        }
         Command::SetName(_) => Response::success::<SetName>(id, &no),
         Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),

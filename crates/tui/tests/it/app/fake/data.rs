@@ -11,6 +11,7 @@ pub(super) const EXTENSIONS: &str = r#"{"extensions":[{"name":"todo","version":"
 
 pub(super) const MODELS: &str = r#"{"models":[
     {"id":"claude-opus","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true,"name":"Claude Opus"},
+    {"id":"claude-haiku","provider":"anthropic","context_window":200000,"max_output":32000,"reasoning":true},
     {"id":"gpt-5","provider":"openai","context_window":400000,"max_output":32000,"reasoning":true}]}"#;
 
 pub(super) const TOOLS: &str = r#"{"tools":[

@@ -1,0 +1,104 @@
+//! What is not done, and what is said of that.
+
+use haft_protocol::content::Image;
+use haft_protocol::rpc::{ErrorCode, Failure, Line, MAX_LINE, Response};
+use haft_tui::app::{Answer, Event};
+
+use super::fake::Fake;
+
+#[test]
+fn a_prompt_that_is_too_long_comes_back() {
+    let mut fake = Fake::new();
+    fake.tell(Event::Paste("x".repeat(MAX_LINE)));
+    fake.keys("enter");
+    assert!(!fake.take_log().contains("> prompt"));
+    let screen = fake.screen();
+    assert!(screen.contains("the prompt was not sent: it has 16.0 MiB"), "{screen}");
+    assert!(screen.contains("[paste #1"), "{screen}");
+    assert!(!fake.state.works());
+}
+
+#[test]
+fn so_does_one_with_images_that_are_too_large() {
+    let mut fake = Fake::new();
+    fake.tell(Event::Paste("/tmp/a.png".to_owned()));
+    fake.tell(Event::Paste(" /tmp/b.png".to_owned()));
+    fake.keys("enter");
+    let log = fake.take_log();
+    let numbers = log.matches("? Image").count();
+    for number in 1..=numbers as u64 {
+        let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE).into() };
+        fake.tell(Event::Answer(Answer::Image(number, Ok(image))));
+    }
+    assert!(numbers > 0 && !fake.take_log().contains("> prompt"), "{log}");
+    let screen = fake.screen();
+    assert!(screen.contains("MiB with its images"), "{screen}");
+    assert!(screen.contains("[image #1"), "{screen}");
+}
+
+#[test]
+fn a_command_that_is_too_long_comes_back() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["run_command"];
+    fake.enter("/review all of it");
+    let request = fake.held.remove(0);
+    fake.fail(&request, Failure::new(ErrorCode::LineTooLong, "the line is too long"));
+    let screen = fake.screen();
+    assert!(screen.contains("the line is too long") && screen.contains("› /review all of it"), "{screen}");
+}
+
+#[test]
+fn a_failure_of_nobody_knows_what_is_shown() {
+    let mut fake = Fake::new();
+    let failure = Failure::new(ErrorCode::Malformed, "malformed json: not an object");
+    let reply = |id| Response { id, command: String::new(), outcome: Err(failure.clone()) };
+    fake.tell(Event::Line(Box::new(Line::Reply(reply(None)))));
+    assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
+    // That of what was forgotten is not.
+    fake.tell(Event::Line(Box::new(Line::Reply(reply(Some("ui-999".to_owned()))))));
+    assert_eq!(fake.screen().matches("malformed json: not an object").count(), 1);
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_not_asked() {
+    let set = |fake: &mut Fake| -> Vec<String> {
+        let log = fake.take_log();
+        log.lines().filter_map(|line| line.strip_prefix("> set_model ").map(str::to_owned)).collect()
+    };
+    let mut fake = Fake::new();
+    fake.enter("/model claude-hiku");
+    assert!(set(&mut fake).is_empty());
+    let screen = fake.screen();
+    assert!(screen.contains("claude-hiku is none of the 2 models known of anthropic"), "{screen}");
+    assert!(screen.contains("anthropic/claude-haiku"), "{screen}");
+    fake.enter("/model nosuch");
+    assert!(fake.screen().contains("/model shows them all"));
+    // One that is known, also of another provider, and whoever says whose it is.
+    for (model, expect) in [
+        ("claude-haiku", r#"model="claude-haiku""#),
+        ("gpt-5", r#"model="gpt-5""#),
+        ("anthropic/nosuch", r#"model="anthropic/nosuch""#),
+    ] {
+        fake.enter(&format!("/model {model}"));
+        assert_eq!(set(&mut fake), [expect]);
+    }
+    // Where the list cannot be had, whoever has the models is asked.
+    let mut fake = Fake::new();
+    fake.hold = vec!["get_models"];
+    fake.enter("/model nosuch");
+    for request in std::mem::take(&mut fake.held) {
+        fake.fail(&request, Failure::other("no list"));
+    }
+    assert_eq!(set(&mut fake), [r#"model="nosuch""#]);
+}
+
+#[test]
+fn a_key_that_is_typed_behind_login_is_kept_nowhere() {
+    let mut fake = Fake::new();
+    fake.enter("/login openai sk-secret");
+    let (log, screen) = (fake.take_log(), fake.screen());
+    assert!(!log.contains("sk-secret") && !screen.contains("sk-secret"), "{log}\n{screen}");
+    assert!(screen.contains("/login takes the name of a provider and nothing more"), "{screen}");
+    fake.keys("up");
+    assert!(!fake.screen().contains("sk-secret"));
+}
