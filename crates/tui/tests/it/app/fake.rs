@@ -314,7 +314,7 @@ impl Fake {
     fn state_data(&self, request: &Request) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
         let used = u32::from(self.context > 0);
-        let usage = serde_json::json!({ "input": 1200 * used, "output": 340 * used, "cost_usd": 0.12 * f64::from(used) });
+        let usage = serde_json::json!({ "input": 1200 * used, "output": 340 * used, "cache_read": 0, "cache_write": 0, "cost_usd": 0.12 * f64::from(used) });
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
