@@ -123,6 +123,10 @@ pub(crate) struct RunArgs {
     /// can do nothing else (TERM is dumb or not set), and with tui.screen = "linear" in config.toml
     #[arg(long, conflicts_with_all = ["print", "json", "verbose"])]
     pub(crate) linear: bool,
+    /// In the interactive mode, print the conversation below what the terminal shows, where it stays and the terminal scrolls
+    /// it. It is so without this with tui.screen = "inline" in config.toml
+    #[arg(long, conflicts_with_all = ["print", "json", "verbose", "linear"])]
+    pub(crate) inline: bool,
     /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
     /// PATTERN, or of one --provider. With --json a line of JSON for each
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]

@@ -65,10 +65,7 @@ fn opened(args: RunArgs) -> anyhow::Result<Exit> {
         prompt: words(&mut args.prompt),
         picks: picks(&mut args, &setup)?,
         keymap: screen::keymap(&setup.home),
-        settings: screen::settings(
-            &setup.config,
-            args.linear || terminal::Environment::of_process().is_dumb(),
-        ),
+        settings: screen::settings(&setup.config, screen(&args)),
     };
     let chosen = match open_session(&args.session, &setup, true)? {
         Opened::Session(chosen) => chosen,
@@ -85,6 +82,15 @@ fn opened(args: RunArgs) -> anyhow::Result<Exit> {
         Output::repaired(false, &session);
     }
     outcome
+}
+
+/// Which part of the terminal is used, whatever the settings say.
+fn screen(args: &RunArgs) -> Option<&'static str> {
+    match (args.linear || terminal::Environment::of_process().is_dumb(), args.inline) {
+        (true, _) => Some("linear"),
+        (false, true) => Some("inline"),
+        (false, false) => None,
+    }
 }
 
 /// What was typed behind `haft`.

@@ -204,7 +204,7 @@ mod tests {
             assert!(!path.exists(), "{told}");
             told.replace(&path.display().to_string(), "FILE")
         };
-        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate` or `linear`");
+        assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
         assert_eq!(told("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
         assert_eq!(told("model", " "), "`model` must be an id");
         assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");

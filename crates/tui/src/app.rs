@@ -12,6 +12,7 @@ mod ask;
 mod dialogs;
 mod effect;
 mod event;
+mod inline;
 mod input;
 mod interface;
 mod known;

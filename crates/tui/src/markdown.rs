@@ -49,10 +49,8 @@ struct Drawn {
     width: u16,
     theme: Theme,
     lines: Vec<Line<'static>>,
-    /// How many finished blocks are in them.
-    blocks: usize,
-    /// How many lines those take.
-    kept: usize,
+    /// With how many of them each finished block ends.
+    blocks: Vec<usize>,
     /// How long the text was.
     upto: usize,
     finished: bool,
@@ -90,6 +88,19 @@ impl Streaming {
         &self.drawn.insert(drawn).lines
     }
 
+    /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.
+    pub fn blocks(&mut self, width: u16, theme: &Theme) -> &[usize] {
+        self.lines(width, theme);
+        self.drawn.as_ref().map(|drawn| drawn.blocks.as_slice()).unwrap_or_default()
+    }
+
+    /// The text of the first blocks, as many of them as are finished.
+    pub(crate) fn begin(&mut self, blocks: usize) -> &str {
+        self.split();
+        let end = self.ends.get(..blocks).unwrap_or(&self.ends).last().copied().unwrap_or_default();
+        self.text.as_str().get(..end).unwrap_or_default()
+    }
+
     /// Finds the blocks that are finished since it was last asked.
     fn split(&mut self) {
         let text = self.text.as_str();
@@ -110,14 +121,14 @@ impl Streaming {
     }
 
     fn draw(&mut self, drawn: &mut Drawn) {
-        drawn.lines.truncate(drawn.kept);
-        for block in drawn.blocks..self.ends.len() {
+        drawn.lines.truncate(drawn.blocks.last().copied().unwrap_or_default());
+        for block in drawn.blocks.len()..self.ends.len() {
             let start =
                 block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
             let end = self.ends.get(block).copied().unwrap_or_default();
             self.render(start..end, block, Stage::Finished, drawn);
+            drawn.blocks.push(drawn.lines.len());
         }
-        (drawn.blocks, drawn.kept) = (self.ends.len(), drawn.lines.len());
         let open = self.ends.last().copied().unwrap_or_default()..self.text.as_str().len();
         self.render(open, self.ends.len(), Stage::Open, drawn);
         (drawn.upto, drawn.finished) = (self.text.as_str().len(), self.finished);
@@ -140,6 +151,6 @@ impl Streaming {
 
 impl Drawn {
     fn new(width: u16, theme: Theme) -> Self {
-        Self { width, theme, lines: Vec::new(), blocks: 0, kept: 0, upto: 0, finished: false }
+        Self { width, theme, lines: Vec::new(), blocks: Vec::new(), upto: 0, finished: false }
     }
 }

@@ -26,6 +26,7 @@ mod paint;
 mod reply;
 mod sgr;
 mod signals;
+mod strip;
 mod tail;
 mod title;
 mod words;
@@ -55,6 +56,7 @@ pub use lines::{Printing, run_lines};
 pub mod written {
     pub use super::clipboard::copy;
     pub use super::paint::Painter;
+    pub use super::strip::Strip;
     pub use super::tail::text as tail;
     pub use super::title::title;
 }
@@ -95,6 +97,13 @@ pub trait Interface {
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
 
+    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
+    /// None: all of a screen is drawn.
+    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+        let (_, _) = (area, look);
+        None
+    }
+
     /// Whether images are shown where the terminal can.
     fn wants_images(&self) -> bool;
 
@@ -109,6 +118,15 @@ pub trait Interface {
 
     /// The end of the transcript, at most so many rows, for the screen that is left.
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+}
+
+/// What the terminal's own screen shows next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Rows that are printed below all that was printed before.
+    pub printed: Vec<Line<'static>>,
+    /// How many rows are drawn below those.
+    pub height: u16,
 }
 
 /// What only the program can do.
@@ -140,6 +158,8 @@ pub struct Connection {
 pub struct Setup {
     /// What the variables say.
     pub environment: Environment,
+    /// Whether it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
+    pub inline: bool,
     /// Whether clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
     pub mouse: bool,
     /// Its background, when the person has said; else it is asked for.

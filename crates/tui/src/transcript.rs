@@ -25,6 +25,7 @@ mod restore;
 mod row;
 mod search;
 mod select;
+mod settle;
 pub(crate) mod spoken;
 mod tail;
 mod text;
@@ -55,6 +56,7 @@ use note::Note;
 pub use search::Found;
 use search::Search;
 use select::{Point, Selection};
+use settle::Settled;
 use spoken::Told;
 use view::View;
 
@@ -92,6 +94,8 @@ pub struct Transcript {
     pressed: Option<Point>,
     /// What has been printed, where the conversation is printed and not drawn.
     told: Told,
+    /// What has been printed, where only what goes on is drawn.
+    settled: Settled,
 }
 
 /// What came of a key in the transcript.
@@ -197,6 +201,16 @@ impl Transcript {
         self.folds.thinking = !self.folds.thinking;
         let thoughts = |item: &&mut Item| matches!(item.kind, Kind::Thinking(_));
         self.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
+    }
+
+    /// Whether calls, and thoughts, are shown in full.
+    pub fn unfolded(&self) -> (bool, bool) {
+        (self.folds.calls, self.folds.thinking)
+    }
+
+    /// It will be seen in so many rows.
+    pub fn opens(&mut self, rows: u16) {
+        self.view.height = usize::from(rows);
     }
 
     /// The text of the model's last answer.

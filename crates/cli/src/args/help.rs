@@ -12,6 +12,7 @@ Examples:
   haft                                       the interactive mode, on a terminal
   haft fix the tests                         the same, which begins with this prompt
   haft demo                                  a whole turn without a key
+  haft --inline                              the same below what the terminal shows, printed there to stay
   haft --linear                              the same in lines that are printed, for screen readers
   haft -p \"what does this repository do?\"    the final answer only
   git diff | haft -p review this             with piped input

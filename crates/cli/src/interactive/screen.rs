@@ -54,8 +54,8 @@ pub(super) fn keymap(home: &Home) -> Keymap {
     })
 }
 
-/// The settings of the interface; `linear` where the screen is not to be drawn on, whatever they say.
-pub(super) fn settings(config: &Config, linear: bool) -> Settings {
+/// The settings of the interface, with this part of the terminal in use, whatever they say.
+pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
         let Some(value) = row.value.as_ref().map(text) else { continue };
@@ -63,7 +63,7 @@ pub(super) fn settings(config: &Config, linear: bool) -> Settings {
             note(&format!("haft: {}: {error}", row.origin));
         }
     }
-    if linear && let Err(error) = settings.set(SCREEN, "linear") {
+    if let Some(Err(error)) = screen.map(|screen| settings.set(SCREEN, screen)) {
         note(&format!("haft: {error}"));
     }
     settings
@@ -165,7 +165,8 @@ async fn shown(
     if screen == Where::Linear {
         return Ok(run_lines(state, Arc::new(desk), Connection { requests, lines }).await?);
     }
-    let setup = Setup { environment, mouse, appearance, depth: None, tail: TAIL };
+    let inline = screen == Where::Inline;
+    let setup = Setup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
     Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
 }
 
@@ -210,10 +211,11 @@ mod tests {
         let files = Files::read(&Home::at(dir.path()), &project).unwrap();
         let config =
             files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let settings = settings(&config, false);
+        let settings = settings(&config, None);
         for setting in SETTINGS {
             assert_eq!(settings.get(setting.name), setting.default, "{}", setting.name);
         }
-        assert_eq!(super::settings(&config, true).screen(), Where::Linear);
+        assert_eq!(super::settings(&config, Some("linear")).screen(), Where::Linear);
+        assert_eq!(super::settings(&config, Some("inline")).screen(), Where::Inline);
     }
 }

@@ -22,10 +22,12 @@ keys! {
             reach: User,
         }
         /// Where the interactive mode is drawn. `alternate`: on a screen of its own, which is gone afterwards but for the end
-        /// of the conversation. `linear`: line by line, nothing is drawn over, as screen readers want it, and as it is where a
-        /// terminal can do nothing else (`TERM` is `dumb` or not set) and with `--linear`.
+        /// of the conversation. `inline`: below what the terminal shows; what was said is printed and stays, and the terminal
+        /// scrolls, searches and selects it; also with `--inline`. `linear`: line by line, nothing is drawn over, as screen
+        /// readers want it, and as it is where a terminal can do nothing else (`TERM` is `dumb` or not set) and with
+        /// `--linear`.
         screen: Option<TuiScreen> = "tui.screen" {
-            takes: "`alternate` or `linear`",
+            takes: "`alternate`, `inline` or `linear`",
             default: "`alternate`",
             reach: User,
         }
@@ -68,6 +70,8 @@ keys! {
 pub enum TuiScreen {
     /// On a screen of its own.
     Alternate,
+    /// Below what the terminal shows; what was said is printed there and stays.
+    Inline,
     /// Line by line.
     Linear,
 }
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn a_value_that_cannot_be_is_a_mistake() {
         for (text, expect) in [
-            ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate` or `linear`"),
+            ("[tui]\nscreen = 'full'", "c:2: `tui.screen` must be `alternate`, `inline` or `linear`"),
             ("tui = 1", "c:1: `tui` must be a table"),
             ("[tui]\ntheem = 'x'", "c:2: unknown key `tui.theem`; did you mean `tui.theme`?"),
             ("[tui]\napprove = 'bash'", "c:2: `tui.approve` must be a list of tools"),

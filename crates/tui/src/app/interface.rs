@@ -8,7 +8,7 @@ use ratatui_core::text::Line;
 
 use crate::image::Placement;
 use crate::look::Look;
-use crate::terminal::{Interface, Printing};
+use crate::terminal::{Below, Interface, Printing};
 use crate::theme::{Appearance, Theme};
 
 use super::{Effect, Event, Printed, State, draw, start, update};
@@ -31,6 +31,10 @@ impl Interface for State {
         draw(self, area, buffer, look)
     }
 
+    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+        State::below(self, area, look)
+    }
+
     fn wants_images(&self) -> bool {
         self.settings.images()
     }
@@ -48,7 +52,10 @@ impl Interface for State {
     }
 
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
-        self.transcript.tail(width, rows, &look.theme)
+        match self.inline.on {
+            true => self.rest(width, look),
+            false => self.transcript.tail(width, rows, &look.theme),
+        }
     }
 }
 

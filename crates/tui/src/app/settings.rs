@@ -45,9 +45,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: SCREEN,
-        choices: &["alternate", "linear"],
+        choices: &["alternate", "inline", "linear"],
         default: "alternate",
-        help: "A screen of its own, or lines that are printed and never drawn anew, for screen readers.",
+        help: "A screen of its own; or below what the terminal shows, where the conversation is printed and stays; or lines that are printed and never drawn anew, for screen readers.",
         at_start: true,
     },
     Setting {
@@ -106,6 +106,8 @@ pub enum Screen {
     /// A screen of its own.
     #[default]
     Alternate,
+    /// The terminal's own: what is over is printed and stays, the rest is drawn below it.
+    Inline,
     /// Lines that are never drawn anew.
     Linear,
 }
@@ -143,6 +145,7 @@ impl Settings {
     /// Which part of the terminal is used.
     pub fn screen(&self) -> Screen {
         match self.get(SCREEN) {
+            "inline" => Screen::Inline,
             "linear" => Screen::Linear,
             _ => Screen::Alternate,
         }

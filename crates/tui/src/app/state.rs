@@ -13,6 +13,7 @@ use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
 use super::dialogs::Dialogs;
+use super::inline::Inline;
 use super::input::Input;
 use super::known::Known;
 use super::lines::Lines;
@@ -82,6 +83,7 @@ pub struct State {
     pub(super) input: Input,
     pub(super) known: Known,
     pub(super) lines: Lines,
+    pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
     pub(super) panel: Option<Panel>,
@@ -144,10 +146,11 @@ impl State {
         let mut known = Known::new();
         known.themes = themes.names();
         let transcript = settings.transcript();
-        let lines = Lines::new(settings.screen());
+        let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         Self {
             now,
             lines,
+            inline,
             size,
             keymap,
             settings,

@@ -106,6 +106,7 @@ impl State {
             self.take_back(Taken::Sent);
         }
         self.search_on();
+        self.keep_folds();
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();

@@ -2,6 +2,7 @@
 //! and the status line.
 
 mod editor;
+mod inline;
 mod layout;
 mod page;
 mod popup;
@@ -27,10 +28,20 @@ pub(super) const MARK: u16 = 2;
 
 /// Draws everything, and says where the terminal's cursor stands.
 pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    buffer.set_style(area, look.theme.style(Role::Background));
-    let areas = layout::areas(state, area, look);
+    let is_below = state.is_below();
+    let areas = match is_below {
+        // The ground is the terminal's own there, as it is of what was printed.
+        true => layout::areas_below(state, area, state.size.1, look),
+        false => {
+            buffer.set_style(area, look.theme.style(Role::Background));
+            layout::areas(state, area, look)
+        }
+    };
     state.areas = areas;
-    let above = main(state, areas.main, buffer, look);
+    let above = match is_below {
+        true => inline::live(state, areas.main, buffer, look),
+        false => main(state, areas.main, buffer, look),
+    };
     rows::notes(state, areas.notes, buffer, look);
     rows::work(state, areas.work, buffer, look);
     rows::queue(state, areas.queue, buffer, look);

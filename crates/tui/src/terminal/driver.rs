@@ -1,5 +1,6 @@
 //! `Driver`: the loop between the terminal, the interface, the program and the connection.
 
+mod draw;
 mod effects;
 mod wait;
 
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use haft_protocol::rpc;
-use ratatui_core::layout::Rect;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
@@ -21,9 +21,10 @@ use super::images::{Gallery, Protocol};
 use super::input::{self, Input};
 use super::modes::Modes;
 use super::pace::Pace;
-use super::paint::{Drawn, Painter};
+use super::paint::Painter;
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
+use super::strip::Strip;
 use super::{ANSWERS, MOST_LINES};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Event};
@@ -53,6 +54,8 @@ pub(super) struct Driver<I, P> {
     replies: Replies,
     guard: Guard,
     painter: Painter,
+    /// Where the terminal's own screen is used.
+    strip: Option<Strip>,
     /// None where no images can be shown.
     gallery: Option<Gallery>,
     pace: Pace,
@@ -96,10 +99,12 @@ impl<I: Interface, P: Program> Driver<I, P> {
         connection: Connection,
         setup: Setup,
     ) -> Result<Self, TerminalError> {
-        let Setup { environment, mouse, appearance, depth, tail } = setup;
+        let Setup { environment, inline, mouse, appearance, depth, tail } = setup;
         let signals = Signals::listen().map_err(TerminalError::Signals)?;
         let modern = environment.ignores_unknown();
-        let guard = Guard::take(Modes { alternate: true, mouse, modern })?;
+        // Where the terminal scrolls what was printed, the mouse is its own, too.
+        let mouse = mouse && !inline;
+        let guard = Guard::take(Modes { inline, alternate: !inline, mouse, modern })?;
         let (answer, answers) = mpsc::channel(ANSWERS);
         let (now, mut replies) = (Instant::now(), Replies::default());
         let mut draws_from = now;
@@ -123,7 +128,8 @@ impl<I: Interface, P: Program> Driver<I, P> {
             replies,
             guard,
             painter: Painter::default(),
-            gallery: environment.images.map(gallery),
+            strip: inline.then(|| Strip::new(environment.cuts_rows)),
+            gallery: environment.images.filter(|_| !inline).map(gallery),
             pace: Pace::default(),
             draws_from,
             ticked_at: None,
@@ -270,7 +276,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
     /// Makes the terminal haft's again, and draws everything.
     async fn take_again(&mut self) -> Result<(), TerminalError> {
         self.guard.take_again()?;
-        self.painter.forget();
+        self.forget();
         self.pace.touched(Instant::now());
         self.measure().await
     }
@@ -287,50 +293,14 @@ impl<I: Interface, P: Program> Driver<I, P> {
     fn measured(&mut self) -> Option<(u16, u16)> {
         let cells = super::cells();
         let changed = cells != self.cells;
+        if let Some(strip) = self.strip.as_mut().filter(|_| changed) {
+            strip.again();
+        }
         if let Some(gallery) = &mut self.gallery {
             gallery.measured(cell_size());
         }
         self.cells = cells;
         changed.then_some(cells)
-    }
-
-    fn draw_if_due(&mut self) -> Result<(), TerminalError> {
-        let now = Instant::now();
-        if self.input.is_paused() || now < self.draws_from || !self.pace.is_due(now) {
-            return Ok(());
-        }
-        let look = self.look();
-        let area = Rect::new(0, 0, self.cells.0, self.cells.1);
-        let (painter, interface, gallery) = (&mut self.painter, &mut self.interface, &mut self.gallery);
-        let text = painter.frame_of(area, |area, buffer| {
-            let cursor = interface.draw(area, buffer, &look);
-            let images = gallery.as_mut().map(|gallery| gallery.hang(interface.images(), buffer));
-            Drawn { cursor, images: images.unwrap_or_default() }
-        });
-        if !text.is_empty() {
-            out::write(&text).map_err(TerminalError::Write)?;
-        }
-        self.pace.drawn(Instant::now());
-        Ok(())
-    }
-
-    fn look(&mut self) -> Look {
-        let chosen = self.interface.theme();
-        let theme = match self.theme.take() {
-            Some((known, reduced)) if known.is_same(&chosen) => reduced,
-            _ => chosen.reduced(self.depth),
-        };
-        self.theme = Some((chosen, theme.clone()));
-        let images =
-            self.gallery.as_ref().filter(|_| self.interface.wants_images()).and_then(Gallery::images);
-        Look { theme, now: Instant::now(), images }
-    }
-
-    /// Gives the terminal away, without any of haft's images in it.
-    fn give_back(&mut self) {
-        // A terminal that is gone keeps none.
-        let _ = out::write(&self.painter.farewell());
-        self.guard.give_back();
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Environment {
     pub visual: Option<String>,
     /// `EDITOR`.
     pub editor: Option<String>,
+    /// Rows that are longer than the terminal is wide are cut when it becomes so, as xterm and the console of Linux do. Others
+    /// wrap them.
+    pub cuts_rows: bool,
     /// How the terminal takes images, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its own.
     pub images: Option<Protocol>,
 }
@@ -76,6 +79,7 @@ impl Environment {
             tmux: variable("TMUX").is_some_and(|value| !value.is_empty()),
             visual: text("VISUAL"),
             editor: text("EDITOR"),
+            cuts_rows: text("XTERM_VERSION").is_some() || text("TERM").as_deref() == Some("linux"),
             images: Protocol::of(text),
         }
     }

@@ -73,6 +73,21 @@ impl Guard {
         out::write(&self.modes.enter()).map_err(TerminalError::Write)
     }
 
+    /// Has it as these say, while it is taken.
+    pub(super) fn turn(&mut self, modes: Modes) -> Result<(), TerminalError> {
+        let before = std::mem::replace(&mut self.modes, modes);
+        let mut taken = lock(&TAKEN);
+        let Some(taken_as) = taken.as_mut() else { return Ok(()) };
+        taken_as.modes = modes;
+        drop(taken);
+        out::write(&before.turn(modes)).map_err(TerminalError::Write)
+    }
+
+    /// How it is had.
+    pub(super) fn modes(&self) -> Modes {
+        self.modes
+    }
+
     /// Gives it back for a while, or for good.
     pub(super) fn give_back(&self) {
         give_back();

@@ -3,7 +3,9 @@
 /// What of a terminal is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Modes {
-    /// A screen of its own, that goes with haft.
+    /// The terminal's own screen: what is printed stays there when haft is gone.
+    pub(super) inline: bool,
+    /// A screen of its own, that goes with haft, or with what is shown on it for a while.
     pub(super) alternate: bool,
     /// Clicks and the wheel come as input.
     pub(super) mouse: bool,
@@ -11,19 +13,24 @@ pub(super) struct Modes {
     pub(super) modern: bool,
 }
 
+/// Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the terminal has its
+/// own stack of this, so each has it inside.
+const KEYBOARD: (&str, &str) = ("\x1b[>1u", "\x1b[<1u");
+
 /// Each part: whether it is used, how it begins, how it ends. They end in the opposite order.
 type Part = (bool, &'static str, &'static str);
 
 impl Modes {
-    fn parts(self) -> [Part; 5] {
+    fn parts(self) -> [Part; 7] {
         [
             // The title is kept and given back, since titles are set.
             (self.modern, "\x1b[22;2t", "\x1b[23;2t"),
+            // What stands at the cursor and below it was drawn, and is no part of what was printed.
+            (self.inline, "", "\r\x1b[J"),
+            (self.inline && self.modern, KEYBOARD.0, KEYBOARD.1),
             (self.alternate, "\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"),
             (true, "\x1b[?2004h", "\x1b[?2004l"),
-            // Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the
-            // terminal has its own stack of this, so it is inside.
-            (self.modern, "\x1b[>1u", "\x1b[<1u"),
+            (self.alternate && self.modern, KEYBOARD.0, KEYBOARD.1),
             (self.mouse, "\x1b[?1000h\x1b[?1002h\x1b[?1006h", "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
         ]
     }
@@ -31,6 +38,14 @@ impl Modes {
     /// How the terminal is taken.
     pub(super) fn enter(self) -> String {
         self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, _)| enter).collect()
+    }
+
+    /// What is begun and what is ended so that it is as others are.
+    pub(super) fn turn(self, to: Self) -> String {
+        let parts = || self.parts().into_iter().zip(to.parts());
+        let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
+        let entered = parts().filter(|((used, ..), (wanted, ..))| !used && *wanted);
+        left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, _))| enter)).collect()
     }
 
     /// How it is given back, whatever it is in the middle of.
@@ -48,7 +63,7 @@ mod tests {
 
     #[test]
     fn what_is_switched_on_is_switched_off() {
-        let modes = Modes { alternate: true, mouse: true, modern: true };
+        let modes = Modes { inline: false, alternate: true, mouse: true, modern: true };
         let (enter, leave) = (modes.enter(), modes.leave());
         for number in ["1049", "2004", "1000", "1002", "1006"] {
             assert!(enter.contains(&format!("\x1b[?{number}h")), "{number}");
@@ -60,8 +75,19 @@ mod tests {
 
     #[test]
     fn an_old_terminal_is_told_nothing_that_it_would_show() {
-        let modes = Modes { alternate: false, mouse: false, modern: false };
+        let modes = Modes { inline: false, alternate: false, mouse: false, modern: false };
         assert_eq!(modes.enter(), "\x1b[?2004h");
         assert_eq!(modes.leave(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
+    }
+    #[test]
+    fn the_terminals_own_screen_is_left_for_a_while_and_come_back_to() {
+        let own = Modes { inline: true, alternate: false, mouse: false, modern: true };
+        let other = Modes { alternate: true, ..own };
+        assert_eq!(own.enter(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
+        assert_eq!(own.turn(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
+        assert_eq!(other.turn(own), "\x1b[<1u\x1b[?1049l");
+        assert_eq!(own.turn(own), "");
+        let leave = "\x1b[?2026l\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[<1u\r\x1b[J\x1b[23;2t\x1b[?25h";
+        assert_eq!(other.leave(), leave);
     }
 }

@@ -12,10 +12,10 @@ use super::images::{Hung, Wall};
 use super::sgr::Pen;
 
 /// A frame begins: nothing of it is shown before its end.
-const BEGIN: &str = "\x1b[?2026h";
-const END: &str = "\x1b[?2026l";
-const HIDE: &str = "\x1b[?25l";
-const SHOW: &str = "\x1b[?25h";
+pub(super) const BEGIN: &str = "\x1b[?2026h";
+pub(super) const END: &str = "\x1b[?2026l";
+pub(super) const HIDE: &str = "\x1b[?25l";
+pub(super) const SHOW: &str = "\x1b[?25h";
 
 /// From pictures to what the terminal is written.
 #[derive(Debug, Default)]
@@ -89,7 +89,7 @@ impl Painter {
         let diff = || shown.diff_iter(&self.next);
         let below = diff().filter(|(x, y, _)| self.wall.is_below(*x, *y)).map(|(x, y, _)| (x, y));
         let below: Vec<_> = below.collect();
-        push_cells(&mut out, diff());
+        push_cells(&mut out, diff(), push_position);
         self.wall.written(&below);
         out.push_str(&self.wall.hang(images));
         if !out.is_empty() || cursor != self.cursor {
@@ -115,14 +115,18 @@ impl Painter {
 }
 
 /// Adds what writes these cells, which go from the left to the right and from the top to the bottom.
-fn push_cells<'a>(out: &mut String, cells: impl Iterator<Item = (u16, u16, &'a Cell)>) {
+pub(super) fn push_cells<'a>(
+    out: &mut String,
+    cells: impl Iterator<Item = (u16, u16, &'a Cell)>,
+    mut go: impl FnMut(&mut String, Position),
+) {
     let mut pen = None;
     // Where the terminal writes next, as far as that is sure.
     let mut at = None;
     for (x, y, cell) in cells {
         let position = Position { x, y };
         if at != Some(position) {
-            push_position(out, position);
+            go(out, position);
         }
         let wanted = Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if pen != Some(wanted) {

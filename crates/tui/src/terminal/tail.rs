@@ -1,6 +1,6 @@
 //! The rows that are left on the normal screen.
 
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 use ratatui_core::widgets::Widget as _;
@@ -11,24 +11,39 @@ use crate::theme::ColorDepth;
 /// The rows as text for a terminal that scrolls, each ended. Drawn in no other way than everything is.
 pub fn text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
     let mut out = String::new();
-    let area = Rect::new(0, 0, width.max(1), 1);
-    let mut buffer = Buffer::empty(area);
-    for row in rows {
-        buffer.reset();
-        row.render(area, &mut buffer);
-        push_row(&mut out, &buffer, depth);
-        out.push_str("\r\n");
-    }
+    push_rows(&mut out, "", rows, width, depth);
     out
 }
 
-/// One row, without the blanks at its end.
-fn push_row(out: &mut String, buffer: &Buffer, depth: ColorDepth) {
+/// Adds the rows, each ended, and something before each.
+pub(super) fn push_rows(
+    out: &mut String,
+    before: &str,
+    rows: &[Line<'static>],
+    width: u16,
+    depth: ColorDepth,
+) {
+    let area = Rect::new(0, 0, width.max(1), 1);
+    let (empty, mut buffer) = (Buffer::empty(area), Buffer::empty(area));
+    for row in rows {
+        buffer.reset();
+        row.render(area, &mut buffer);
+        out.push_str(before);
+        push_row(out, empty.diff_iter(&buffer).map(|(x, _, cell)| (x, cell)), depth);
+        out.push_str("\r\n");
+    }
+}
+
+/// Adds one row, without the blanks at its end: its cells that are not blank, and where they stand.
+pub(super) fn push_row<'a>(
+    out: &mut String,
+    cells: impl Iterator<Item = (u16, &'a Cell)>,
+    depth: ColorDepth,
+) {
     let is_blank = |symbol: &str, pen: Pen| symbol == " " && pen == Pen::default();
     let mut pen = Pen::default();
-    let empty = Buffer::empty(buffer.area);
     let mut column = 0;
-    for (x, _, cell) in empty.diff_iter(buffer) {
+    for (x, cell) in cells {
         let wanted = match depth {
             ColorDepth::None => Pen { modifier: cell.modifier, ..Pen::default() },
             ColorDepth::Sixteen | ColorDepth::Indexed | ColorDepth::True => {

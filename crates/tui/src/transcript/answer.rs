@@ -224,6 +224,7 @@ impl Transcript {
         self.shells.retain(|_, at| stays(at));
         self.told.moved(from, places);
         self.forget_searched(from);
+        self.settled.moved(from);
         let forgotten = self.layouts.forget_from(from);
         self.compress(forgotten);
     }
@@ -259,9 +260,8 @@ pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
 fn with_words(old: Option<Item>, text: &str, new: impl FnOnce() -> Kind) -> Item {
     let mut item = old.unwrap_or_else(|| Item::new(new()));
     let clean = Clean::new(text);
-    if let Some(words) = item.words().filter(|words| words.as_str() != clean.as_str()) {
-        *words = Text::Whole(clean);
-        item.changed();
+    if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
+        item.set_words(clean);
     }
     item
 }

@@ -51,7 +51,7 @@ impl Transcript {
         self.forget_far();
     }
 
-    fn paint_row(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
+    pub(super) fn paint_row(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
         let is_head = self.items.get(at.item).is_some_and(|item| item.running().is_some())
             && at.row == self.gap_rows(at.item);
         let head = is_head.then(|| self.items.get(at.item)?.running()).flatten();

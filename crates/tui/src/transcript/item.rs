@@ -18,6 +18,8 @@ pub(super) struct Item {
     pub(super) version: u32,
     /// Whether this one is unfolded; without an answer, it is as all of its kind are.
     pub(super) unfolded: Option<bool>,
+    /// Whether all of it stands on the terminal for good.
+    pub(super) printed: bool,
 }
 
 #[derive(Debug)]
@@ -70,11 +72,30 @@ impl User {
 
 impl Item {
     pub(super) fn new(kind: Kind) -> Self {
-        Self { kind, version: 0, unfolded: None }
+        Self { kind, version: 0, unfolded: None, printed: false }
     }
 
     pub(super) fn changed(&mut self) {
         self.version = self.version.wrapping_add(1);
+    }
+
+    /// Whether nothing more is to come of it by itself.
+    pub(super) fn is_over(&self) -> bool {
+        match &self.kind {
+            Kind::Text(text) => text.is_finished(),
+            Kind::Thinking(thinking) => thinking.over,
+            Kind::Call(call) => call.is_over(),
+            Kind::User(_) | Kind::Note(_) | Kind::Page(_) => true,
+        }
+    }
+
+    /// Another text in the place of the one that it has. What is not as it was printed is printed anew.
+    pub(super) fn set_words(&mut self, text: Clean) {
+        self.printed &= !matches!(self.kind, Kind::Text(_));
+        if let Some(words) = self.words() {
+            words.replace(text);
+        }
+        self.changed();
     }
 
     /// Whether it has two forms.

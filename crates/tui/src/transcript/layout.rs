@@ -133,6 +133,7 @@ impl Layout {
                 let lines = if elsewhere { Vec::new() } else { render(text.as_str(), room.width, room) };
                 Self { lines, elsewhere, ..Self::default() }
             }
+            Kind::Thinking(thinking) if thinking.text.is_blank() => return Self::default(),
             Kind::Thinking(thinking) => thinking_layout(thinking, room),
             Kind::Call(call) => {
                 let mut rows = vec![Row::new(call.head(room.width, room.theme, now))];
@@ -193,9 +194,6 @@ fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
 }
 
 fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
-    if thinking.text.is_blank() {
-        return Layout::default();
-    }
     let style = room.theme.style(Role::Thinking);
     let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
     let head = match (thinking.over, seconds.and_then(lasted)) {

@@ -21,6 +21,8 @@ impl Transcript {
             (Tag::Failure, Tag::Failure) => note.text.as_str().contains(last.text.as_str()),
             _ => false,
         };
+        // What has been printed stays as it is.
+        let goes_on = goes_on && self.items.last().is_some_and(|last| !last.printed);
         if goes_on && let Some(item) = self.changed(self.items.len() - 1) {
             item.kind = Kind::Note(Box::new(note));
             return;
@@ -74,8 +76,8 @@ impl Transcript {
             }
         };
         let goes_on = |at: &usize| {
-            let note = self.items.get(*at).and_then(Item::note);
-            note.is_some_and(|note| note.tag == Tag::Compacting)
+            let item = self.items.get(*at).filter(|item| !item.printed);
+            item.and_then(Item::note).is_some_and(|note| note.tag == Tag::Compacting)
         };
         // Not much comes between the two.
         let at = (0..self.items.len()).rev().take(100).find(goes_on);

@@ -1,13 +1,12 @@
 //! The last rows, for the normal screen.
 
-use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
 use super::Transcript;
 use super::call::Room;
 use super::layout::Layout;
-use super::row::{Rows, Shown};
-use crate::clean::{CleanLine, span};
+use super::row::Rows;
+use super::settle::whole;
 use crate::theme::Theme;
 
 impl Transcript {
@@ -38,22 +37,4 @@ impl Transcript {
         lines.reverse();
         lines
     }
-}
-
-/// A row as one line.
-fn whole(row: Shown<'_>) -> Line<'static> {
-    let blank = CleanLine::repeated(' ', usize::from(row.indent));
-    let mut line = Line::from(vec![span(blank, Style::new())]);
-    line.spans.extend(row.line.spans.iter().cloned());
-    if row.indent == 0 {
-        line.spans.remove(0);
-    }
-    if let Some(over) = row.over {
-        line = line.patch_style(over);
-        line.spans.iter_mut().for_each(|span| span.style = span.style.patch(over));
-    }
-    if let Some(ground) = row.ground {
-        line = line.patch_style(ground);
-    }
-    line
 }

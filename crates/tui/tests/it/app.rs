@@ -2,6 +2,7 @@
 
 mod commands;
 mod fake;
+mod inline;
 mod lines;
 mod panels;
 mod random;

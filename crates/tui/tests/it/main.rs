@@ -15,8 +15,11 @@ mod panel;
 mod picker;
 mod shown;
 mod streaming;
+mod strip;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod terminal_inline;
 mod theme;
 mod transcript;
 mod wrap;

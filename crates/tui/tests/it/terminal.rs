@@ -29,7 +29,7 @@ fn quit(pty: &Pty) {
 
 /// Everything that was switched on is switched off again, and the other way round.
 #[track_caller]
-fn is_restored(pty: &Pty) {
+pub(crate) fn is_restored(pty: &Pty) {
     let bytes = pty.bytes();
     let text = String::from_utf8_lossy(&bytes);
     for number in ["1049", "2004", "1000", "1002", "1006"] {

@@ -8,6 +8,7 @@ mod moving;
 mod random;
 mod run;
 mod searching;
+mod settling;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -13,7 +13,9 @@ use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, Placement};
 use haft_tui::look::Look;
-use haft_tui::terminal::{Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines};
+use haft_tui::terminal::{
+    Below, Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines,
+};
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -32,6 +34,8 @@ struct Peer {
     hides: bool,
     printed: usize,
     pictures: Pictures,
+    /// Whether it is on the terminal's own screen, where what it is told is printed.
+    inline: bool,
 }
 
 /// Images that it shows: what they are, and where.
@@ -97,6 +101,13 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// Between `w` and the next key, it wants a whole screen.
+    fn is_whole(&self) -> bool {
+        self.told.last().is_some_and(|told| told == "key w")
+    }
+}
+
 impl Interface for Peer {
     fn appearance(&mut self, appearance: Appearance) {
         self.appearance = appearance;
@@ -147,13 +158,22 @@ impl Interface for Peer {
         let head = format!("peer {columns}x{rows} {:?}, {} lines", self.appearance, self.lines);
         let head = span(CleanLine::new(&head), look.theme.style(Role::Error));
         buffer.set_span(0, 0, &head, area.width);
-        let room = usize::from(area.height.saturating_sub(1));
+        let is_below = self.inline && !self.is_whole();
+        let room = if is_below { 0 } else { usize::from(area.height.saturating_sub(1)) };
         let told = &self.told[self.told.len().saturating_sub(room)..];
         for (row, text) in (1..).zip(told) {
             buffer.set_span(0, row, &span(CleanLine::new(text), look.theme.style(Role::Text)), area.width);
         }
         self.pictures.draw(area, buffer, look);
         Some((0, area.height.saturating_sub(1)))
+    }
+
+    fn below(&mut self, _: Rect, look: &Look) -> Option<Below> {
+        if self.is_whole() {
+            return None;
+        }
+        let rows = self.tail(0, usize::MAX, look);
+        Some(Below { printed: rows, height: 2 })
     }
 
     fn wants_images(&self) -> bool {
@@ -174,7 +194,9 @@ impl Interface for Peer {
 
     fn tail(&mut self, _: u16, rows: usize, look: &Look) -> Vec<Row<'static>> {
         let style = look.theme.style(Role::Error);
-        let told = &self.told[self.told.len().saturating_sub(rows)..];
+        let from = if self.inline { self.printed } else { self.told.len().saturating_sub(rows) };
+        self.printed = self.told.len();
+        let told = &self.told[from..];
         told.iter().map(|text| Row::from(vec![span(CleanLine::new(text), style)])).collect()
     }
 }
@@ -234,6 +256,7 @@ fn main() {
     let flood = if argument("flood") { 50_000 } else { 0 };
     let setup = Setup {
         environment: Environment::of_process(),
+        inline: argument("inline"),
         mouse: argument("mouse"),
         appearance: argument("dark").then_some(Appearance::Dark),
         depth: None,
@@ -253,8 +276,13 @@ fn main() {
         let image =
             image.map(|data| Arc::new(Image { mime_type: "image/png".to_owned(), data: data.into() }));
         let pictures = Pictures { image, row: 2, ..Pictures::default() };
-        run(Peer { pictures, ..Peer::default() }, Arc::new(Knows), Connection { requests, lines }, setup)
-            .await
+        run(
+            Peer { pictures, inline: argument("inline"), ..Peer::default() },
+            Arc::new(Knows),
+            Connection { requests, lines },
+            setup,
+        )
+        .await
     });
     std::process::exit(match end {
         Ok(End::Quit) => 0,

@@ -170,7 +170,7 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
         |name: &str, value: &str| world.shown(Ask::Set { name: name.to_owned(), value: value.to_owned() });
     let row = set("tui.approve", "bash, edit").await;
     assert!(row.contains("value: \"bash, edit\", origin: \"DIR/home/config.toml:2\""), "{row}");
-    assert!(set("tui.screen", "big").await.contains("must be `alternate` or `linear`"));
+    assert!(set("tui.screen", "big").await.contains("must be `alternate`, `inline` or `linear`"));
     assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
     let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();

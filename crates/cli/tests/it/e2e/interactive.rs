@@ -5,6 +5,7 @@
 mod approvals;
 mod extensions;
 mod guards;
+mod inline;
 mod login;
 mod panel;
 mod screens;

@@ -1,5 +1,7 @@
 //! What the program says.
 
+use haft_protocol::content::joined_text;
+use haft_protocol::message::Message;
 use haft_protocol::rpc::Failure;
 
 use super::super::dialogs::Purpose as Asked;
@@ -13,6 +15,15 @@ use crate::history::History;
 use crate::picker::{Can, Row};
 use crate::queue::When;
 use haft_protocol::rpc::ListSessions;
+
+/// What a conversation without a name is called: as it begins.
+fn first_words(messages: &[Message]) -> String {
+    let first = messages.iter().find_map(|message| match message {
+        Message::User { content, .. } => Some(joined_text(content)),
+        Message::Assistant(_) | Message::Tool(_) => None,
+    });
+    first.unwrap_or_else(|| "a new session".to_owned())
+}
 
 impl State {
     pub(super) fn answer(&mut self, answer: Answer) {
@@ -76,16 +87,16 @@ impl State {
         }
     }
 
-    fn conversation(
-        &mut self,
-        session: &str,
-        messages: Result<std::sync::Arc<Vec<haft_protocol::message::Message>>, Failure>,
-    ) {
+    fn conversation(&mut self, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
         if self.session.id.as_deref() != Some(session) {
             return;
         }
         match messages {
-            Ok(messages) => self.transcript.restore(&messages),
+            Ok(messages) => {
+                self.leave_conversation();
+                self.begin_printing(&first_words(&messages));
+                self.transcript.restore(&messages);
+            }
             Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
         }
         self.held.waits_for_conversation = false;

@@ -147,6 +147,9 @@ impl State {
     }
 
     fn scroll(&mut self, action: Scroll) {
+        if !self.open_transcript(action) {
+            return;
+        }
         match action {
             Scroll::Search => self.input.search_transcript(),
             Scroll::Browse => {
@@ -170,8 +173,8 @@ impl State {
             App::Suspend => self.effect(Effect::Suspend),
             App::Redraw => self.effect(Effect::Redraw),
             App::Help => commands::run(self, "help", ""),
-            App::Expand => self.transcript.toggle_calls(),
-            App::ShowThinking => self.transcript.toggle_thinking(),
+            App::Expand => self.unfold(true),
+            App::ShowThinking => self.unfold(false),
             App::NextThinking => self.next_thinking(),
             App::PickModel => commands::run(self, "model", ""),
             App::PickSession => commands::run(self, "resume", ""),
@@ -233,7 +236,10 @@ impl State {
                 }
                 self.input.completer.close();
             }
-            Place::Transcript if taken => self.searched = !search.editor.is_empty(),
+            Place::Transcript if taken => {
+                self.searched = !search.editor.is_empty();
+                self.stay_in_transcript();
+            }
             Place::Transcript => {
                 self.transcript.leave_search();
                 self.searched = false;

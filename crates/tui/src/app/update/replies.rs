@@ -270,6 +270,8 @@ impl State {
     }
 
     fn cleared(&mut self) {
+        self.leave_conversation();
+        self.begin_printing("cleared");
         self.transcript = self.settings.transcript();
         self.notes.clear();
         (self.browses, self.searched) = (false, false);

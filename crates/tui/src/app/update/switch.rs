@@ -29,6 +29,7 @@ impl State {
 
     /// That session is shown from here on, and the one before it is closed.
     pub(super) fn adopt(&mut self, id: String) {
+        self.leave_conversation();
         let before = self.session.id.take();
         let (provider, model) =
             (std::mem::take(&mut self.session.provider), std::mem::take(&mut self.session.model));

@@ -24,14 +24,17 @@ pub(in crate::app) struct Areas {
     pub(super) search: Rect,
     /// The editor, or a question.
     pub(super) ask: Rect,
+    /// What is offered while one types, where that has a place of its own.
+    pub(super) popup: Rect,
     pub(super) status: Rect,
 }
 
 /// How many rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
-struct Wanted {
+pub(super) struct Wanted {
     /// What is left for what stands at the top.
     least: u16,
+    popup: u16,
     ask: u16,
     search: u16,
     work: u16,
@@ -41,6 +44,32 @@ struct Wanted {
 
 /// Where everything stands in an area.
 pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
+    let wanted = wanted(state, area, look);
+    parted(area, wanted, u16::MAX)
+}
+
+/// Where everything stands in an area below what has been printed, on a screen of so many rows.
+pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
+    let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
+    let live = u16::try_from(state.transcript.live()).unwrap_or(u16::MAX);
+    parted(area, wanted, live)
+}
+
+/// What is wanted there.
+pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Wanted {
+    let popup = super::popup::rows(state);
+    Wanted { popup, ..wanted(state, screen, look) }
+}
+
+impl Wanted {
+    /// All of it, and the status line.
+    pub(super) fn rows(self) -> u16 {
+        let Self { least: _, popup, ask, search, work, queue, notes } = self;
+        [popup, ask, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
+    }
+}
+
+fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
     let ask = match state.dialogs.shown() {
         // The transcript says what led to a question: some of it stays.
         Some(asked) => {
@@ -52,15 +81,15 @@ pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
     // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
     let least = if reads { LIST } else { 0 };
     let ask = if reads && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
-    let wanted = Wanted {
+    Wanted {
         least,
+        popup: 0,
         ask,
         search: u16::from(state.input.search.is_some()),
         work: rows::work_rows(state),
         queue: rows::queue_rows(state),
         notes: rows::note_rows(state, area.width, &look.theme),
-    };
-    parted(area, wanted)
+    }
 }
 
 /// The room for the transcript or what stands in its place, as it would be drawn now.
@@ -78,8 +107,8 @@ fn editor_rows(state: &State, area: Rect) -> u16 {
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }
 
-/// From the bottom up, each part as far as there is room: the editor first.
-fn parted(area: Rect, wanted: Wanted) -> Areas {
+/// From the bottom up, each part as far as there is room: the editor first. Of the transcript, so many rows are wanted.
+fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
     let mut left = area.height;
     let mut part = |rows: u16, keep: u16| {
         let rows = rows.min(left.saturating_sub(keep));
@@ -87,14 +116,15 @@ fn parted(area: Rect, wanted: Wanted) -> Areas {
         Rect { y: area.y + left, height: rows, ..area }
     };
     let status = part(u16::from(area.height > 3), 1);
+    let popup = part(wanted.popup, wanted.ask.max(1));
     let ask = part(wanted.ask, 0);
     let search = part(wanted.search, wanted.least);
     // Some of the transcript is always seen, where there is room for more than the editor.
-    let queue = part(wanted.queue, wanted.least.max(3));
-    let work = part(wanted.work, wanted.least.max(1));
-    let notes = part(wanted.notes, wanted.least.max(3));
+    let queue = part(wanted.queue, wanted.least.max(main.min(3)));
+    let work = part(wanted.work, wanted.least.max(main.min(1)));
+    let notes = part(wanted.notes, wanted.least.max(main.min(3)));
     let main = part(u16::MAX, 0);
-    Areas { main, notes, work, queue, search, ask, status }
+    Areas { main, notes, work, queue, search, ask, popup, status }
 }
 
 /// Whether the editor has a frame in its area.

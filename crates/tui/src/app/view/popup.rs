@@ -17,12 +17,27 @@ use super::put;
 /// The widest first column.
 const MOST_NAME: usize = 32;
 
+/// The candidates, where nothing else has their place.
+fn shown(state: &State) -> Option<&Popup> {
+    state.input.completer.popup().filter(|_| state.input.search.is_none() && state.dialogs.is_empty())
+}
+
+/// How many rows it wants.
+pub(super) fn rows(state: &State) -> u16 {
+    let rows = shown(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
+    u16::try_from(rows).unwrap_or_default()
+}
+
 pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look) {
-    let Some(popup) = state.input.completer.popup().filter(|_| state.input.search.is_none()) else { return };
+    let Some(popup) = shown(state) else { return };
     let ask = areas.ask;
     let above = ask.y.saturating_sub(areas.main.y);
-    let rows = u16::try_from(popup.room.min(MOST_SHOWN)).unwrap_or(0).min(above);
-    let area = Rect { y: ask.y - rows, height: rows, ..ask };
+    let rows = rows(state).min(above);
+    let area = match areas.popup.height {
+        0 => Rect { y: ask.y - rows, height: rows, ..ask },
+        _ => areas.popup,
+    };
+    let rows = area.height;
     let shown = usize::from(rows);
     // The chosen one is always seen.
     let top = (popup.chosen + 1).saturating_sub(shown).min(popup.candidates.len().saturating_sub(shown));

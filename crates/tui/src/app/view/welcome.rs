@@ -13,6 +13,13 @@ use super::super::state::State;
 use super::put;
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+    for (row, line) in (0..area.height).zip(rows(state, area.width, look)) {
+        put(buffer, area, row, &line);
+    }
+}
+
+/// Its rows, for a width.
+pub(super) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
     let key = |action: crate::keys::Action| {
@@ -35,10 +42,10 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         (String::new(), Role::Text),
     ];
     rows.extend(hints.map(|hint| (hint, Role::Muted)));
-    let room = usize::from(area.width.saturating_sub(2));
-    let inner = Rect { x: area.x + 1.min(area.width), width: area.width.saturating_sub(1), ..area };
-    for (row, (text, role)) in (0..area.height).zip(rows) {
+    let room = usize::from(width.saturating_sub(2));
+    let line = |(text, role): (String, Role)| {
         let text = CleanLine::new(&text).shortened(room);
-        put(buffer, inner, row, &Line::from(span(text, theme.style(role))));
-    }
+        Line::from_iter([span(" ", theme.style(Role::Text)), span(text, theme.style(role))])
+    };
+    rows.into_iter().map(line).collect()
 }

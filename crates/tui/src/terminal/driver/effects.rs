@@ -31,7 +31,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             }
             Effect::Suspend => return self.suspend().await,
             Effect::Redraw => {
-                self.painter.forget();
+                self.redraw();
                 self.pace.touched(Instant::now());
             }
             Effect::Bell => self.say("\x07")?,
@@ -100,7 +100,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         // What cannot be stopped goes on.
         let _ = self.signals.stop().await;
         self.guard.take_again()?;
-        self.painter.forget();
+        self.forget();
         self.pace.touched(Instant::now());
         Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
     }

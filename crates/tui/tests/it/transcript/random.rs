@@ -6,8 +6,11 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage};
 use haft_tui::app::MouseKind;
 use haft_tui::keys::{Browse, Scroll};
+use haft_tui::look::Look;
 use haft_tui::transcript::Said;
 use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 
 use super::{Shown, block, id, json, time};
 
@@ -133,6 +136,15 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
         61 => {
             transcript.tail(u16::from(which), at, &shown.theme);
         }
+        62 => {
+            let look = Look { theme: shown.theme.clone(), now: shown.now, images: None };
+            transcript.settle(shown.size.0, at % 16, &look);
+            let mut buffer = Buffer::empty(Rect::new(0, 0, shown.size.0, u16::from(which) / 16));
+            transcript.draw_live(buffer.area, &mut buffer, &look);
+            if which == 255 {
+                transcript.settle_all(shown.size.0, &look);
+            }
+        }
         _ => shown.pass(u64::from(which) * 10),
     }
 }
@@ -154,7 +166,7 @@ fn texts() -> impl Strategy<Value = String> {
     ]
 }
 
-fn conversation() -> impl Strategy<Value = Vec<Message>> {
+pub(super) fn conversation() -> impl Strategy<Value = Vec<Message>> {
     let step = (texts(), texts(), texts(), any::<bool>(), texts());
     let steps = prop::collection::vec(step, 0..4);
     steps.prop_map(|steps| {
@@ -182,7 +194,7 @@ fn conversation() -> impl Strategy<Value = Vec<Message>> {
 }
 
 /// What was told of it while it happened.
-fn told(message: &Message) -> Vec<E> {
+pub(super) fn told(message: &Message) -> Vec<E> {
     match message {
         Message::User { content, time } => {
             vec![E::UserMessage { content: content.clone(), time: time.clone() }]

@@ -1,0 +1,181 @@
+//! `Strip`: the rows at the end of the terminal's own screen that are drawn, below those that were printed and stay.
+//!
+//! Nobody knows where on the screen it is: it is found from the cursor, which stands in it. What is printed is written
+//! where it begins, and it is written anew below that; the terminal scrolls by itself. Everything of a frame is one
+//! synchronized update. No terminal is needed for it: what comes out is text.
+
+use std::fmt::Write as _;
+
+use ratatui_core::buffer::{Buffer, Cell, CellWidth as _};
+use ratatui_core::layout::{Position, Rect};
+use ratatui_core::text::Line;
+
+use super::paint::{BEGIN, END, HIDE, SHOW, push_cells};
+use super::tail;
+use crate::theme::ColorDepth;
+
+/// From the cursor to the end of the row; from the cursor to the end of the screen.
+const CLEAR_ROW: &str = "\x1b[K";
+const CLEAR_BELOW: &str = "\x1b[J";
+
+/// The rows below what was printed.
+#[derive(Debug, Default)]
+pub struct Strip {
+    /// What stands there. None: nothing that is known, and the cursor is where it begins.
+    shown: Option<Buffer>,
+    /// For the next picture; kept for its memory.
+    next: Buffer,
+    /// Where the cursor is seen.
+    cursor: Option<Position>,
+    /// Where the terminal's cursor is, seen or not.
+    at: Position,
+    /// It is written anew, wherever it is the same.
+    anew: bool,
+    /// Rows that are longer than the terminal is wide are cut when it becomes so, and not wrapped.
+    cuts: bool,
+}
+
+impl Strip {
+    /// For a terminal that cuts rows when it becomes narrower, or wraps them.
+    pub fn new(cuts: bool) -> Self {
+        Self { cuts, ..Self::default() }
+    }
+
+    /// Nobody knows what stands on the terminal: the next frame begins at the cursor.
+    pub fn forget(&mut self) {
+        self.shown = None;
+    }
+
+    /// What stands there may not be what was written.
+    pub fn again(&mut self) {
+        self.anew = true;
+    }
+
+    /// What takes it from the terminal: the cursor stands where it began.
+    pub fn farewell(&mut self) -> String {
+        let Some(shown) = self.shown.take() else { return String::new() };
+        let mut out = BEGIN.to_owned();
+        self.push_begin(&mut out, &shown, shown.area.width);
+        out.push_str(CLEAR_BELOW);
+        out.push_str(END);
+        self.cursor = None;
+        out
+    }
+
+    /// What prints rows, and has so many other rows below them look like what is drawn; empty when they do, and nothing is
+    /// printed.
+    pub fn frame(
+        &mut self,
+        size: (u16, u16),
+        printed: &[Line<'static>],
+        depth: ColorDepth,
+        draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+    ) -> String {
+        let area = Rect::new(0, 0, size.0.max(1), size.1.max(1));
+        self.next.resize(area);
+        self.next.reset();
+        let cursor = draw(area, &mut self.next).map(Position::from);
+        let cursor = cursor.filter(|position| area.contains(*position));
+        let shown = self.shown.take();
+        let same_size = shown.as_ref().filter(|shown| shown.area == area && !self.anew);
+        let mut out = String::new();
+        match same_size.filter(|_| printed.is_empty()) {
+            Some(shown) => self.push_changes(&mut out, shown),
+            None => {
+                out.push_str(HIDE);
+                match &shown {
+                    Some(shown) => self.push_begin(&mut out, shown, area.width),
+                    None => out.push_str("\r\x1b[0m"),
+                }
+                tail::push_rows(&mut out, CLEAR_ROW, printed, area.width, depth);
+                self.push_all(&mut out, depth);
+            }
+        }
+        if !out.is_empty() || cursor != self.cursor {
+            out = self.framed(&out, cursor);
+        }
+        self.shown = Some(shown.unwrap_or_default());
+        if let Some(shown) = &mut self.shown {
+            std::mem::swap(shown, &mut self.next);
+        }
+        (self.cursor, self.anew) = (cursor, false);
+        out
+    }
+
+    fn framed(&mut self, cells: &str, cursor: Option<Position>) -> String {
+        let hide = if self.cursor.is_some() && !cells.starts_with(HIDE) { HIDE } else { "" };
+        let mut out = format!("{BEGIN}{hide}{cells}");
+        if let Some(position) = cursor {
+            push_move(&mut out, &mut self.at, position);
+            out.push_str(SHOW);
+        }
+        out.push_str(END);
+        out
+    }
+
+    /// Adds what goes to where it begins, on a terminal that is so wide now.
+    fn push_begin(&self, out: &mut String, shown: &Buffer, columns: u16) {
+        let columns = columns.max(1);
+        let up = if self.cuts || columns >= shown.area.width {
+            self.at.y
+        } else {
+            let above: u16 = (0..self.at.y).map(|row| length(shown, row).max(1).div_ceil(columns)).sum();
+            above + self.at.x.min(shown.area.width - 1) / columns
+        };
+        out.push('\r');
+        if up > 0 {
+            let _ = write!(out, "\x1b[{up}A");
+        }
+        out.push_str("\x1b[0m");
+    }
+
+    /// Adds all of it, from where it begins.
+    fn push_all(&mut self, out: &mut String, depth: ColorDepth) {
+        let area = self.next.area;
+        let empty = Buffer::empty(area);
+        let mut cells = empty.diff_iter(&self.next).peekable();
+        let last = area.height - 1;
+        for row in 0..area.height {
+            out.push_str(if row == last { CLEAR_BELOW } else { CLEAR_ROW });
+            let of_row = std::iter::from_fn(|| cells.next_if(|(_, y, _)| *y == row));
+            tail::push_row(out, of_row.map(|(x, _, cell)| (x, cell)), depth);
+            // Also where the last column was written, the cursor is in this row, and in its first one now.
+            out.push_str(if row == last { "\r" } else { "\r\n" });
+        }
+        self.at = Position { x: 0, y: last };
+    }
+
+    /// Adds what writes the cells that differ.
+    fn push_changes(&mut self, out: &mut String, shown: &Buffer) {
+        let at = &mut self.at;
+        let mut last = None;
+        let cells = shown.diff_iter(&self.next).inspect(|(x, ..)| last = Some(*x));
+        push_cells(out, cells, |out, position| push_move(out, at, position));
+        if last.is_some() {
+            out.push('\r');
+            at.x = 0;
+        }
+    }
+}
+
+/// How many columns of a row are written.
+fn length(shown: &Buffer, row: u16) -> u16 {
+    let is_blank = |cell: &Cell| *cell == Cell::EMPTY;
+    let width = shown.area.width;
+    let last = (0..width).rev().find(|x| shown.cell((*x, row)).is_some_and(|cell| !is_blank(cell)));
+    let end = |x: u16| x + shown.cell((x, row)).map_or(1, |cell| cell.symbol().cell_width().max(1));
+    last.map_or(0, |x| end(x).min(width))
+}
+
+/// Adds what moves the terminal's cursor, which is written from one row to the other and never from one column: where that
+/// is after a text is not sure.
+fn push_move(out: &mut String, at: &mut Position, to: Position) {
+    if to.y < at.y {
+        let _ = write!(out, "\x1b[{}A", at.y - to.y);
+    }
+    if to.y > at.y {
+        let _ = write!(out, "\x1b[{}B", to.y - at.y);
+    }
+    let _ = write!(out, "\x1b[{}G", to.x + 1);
+    *at = to;
+}

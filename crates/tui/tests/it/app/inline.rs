@@ -1,0 +1,165 @@
+//! The interface on the terminal's own screen: what is printed, and what is drawn below that.
+
+use haft_protocol::event::{AgentEvent, Level};
+use haft_tui::app::Options;
+use haft_tui::app::settings::Settings;
+use insta::assert_snapshot;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::fake::{Fake, extension};
+use crate::transcript::text;
+
+/// A terminal of 60 columns and 20 rows.
+struct Page {
+    fake: Fake,
+    printed: Vec<String>,
+}
+
+impl Page {
+    fn new() -> Self {
+        let mut settings = Settings::default();
+        settings.set("tui.screen", "inline").unwrap();
+        let fake = Fake::with(Options { settings, size: (60, 20), ..Options::default() });
+        Self { fake, printed: Vec::new() }
+    }
+
+    /// Whether the end of the terminal's own screen is drawn; what is printed there is.
+    fn is_below(&mut self) -> bool {
+        let area = Rect::new(0, 0, 60, 20);
+        let look = self.fake.state.look(self.fake.now);
+        let below = self.fake.state.below(area, &look);
+        let rows = below.iter().flat_map(|below| &below.printed);
+        self.printed.extend(rows.map(|row| row.to_string().trim_end().to_owned()));
+        below.is_some()
+    }
+
+    /// What was printed since it was asked last, and below a line what is drawn.
+    fn screen(&mut self) -> String {
+        let area = Rect::new(0, 0, 60, 20);
+        let look = self.fake.state.look(self.fake.now);
+        let Some(below) = self.fake.state.below(area, &look) else { return "another screen".to_owned() };
+        self.printed.extend(below.printed.iter().map(|row| row.to_string().trim_end().to_owned()));
+        let mut buffer = Buffer::empty(Rect { height: below.height, ..area });
+        haft_tui::app::draw(&mut self.fake.state, buffer.area, &mut buffer, &look);
+        let printed = std::mem::take(&mut self.printed).join("\n");
+        format!("{printed}\n=====\n{}", text(&buffer))
+    }
+}
+
+#[test]
+fn what_is_said_is_printed_and_what_goes_on_stands_below() {
+    let mut page = Page::new();
+    assert_snapshot!(page.screen(), @r"
+     haft 0.1.0
+     anthropic/claude-opus
+     /projects/haft
+
+     / for commands, @ for files, ! for the shell
+     f1 for help, esc to stop what runs
+     ctrl+c twice to leave
+
+    =====
+    ────────────────────────────────────────────────────────────
+    ›
+    ────────────────────────────────────────────────────────────
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+    page.fake.enter("hello");
+    let (level, message) = (Level::Info, "saved".to_owned());
+    page.fake.event(AgentEvent::ExtNotify { extension: extension("todo"), level, message });
+    page.fake.event(AgentEvent::TextDelta { delta: "Hel".into() });
+    assert_snapshot!(page.screen(), @r"
+    › hello
+    =====
+
+    Hel
+    [todo] saved
+    ⠋ Working… 0s · esc to stop
+    ────────────────────────────────────────────────────────────
+    › enter: at the next step · alt+enter: when it is done
+    ────────────────────────────────────────────────────────────
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+    page.fake.answer("Hello.");
+    page.fake.done();
+    assert_snapshot!(page.screen(), @r"
+
+    Hel
+
+    Hello.
+    =====
+    [todo] saved
+    ────────────────────────────────────────────────────────────
+    ›
+    ────────────────────────────────────────────────────────────
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+    page.fake.type_text("/th");
+    assert_snapshot!(page.screen(), @r"
+
+    =====
+    [todo] saved
+    ────────────────────────────────────────────────────────────
+    › /th
+    ────────────────────────────────────────────────────────────
+    ▸ /thinking [level]  Has the model think more or less…  haft
+      /theme [theme]     Shows the interface in other col…  haft
+
+
+
+
+
+
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+}
+
+#[test]
+fn the_transcript_lists_and_pages_have_another_screen() {
+    let mut page = Page::new();
+    page.fake.enter("hello");
+    page.fake.answer("Hello.");
+    page.fake.done();
+    for (keys, comes_back) in [
+        ("ctrl+o", "esc"),
+        ("ctrl+t", "esc"),
+        ("alt+s", "esc"),
+        ("pageup", "esc"),
+        ("ctrl+s", "esc"),
+        ("f1", "esc"),
+        ("ctrl+s h enter", "esc"),
+    ] {
+        assert!(page.is_below(), "before {keys}");
+        page.fake.keys(keys);
+        assert!(!page.is_below(), "{keys}");
+        page.fake.keys(comes_back);
+        assert!(page.is_below(), "after {keys}");
+    }
+    // What is printed next is folded as before, and what cannot be moved in is not.
+    assert_eq!(page.fake.state.transcript().unfolded(), (false, false));
+    page.fake.keys("pagedown shift+end");
+    assert!(page.is_below());
+}
+
+#[test]
+fn another_conversation_begins_below_a_rule_and_nothing_of_the_first_is_lost() {
+    let mut page = Page::new();
+    page.fake.enter("hello");
+    page.fake.event(AgentEvent::TextDelta { delta: "So f".into() });
+    page.screen();
+    page.fake.enter("/clear");
+    assert_snapshot!(page.screen(), @r"
+
+    So f
+
+    ── hello ───────────────────────────────────────────────────
+
+    =====
+    ⠋ Working… 0s · esc to stop
+    ────────────────────────────────────────────────────────────
+    › enter: at the next step · alt+enter: when it is done
+    ────────────────────────────────────────────────────────────
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+}

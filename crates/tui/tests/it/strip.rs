@@ -1,0 +1,185 @@
+//! What is printed and what is drawn below it, on terminals that wrap rows when they become narrower and that cut them.
+
+use haft_test_support::pty::vt100;
+use haft_tui::clean::{CleanLine, span};
+use haft_tui::terminal::written::Strip;
+use haft_tui::theme::ColorDepth;
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Style};
+use ratatui_core::text::Line;
+
+/// A terminal, and what shall stand on it.
+struct Page {
+    terminal: vt100::Parser,
+    strip: Strip,
+    columns: u16,
+    rows: u16,
+    wraps: bool,
+    printed: Vec<String>,
+    live: Vec<String>,
+}
+
+impl Page {
+    fn new(columns: u16, rows: u16, wraps: bool) -> Self {
+        let mut terminal = vt100::Parser::new(cells(rows), cells(columns), 10_000);
+        terminal.process(b"$ haft\r\n");
+        let (printed, live) = (vec!["$ haft".to_owned()], Vec::new());
+        Self { terminal, strip: Strip::new(!wraps), columns, rows, wraps, printed, live }
+    }
+
+    fn frame(&mut self, printed: &[&str], live: &[&str]) -> String {
+        let line = |text: &str| Line::from(span(CleanLine::new(text), Style::new().fg(Color::Red)));
+        let lines: Vec<_> = printed.iter().map(|text| line(text)).collect();
+        let height = u16::try_from(live.len().max(1)).unwrap();
+        let draw = |area: Rect, buffer: &mut Buffer| {
+            for (row, text) in (0..).zip(live) {
+                buffer.set_line(0, row, &line(text), area.width);
+            }
+            Some((1, area.height - 1))
+        };
+        let text = self.strip.frame((self.columns, height), &lines, ColorDepth::True, draw);
+        self.terminal.process(text.as_bytes());
+        let cut = |text: &&str| text.chars().take(usize::from(self.columns)).collect::<String>();
+        self.printed.extend(printed.iter().map(cut));
+        self.live = live.iter().map(cut).collect();
+        text
+    }
+
+    /// Another width. What stood there is wrapped to it, where the terminal does that.
+    fn resize(&mut self, columns: u16) {
+        self.columns = columns;
+        self.strip.again();
+        if !self.wraps {
+            self.terminal.screen_mut().set_size(cells(self.rows), cells(columns));
+            return;
+        }
+        let width = usize::from(columns);
+        let (row, column) = self.terminal.screen().cursor_position();
+        let before = self.all();
+        let above = before.len() - usize::from(self.rows) + usize::from(row);
+        let wrapped = |row: &String| -> Vec<String> {
+            let chars: Vec<char> = row.chars().collect();
+            let parts: Vec<String> = chars.chunks(width).map(|part| part.iter().collect()).collect();
+            if parts.is_empty() { vec![String::new()] } else { parts }
+        };
+        let up = before.iter().take(above).map(|row| wrapped(row).len()).sum::<usize>();
+        let last = before.iter().rposition(|row| !row.is_empty()).unwrap_or(0).max(above);
+        let rows: Vec<String> = before.iter().take(last + 1).flat_map(wrapped).collect();
+        let down = up + usize::from(column) / width;
+        let mut terminal = vt100::Parser::new(cells(self.rows), cells(columns), 10_000);
+        terminal.process(rows.join("\r\n").as_bytes());
+        let back = rows.len() - 1 - down;
+        if back > 0 {
+            terminal.process(format!("\x1b[{back}A").as_bytes());
+        }
+        terminal.process(format!("\x1b[{}G", usize::from(column) % width + 1).as_bytes());
+        self.terminal = terminal;
+        // What was printed is no matter of haft's any more.
+        self.printed = self.printed.iter().flat_map(wrapped).collect();
+    }
+
+    /// All rows, those above the screen too.
+    fn all(&mut self) -> Vec<String> {
+        let columns = self.columns.max(1);
+        let screen = self.terminal.screen_mut();
+        let width = screen.size().1.get().max(columns);
+        let row = |screen: &vt100::Screen| screen.rows(0, width).next().unwrap_or_default();
+        screen.set_scrollback(usize::MAX);
+        let mut all = Vec::new();
+        for back in (1..=screen.scrollback()).rev() {
+            screen.set_scrollback(back);
+            all.push(row(screen).trim_end().to_owned());
+        }
+        screen.set_scrollback(0);
+        all.extend(screen.rows(0, width).map(|row| row.trim_end().to_owned()));
+        all
+    }
+
+    #[track_caller]
+    fn is_right(&mut self) {
+        let mut all = self.all();
+        while all.last().is_some_and(String::is_empty) {
+            all.pop();
+        }
+        let mut wanted: Vec<String> =
+            self.printed.iter().chain(&self.live).map(|row| row.trim_end().to_owned()).collect();
+        while wanted.last().is_some_and(String::is_empty) {
+            wanted.pop();
+        }
+        assert_eq!(all, wanted);
+    }
+}
+
+fn cells(count: u16) -> std::num::NonZeroU16 {
+    count.max(1).try_into().unwrap()
+}
+
+#[test]
+fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
+    let mut page = Page::new(20, 6, true);
+    page.frame(&["one", "two"], &["────────────────────", "›", "status"]);
+    page.is_right();
+    page.frame(&[], &["────────────────────", "› a", "status"]);
+    page.is_right();
+    page.frame(&["three", "", "four"], &["live", "────────────────────", "› a", "status"]);
+    page.is_right();
+    page.frame(&[], &["›", "status"]);
+    page.is_right();
+    assert_eq!(page.frame(&[], &["›", "status"]), "");
+    let bye = page.strip.farewell();
+    page.terminal.process(bye.as_bytes());
+    page.live.clear();
+    page.is_right();
+}
+
+#[test]
+fn only_what_differs_is_written() {
+    let mut page = Page::new(20, 6, true);
+    page.frame(&[], &["top", "› a", "status"]);
+    let text = page.frame(&[], &["top", "› ab", "status"]);
+    assert_eq!(
+        text,
+        "\x1b[?2026h\x1b[?25l\x1b[1A\x1b[4G\x1b[0;31mb\x1b[0m\r\x1b[1B\x1b[2G\x1b[?25h\x1b[?2026l"
+    );
+}
+
+#[test]
+fn a_narrower_terminal_wraps_what_was_drawn() {
+    for wraps in [true, false] {
+        let mut page = Page::new(20, 12, wraps);
+        page.frame(&["one", "two"], &["a row that is long", "────────────────────", "›", "status"]);
+        page.resize(7);
+        page.frame(&["thr"], &["───────", "›", "status"]);
+        page.is_right();
+        page.resize(30);
+        page.frame(&[], &["──────────────────────────────", "›", "status"]);
+        page.is_right();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_and_nothing_stays(
+        steps in prop::collection::vec(
+            (prop::collection::vec("[a-c ]{0,12}", 0..4), prop::collection::vec("[d-f]{1,12}", 1..6), 12_u16..30),
+            1..12,
+        ),
+        rows in 6_u16..20,
+        wraps in any::<bool>(),
+    ) {
+        let mut page = Page::new(20, rows, wraps);
+        for (printed, live, columns) in &steps {
+            if *columns < 24 && wraps {
+                page.resize(*columns);
+            }
+            let printed: Vec<&str> = printed.iter().map(String::as_str).collect();
+            let live: Vec<&str> = live.iter().map(String::as_str).collect();
+            page.frame(&printed, &live);
+            page.is_right();
+        }
+    }
+}

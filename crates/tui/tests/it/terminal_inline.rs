@@ -1,0 +1,85 @@
+//! The loop on the terminal's own screen, in a pseudo-terminal.
+
+use haft_test_support::pty::{Ended, Pty, Setup};
+
+use super::terminal::{PEER, is_restored, peer};
+
+fn running() -> Pty {
+    let pty = peer(&["inline", "mouse"]).env("XTERM_VERSION", "XTerm(390)").spawn();
+    pty.wait_for("peer 80x24");
+    pty
+}
+
+/// The rows that are not empty, those above the screen too.
+fn written(pty: &Pty) -> Vec<String> {
+    pty.history().into_iter().filter(|row| !row.is_empty()).collect()
+}
+
+fn quits(pty: &Pty, wanted: &[&str]) {
+    pty.press(&["ctrl+d"]);
+    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+    is_restored(pty);
+    assert_eq!(written(pty), wanted, "{pty:?}");
+}
+
+#[test]
+fn what_is_printed_stays_and_the_rest_goes() {
+    let pty = running();
+    let screen = pty.screen();
+    assert!(!screen.alternate_screen() && screen.bracketed_paste(), "{pty:?}");
+    // The mouse is the terminal's.
+    assert_eq!(screen.mouse_protocol_mode(), haft_test_support::pty::vt100::MouseProtocolMode::None);
+    pty.press(&["a", "b"]);
+    pty.wait_for("key a\nkey b\npeer 80x24");
+    quits(&pty, &["key a", "key b", "key ctrl+d"]);
+}
+
+#[test]
+fn a_whole_screen_comes_and_goes() {
+    let pty = running();
+    pty.press(&["a", "w"]);
+    pty.wait_until("another screen", |screen| screen.alternate_screen());
+    pty.wait_for("key a\nkey w");
+    pty.press(&["b"]);
+    pty.wait_until("the terminal's own screen", |screen| !screen.alternate_screen());
+    pty.wait_for("key a\nkey w\nkey b\npeer 80x24");
+    pty.press(&["w"]);
+    pty.wait_until("another screen", |screen| screen.alternate_screen());
+    quits(&pty, &["key a", "key w", "key b", "key w", "key ctrl+d"]);
+}
+
+#[test]
+fn a_panic_leaves_what_was_printed() {
+    let pty = running();
+    pty.press(&["a"]);
+    pty.wait_for("key a\npeer 80x24");
+    pty.press(&["ctrl+p"]);
+    assert_ne!(pty.wait_for_end().code, 0);
+    is_restored(&pty);
+    let rows = written(&pty);
+    assert_eq!(rows[0], "key a", "{pty:?}");
+    assert!(rows.iter().any(|row| row.contains("on the thread of the terminal")), "{pty:?}");
+}
+
+#[test]
+fn a_shell_stops_it_and_has_it_go_on() {
+    let script = "set -m; \"$PEER\" inline; echo stopped; read x; fg; echo over";
+    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["a", "ctrl+z"]);
+    pty.wait_for("stopped");
+    is_restored(&pty);
+    assert!(!written(&pty).iter().any(|row| row.starts_with("peer")), "{pty:?}");
+    pty.send("\n");
+    pty.wait_for("peer 80x24");
+    pty.press(&["x", "ctrl+l"]);
+    pty.wait_for("key ctrl+l\npeer 80x24");
+    pty.press(&["ctrl+d"]);
+    pty.wait_for("over");
+    is_restored(&pty);
+    let rows = written(&pty);
+    for text in ["key a", "key ctrl+z", "key x", "key ctrl+l", "key ctrl+d", "over"] {
+        assert_eq!(rows.iter().filter(|row| *row == text).count(), 1, "{text}: {pty:?}");
+    }
+    assert!(!rows.iter().any(|row| row.starts_with("peer")), "{pty:?}");
+}

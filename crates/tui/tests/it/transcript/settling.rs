@@ -1,0 +1,260 @@
+//! What is over is printed once, and what goes on is drawn below it.
+
+use haft_protocol::event::AgentEvent as E;
+use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_tui::look::Look;
+use haft_tui::transcript::Said;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+use ratatui_core::widgets::Widget as _;
+
+use super::random::{conversation, told};
+use super::{
+    Shown, answer, answers, block, call, called, delta, progress, result, said, start, text, thinks,
+};
+
+/// A terminal that has so many rows for what goes on.
+struct Paper {
+    shown: Shown,
+    room: usize,
+    printed: Vec<String>,
+}
+
+impl Paper {
+    fn new(width: u16, room: usize) -> Self {
+        Self { shown: Shown::new(width, 200), room, printed: Vec::new() }
+    }
+
+    fn look(&self) -> Look {
+        Look { theme: self.shown.theme.clone(), now: self.shown.now, images: None }
+    }
+
+    fn settle(&mut self) {
+        let look = self.look();
+        let rows = self.shown.transcript.settle(self.shown.size.0, self.room, &look);
+        self.print(&rows);
+    }
+
+    fn print(&mut self, rows: &[Line<'static>]) {
+        for row in rows {
+            let mut buffer = Buffer::empty(Rect::new(0, 0, self.shown.size.0, 1));
+            row.render(buffer.area, &mut buffer);
+            self.printed.push(text(&buffer));
+        }
+    }
+
+    fn events(&mut self, events: &[E]) {
+        for event in events {
+            self.shown.event(event);
+            self.settle();
+        }
+    }
+
+    /// What goes on, as many rows as there are.
+    fn live(&mut self) -> String {
+        let rows = u16::try_from(self.shown.transcript.live()).unwrap();
+        let mut buffer = Buffer::empty(Rect::new(0, 0, self.shown.size.0, rows));
+        let look = self.look();
+        self.shown.transcript.draw_live(buffer.area, &mut buffer, &look);
+        text(&buffer)
+    }
+
+    fn end(&mut self) {
+        let look = self.look();
+        let rows = self.shown.transcript.settle_all(self.shown.size.0, &look);
+        self.print(&rows);
+    }
+
+    /// What was printed, and below a line what goes on.
+    fn both(&mut self) -> String {
+        let live = self.live();
+        format!("{}\n--\n{live}", self.printed.join("\n"))
+    }
+
+    /// The whole, as it is where nothing is printed.
+    fn is_whole(&mut self) -> Result<(), TestCaseError> {
+        let live = self.live();
+        let both = [self.printed.join("\n"), live].join("\n");
+        self.shown.size.1 = 400;
+        let whole = self.shown.draw();
+        prop_assert_eq!(both.trim(), whole.trim());
+        Ok(())
+    }
+}
+
+#[test]
+fn an_item_is_printed_when_it_is_over_and_those_before_it_are() {
+    let mut paper = Paper::new(40, 10);
+    paper.events(&[said("hi"), E::AssistantStart, thinks("hm"), delta("Look.")]);
+    assert_snapshot!(paper.both(), @r"
+    › hi
+    --
+
+    ∴ thought
+
+    Look.
+    ");
+    paper.events(&[answer(&[AssistantBlock::Thinking { text: "hm".into() }, block("Look.")])]);
+    paper.events(&[
+        call("bash", "{\"command\":\"ls\"}"),
+        start("bash", "{\"command\":\"ls\"}"),
+        progress("a\n"),
+    ]);
+    paper.shown.transcript.say(Said::Info("meanwhile".into()));
+    paper.settle();
+    assert_snapshot!(paper.both(), @r"
+    › hi
+
+    ∴ thought
+
+    Look.
+    --
+
+    ⠋ bash  ls
+      a
+    · meanwhile
+    ");
+    paper.events(&[result("bash", "a\nb", false)]);
+    assert_snapshot!(paper.both(), @r"
+    › hi
+
+    ∴ thought
+
+    Look.
+
+    ● bash  ls
+      a
+      b
+    · meanwhile
+    --
+    ");
+}
+
+#[test]
+fn a_long_answer_is_printed_block_by_block() {
+    let mut paper = Paper::new(40, 4);
+    let pieces = ["one\n\n", "two\n\n", "three\n\n", "four\n\n", "fi"].map(delta);
+    paper.events(&[said("count"), E::AssistantStart]);
+    paper.events(&pieces);
+    assert_eq!(paper.printed.join("\n"), "› count\n\none\n\ntwo\n\nthree");
+    assert_eq!(paper.live().trim(), "four\n\nfi");
+    paper.events(&[delta("ve"), answer(&[block("one\n\ntwo\n\nthree\n\nfour\n\nfive")])]);
+    assert_eq!(paper.printed.join("\n"), "› count\n\none\n\ntwo\n\nthree\n\nfour\n\nfive");
+    assert_eq!(paper.live(), "");
+}
+
+#[test]
+fn what_is_replaced_after_it_was_printed_is_printed_as_it_is_in_the_end() {
+    let begin = [
+        E::AssistantStart,
+        delta("one\n\ntwo\n\nthree\n\nfour"),
+        E::ModelResponse { text_bytes: 21, tool_calls: 0, thinking: false },
+    ];
+    let mut paper = Paper::new(40, 3);
+    paper.events(&begin);
+    assert_eq!(paper.printed.join("\n"), "one\n\ntwo");
+    // The same begin: only the rest is.
+    paper.events(&[answer(&[block("one\n\ntwo\n\nfive")])]);
+    assert_eq!(paper.printed.join("\n"), "one\n\ntwo\n\nfive\n\n· an extension changed the answer");
+    let mut paper = Paper::new(40, 3);
+    paper.events(&begin);
+    paper.events(&[answer(&[block("six")])]);
+    assert_eq!(paper.printed.join("\n"), "one\n\ntwo\nsix\n\n· an extension changed the answer");
+}
+
+#[test]
+fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
+    let mut paper = Paper::new(40, 6);
+    paper.shown.transcript.shell(1, "serve", false, paper.shown.now);
+    paper.events(&answers("Short."));
+    assert_eq!(paper.printed, [""; 0]);
+    paper.events(&answers("one\n\ntwo\n\nthree"));
+    assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
+    assert_eq!(paper.live(), "⠋ !!  serve\n\ntwo\n\nthree");
+    paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
+    paper.settle();
+    assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none\n● !!  serve\n\ntwo\n\nthree");
+}
+
+#[test]
+fn of_a_long_conversation_the_end_is_printed() {
+    let mut paper = Paper::new(60, 10);
+    let message = |number: usize| Message::User {
+        content: vec![haft_protocol::content::Content::text(number.to_string())],
+        time: super::time(),
+    };
+    let messages: Vec<Message> = (0..100_000).map(message).collect();
+    paper.shown.transcript.restore(&messages);
+    paper.settle();
+    assert_eq!(paper.printed[..3], ["… 99950 entries before this · ctrl+o shows them", "", "› 99950"]);
+    assert_eq!(paper.printed.last().map(String::as_str), Some("› 99999"));
+    assert!(paper.shown.transcript.laid_out() <= 60, "{}", paper.shown.transcript.laid_out());
+    assert_eq!(paper.live(), "");
+}
+
+#[test]
+fn the_end_prints_what_goes_on_as_it_is() {
+    let mut paper = Paper::new(60, 10);
+    paper.events(&[said("hi"), E::AssistantStart, delta("So f")]);
+    paper.end();
+    assert_eq!(paper.printed, ["› hi", "", "So f"]);
+    paper.end();
+    assert_eq!(paper.printed.len(), 3);
+}
+
+#[test]
+fn what_changes_after_it_was_printed_is_printed_again() {
+    let mut paper = Paper::new(60, 10);
+    let retry = |attempt| E::Retry {
+        attempt,
+        delay_ms: 500,
+        message: "busy".into(),
+        max_attempts: None,
+        reason: None,
+    };
+    paper.events(&[said("hi"), E::AssistantStart, retry(2), retry(3), delta("Well.")]);
+    paper.events(&[answer(&[block("Well.")]), E::TurnEnd { stop: Stop::End, error: None }, E::Done]);
+    assert_snapshot!(paper.both(), @r"
+    › hi
+
+    ! attempt 2 in 0.5s: busy
+    ! attempt 3 in 0.5s: busy
+
+    Well.
+    --
+    ");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_and_what_goes_on_are_the_whole(
+        messages in conversation(),
+        width in 8_u16..60,
+        room in 0_usize..20,
+        seldom in 1_usize..8,
+        open in any::<bool>(),
+    ) {
+        let mut paper = Paper::new(width, room);
+        if open {
+            paper.shown.transcript.toggle_calls();
+            paper.shown.transcript.toggle_thinking();
+        }
+        for (at, event) in messages.iter().flat_map(told).enumerate() {
+            paper.shown.event(&event);
+            if at % seldom == 0 {
+                paper.settle();
+                paper.is_whole()?;
+            }
+        }
+        paper.events(&[E::Done]);
+        paper.is_whole()?;
+        prop_assert_eq!(paper.live(), "");
+        paper.events(&called("bash", "{}", "x"));
+        paper.is_whole()?;
+    }
+}
