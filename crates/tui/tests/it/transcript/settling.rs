@@ -173,7 +173,7 @@ fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
     assert_eq!(paper.printed, [""; 0]);
     paper.events(&answers("one\n\ntwo\n\nthree"));
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
-    assert_eq!(paper.live(), "⠋ !!  serve\n\ntwo\n\nthree");
+    assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
     paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none\n● !!  serve\n\ntwo\n\nthree");
