@@ -176,7 +176,10 @@ fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
     assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
     paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
-    assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none\n● !!  serve\n\ntwo\n\nthree");
+    assert_eq!(
+        paper.printed.join("\n").trim(),
+        "Short.\n\none\n● shell  serve  the model is not told\n\ntwo\n\nthree"
+    );
 }
 
 #[test]
