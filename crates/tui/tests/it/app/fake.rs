@@ -179,6 +179,7 @@ impl Fake {
         let mut buffer = Buffer::empty(area);
         let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
+        self.state.was_drawn(self.now);
         (buffer, cursor)
     }
 
@@ -313,8 +314,7 @@ impl Fake {
 
     fn state_data(&self, request: &Request) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
-        let used = u32::from(self.context > 0);
-        let usage = serde_json::json!({ "input": 1200 * used, "output": 340 * used, "cache_read": 0, "cache_write": 0, "cost_usd": 0.12 * f64::from(used) });
+        let usage = RawJson::parse(if self.context > 0 { data::USED } else { data::UNUSED }).unwrap();
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,
@@ -325,7 +325,7 @@ impl Fake {
     }
 
     fn sessions_data(&self) -> String {
-        let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
+        let usage = data::UNUSED;
         let session = |id: &str, open: bool, messages: usize, more: &str| {
             format!(
                 r#"{{"session":"{id}","open":{open},"current":{open},"busy":false,"cwd":"/projects/haft",

@@ -23,3 +23,7 @@ pub(super) const TREE: &str = r#"{"leaf":"e4","entries":[
     {"id":"e2","parent":"e1","type":"message","role":"assistant","text":"Which one?","time":"2026-01-01T00:00:00Z"},
     {"id":"e3","parent":"e2","type":"message","role":"user","text":"the first","time":"2026-01-01T00:00:00Z"},
     {"id":"e4","parent":"e2","type":"message","role":"user","text":"the second","time":"2026-01-01T00:00:00Z"}]}"#;
+
+pub(super) const USED: &str = r#"{"input":1200,"output":340,"cache_read":0,"cache_write":0,"cost_usd":0.12}"#;
+
+pub(super) const UNUSED: &str = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
