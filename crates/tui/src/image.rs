@@ -74,6 +74,7 @@ fn size(bytes: u64) -> String {
         format!("{}.{}", tenths / 10, tenths % 10)
     };
     match bytes {
+        1 => "1 byte".to_owned(),
         0..1024 => format!("{bytes} bytes"),
         1024..1_048_576 => format!("{} KiB", tenths(1024)),
         1_048_576.. => format!("{} MiB", tenths(1024 * 1024)),

@@ -53,6 +53,7 @@ use call::{Call, Phase};
 use item::{Folds, Item, Kind, Page};
 use layout::Layouts;
 use note::Note;
+pub use search::Found;
 use search::Search;
 use select::{Point, Selection};
 use settle::Settled;
@@ -85,6 +86,8 @@ pub struct Transcript {
     layouts: Layouts,
     view: View,
     search: Option<Search>,
+    /// How many bytes searches have read.
+    scanned: usize,
     browse: Option<Browsing>,
     selection: Option<Selection>,
     /// Where the button of the mouse went down.
@@ -254,15 +257,31 @@ impl Transcript {
         })
     }
 
-    /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below. Whether there is
-    /// one; none for an empty text. Typing on searches from where it began.
-    pub fn search(&mut self, text: &str) -> bool {
+    /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
+    /// text. Typing on searches from where it began. Where there is too much to read at once,
+    /// [`search_on`](Self::search_on) goes on.
+    pub fn search(&mut self, text: &str) -> Found {
         self.searched(text)
     }
 
     /// The match before (`true`), or the one after.
-    pub fn next_match(&mut self, older: bool) -> bool {
+    pub fn next_match(&mut self, older: bool) -> Found {
         self.other_match(older)
+    }
+
+    /// Reads on, where it is not known yet whether there is a match.
+    pub fn search_on(&mut self) -> Found {
+        self.hunt()
+    }
+
+    /// What came of the search so far.
+    pub fn found(&self) -> Found {
+        self.search_result()
+    }
+
+    /// How many bytes searches have read so far: the measure of what a key of theirs costs.
+    pub fn scanned(&self) -> usize {
+        self.scanned
     }
 
     /// Nothing is searched for any more. One stays where the search led.

@@ -39,6 +39,9 @@ const BETWEEN: [Duration; 5] = [
     Duration::from_millis(23),
 ];
 
+/// What is searched for in turn: what is in every message, and what is in none, for which all of them are read.
+const SEARCHED: [&str; 2] = ["message", "nowhere"];
+
 /// How long nothing happens while wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(10);
 
@@ -72,14 +75,12 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     screen.send("go on\r");
     screen.wait_for("item");
     let keys = if report.effort == Effort::Quick { KEYS.1 } else { KEYS.0 };
-    let mut times = pressed(&screen, keys);
-    times.sort_by(f64::total_cmp);
-    let at = |percent: usize| {
-        times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(f64::NAN)
-    };
-    report.figure("key to screen, p50", Unit::Seconds, at(50), None);
-    report.figure("key to screen, p99", Unit::Seconds, at(99), Some(FRAME));
-    report.figure("key to screen, slowest", Unit::Seconds, at(100), None);
+    let times = pressed(&screen, keys);
+    report.figure("key to screen, p50", Unit::Seconds, percentile(&times, 50), None);
+    report.figure("key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
+    report.figure("key to screen, slowest", Unit::Seconds, percentile(&times, 100), None);
+    let times = searched(&screen, keys / 10);
+    report.figure("search key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
     model.stop();
     screen.wait_gone("esc to stop");
     idle(report, "idle after it, wake-ups/s", &screen);
@@ -143,5 +144,37 @@ fn pressed(screen: &Pty, keys: usize) -> Vec<f64> {
         screen.wait_for(&typed);
         times.push(start.elapsed().as_secs_f64());
     }
+    times.sort_by(f64::total_cmp);
+    times
+}
+
+/// Of times in their order, the one that so many hundredths are no longer than.
+fn percentile(times: &[f64], percent: usize) -> f64 {
+    times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(f64::NAN)
+}
+
+/// Searches the conversation, and says for each key how many seconds later it stood on the screen.
+fn searched(screen: &Pty, keys: usize) -> Vec<f64> {
+    let mut times = Vec::with_capacity(keys);
+    screen.press(&["ctrl+u"]);
+    for word in SEARCHED.into_iter().cycle() {
+        screen.press(&["ctrl+s"]);
+        screen.wait_for("search:");
+        let mut typed = "search: ".to_owned();
+        for (key, pause) in word.chars().zip(BETWEEN.into_iter().cycle()) {
+            screen.printed_within(pause);
+            typed.push(key);
+            let start = Instant::now();
+            screen.send(key.to_string());
+            screen.wait_for(&typed);
+            times.push(start.elapsed().as_secs_f64());
+        }
+        screen.press(&["esc"]);
+        screen.wait_gone("search:");
+        if times.len() >= keys {
+            break;
+        }
+    }
+    times.sort_by(f64::total_cmp);
     times
 }

@@ -19,7 +19,7 @@ pub enum Ask {
     },
     /// The files of the project, without what `.gitignore` leaves out.
     Files,
-    /// The branch of git, where the project is trusted.
+    /// The branch of git, where the project is trusted or brings nothing that would have to be.
     Branch,
     /// The prompts of before.
     History,
@@ -165,4 +165,6 @@ pub struct SettingRow {
     pub origin: String,
     /// What it can be, where those are few.
     pub choices: Vec<String>,
+    /// What it is for, as a sentence.
+    pub about: String,
 }

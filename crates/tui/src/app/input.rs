@@ -48,10 +48,7 @@ pub(super) enum Place {
         before: Content,
     },
     /// In the transcript.
-    Transcript {
-        /// Whether there is a match.
-        found: bool,
-    },
+    Transcript,
 }
 
 impl Input {
@@ -142,8 +139,7 @@ impl Input {
 
     pub(super) fn search_transcript(&mut self) {
         self.completer.close();
-        let place = Place::Transcript { found: true };
-        self.search = Some(Search { editor: Editor::one_line(), place });
+        self.search = Some(Search { editor: Editor::one_line(), place: Place::Transcript });
     }
 }
 

@@ -37,14 +37,17 @@ pub(super) struct Completed {
     pub(super) items: Vec<CompletionItem>,
 }
 
-/// How the server names the command of a skill.
-const SKILL: &str = "skill:";
+/// How the server begins the names of the commands of skills.
+const SKILLS: &str = "skill:";
+
+/// What comes from a skill.
+pub(super) const SKILL: &str = "skill";
 
 /// Where a command comes from, for people.
 pub(super) fn source_of(info: &CommandInfo) -> String {
     match &info.extension {
         Some(extension) => extension.to_string(),
-        None if info.name.starts_with(SKILL) => "skill".to_owned(),
+        None if info.name.starts_with(SKILLS) => SKILL.to_owned(),
         None => "template".to_owned(),
     }
 }
@@ -87,7 +90,7 @@ impl Known {
 
     /// The skills there are.
     pub(super) fn skills(&self) -> impl Iterator<Item = &CommandInfo> {
-        self.others.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILL))
+        self.others.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILLS))
     }
 
     /// The names of all commands.

@@ -47,7 +47,8 @@ pub(super) enum Coming {
 
 /// A setting, as the row of a list shows it.
 pub(super) fn setting_row(row: &SettingRow) -> Row {
-    let help = SETTINGS.iter().find(|known| known.name == row.name).map_or("", |known| known.help);
+    let own = SETTINGS.iter().find(|known| known.name == row.name);
+    let help = own.map_or(row.about.as_str(), |known| known.help);
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
     let about = if help.is_empty() { String::new() } else { format!("  {help}") };
     Row {

@@ -9,6 +9,9 @@ use haft_protocol::thinking::Thinking;
 
 use crate::clean::CleanLine;
 
+/// The most characters of what a session is about: more than a title or a row of a list shows.
+const LONGEST: usize = 200;
+
 /// What is known of the session that is shown.
 #[derive(Debug, Default)]
 pub(super) struct Session {
@@ -66,10 +69,17 @@ impl Session {
         (self.provider, self.model) = (provider, model);
     }
 
-    /// What people know it by.
-    pub(super) fn about(&self) -> Option<&str> {
-        let name = self.name.as_deref().or(self.first_text.as_deref())?;
-        name.lines().map(str::trim).find(|line| !line.is_empty())
+    /// What was said first, as far as it is of use.
+    pub(super) fn said_first(&mut self, text: &str) {
+        let from = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
+        self.first_text = Some(beginning(text.get(from..).unwrap_or_default()).to_owned());
+    }
+
+    /// What it is about, in one line: its name, or what was said first. No more of it than is shown, so that it costs the
+    /// same however long that is.
+    pub(super) fn about(&self) -> &str {
+        let about = self.name.as_deref().or(self.first_text.as_deref()).unwrap_or_default();
+        beginning(about).lines().next().unwrap_or_default()
     }
 
     /// The whole name of a model, as `PROVIDER/MODEL`.
@@ -112,5 +122,32 @@ impl Session {
     pub(super) fn changes_soon(&self) -> bool {
         let soon = |state: &str| matches!(state, "starting" | "restarting" | "stopping");
         self.extensions.iter().any(|info| soon(&info.state))
+    }
+}
+
+/// The beginning of a text that is shown in one line.
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_is_about_is_short_however_long_that_is() {
+        let long = format!("  {}", "é\u{200b}".repeat(5 << 20));
+        let mut session = Session::default();
+        session.said_first(&long);
+        assert_eq!(session.first_text.as_deref().map(|text| text.chars().count()), Some(LONGEST));
+        assert_eq!(session.about().chars().count(), LONGEST);
+        session.name = Some(long);
+        assert_eq!(session.about().chars().count(), LONGEST);
+        session.name = Some("a name\nof two lines".into());
+        assert_eq!(session.about(), "a name");
+        session.said_first("\n \n\tfirst\nsecond");
+        session.name = None;
+        assert_eq!(session.about(), "first");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::transcript::Transcript;
+
 /// A setting of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
@@ -162,6 +164,15 @@ impl Settings {
     /// Whether what the model thinks is shown in full.
     pub fn thinking(&self) -> bool {
         self.get(THINKING) == "shown"
+    }
+
+    /// A transcript with nothing in it, which shows what these settings say.
+    pub(super) fn transcript(&self) -> Transcript {
+        let mut transcript = Transcript::default();
+        if self.thinking() {
+            transcript.toggle_thinking();
+        }
+        transcript
     }
 
     /// Whether the bell rings.

@@ -26,7 +26,7 @@ use super::pending::{Open, Pending};
 use super::session::Session;
 use super::settings::Settings;
 use super::themes::Themes;
-use super::update::{Sending, Shut};
+use super::update::{Pastes, Sending, Shut};
 use super::view::Areas;
 use super::work::Work;
 use super::{Ask, Effect};
@@ -75,6 +75,8 @@ pub struct State {
     pub(super) version: String,
     pub(super) session: Session,
     pub(super) branch: Option<String>,
+    /// What was said not to be used because the project is not trusted.
+    pub(super) untrusted: Vec<String>,
     pub(super) transcript: Transcript,
     /// Whether the keyboard is in the transcript.
     pub(super) browses: bool,
@@ -93,6 +95,7 @@ pub struct State {
     pub(super) coming: Option<Coming>,
     pub(super) open: Open,
     pub(super) work: Work,
+    pub(super) pastes: Pastes,
     pub(super) sending: Vec<Sending>,
     pub(super) held: Held,
     /// Whose text the person's own editor has.
@@ -103,6 +106,8 @@ pub struct State {
     /// Until when the key that was pressed leaves, pressed again.
     pub(super) quits_until: Option<Instant>,
     pub(super) extensions_at: Option<Instant>,
+    /// When a search that is not over goes on.
+    pub(super) searches_at: Option<Instant>,
     /// What is reloaded as soon as nothing is worked on.
     pub(super) reloads: Option<ReloadExt>,
     /// Whether a session is to be picked before anything is said.
@@ -137,10 +142,7 @@ impl State {
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
         let mut known = Known::new();
         known.themes = themes.names();
-        let mut transcript = Transcript::default();
-        if settings.thinking() {
-            transcript.toggle_thinking();
-        }
+        let transcript = settings.transcript();
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         let mut held = Held::new();
         held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
@@ -158,6 +160,7 @@ impl State {
             resumes: resume,
             session: Session::default(),
             branch: None,
+            untrusted: Vec::new(),
             browses: false,
             searched: false,
             input: Input::default(),
@@ -170,6 +173,7 @@ impl State {
             coming: None,
             open: Open::default(),
             work: Work::default(),
+            pastes: Pastes::default(),
             sending: Vec::new(),
             held,
             edits: Edits::Prompt,
@@ -178,6 +182,7 @@ impl State {
             quits_until: None,
             extensions_at: None,
             reloads: None,
+            searches_at: None,
             number: 0,
             title: String::new(),
             areas: Areas::default(),
@@ -223,7 +228,11 @@ impl State {
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
         let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.quits_until, self.extensions_at].into_iter().chain(inner).flatten().min()
+        [spinner, flash, self.quits_until, self.extensions_at, self.searches_at]
+            .into_iter()
+            .chain(inner)
+            .flatten()
+            .min()
     }
 
     pub(super) fn effect(&mut self, effect: Effect) {

@@ -65,6 +65,11 @@ impl Themes {
         built_in.chain(self.files.iter().map(|(name, _)| name.clone())).collect()
     }
 
+    /// The name of the one that was chosen, where there is none of that name.
+    pub(super) fn missing(&self) -> Option<&str> {
+        self.named(&self.chosen).is_none().then_some(self.chosen.as_str())
+    }
+
     /// Another theme from now on. Whether there is one of that name; a theme that is not there may be known later.
     pub(super) fn choose(&mut self, name: &str) -> bool {
         self.chosen = name.to_owned();

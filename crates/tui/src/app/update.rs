@@ -7,6 +7,7 @@ mod events;
 mod keys;
 mod mouse;
 mod panel;
+mod paste;
 mod pick;
 mod prompt;
 mod replies;
@@ -28,8 +29,11 @@ use super::state::{Edits, State};
 use super::{Ask, Effect, Event};
 use crate::clean::CleanLine;
 use crate::complete::Kind;
+use crate::timeouts;
+use crate::transcript::Found;
 
 pub(super) use panel::Shut;
+pub(super) use paste::Pastes;
 pub(super) use prompt::Sending;
 
 /// The most columns of the title that the session gives it.
@@ -122,10 +126,25 @@ impl State {
                 self.take_back(Taken::Sent);
             }
         }
+        self.search_on();
         self.keep_folds();
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();
+    }
+
+    /// A search that is too long for one time goes on between the frames.
+    fn search_on(&mut self) {
+        if self.searches_at.is_some_and(|at| at <= self.now) {
+            self.searches_at = None;
+            self.transcript.search_on();
+        }
+        match self.transcript.found() {
+            Found::Searching(_) => {
+                self.searches_at.get_or_insert(self.now + timeouts::FRAME);
+            }
+            Found::Match | Found::Nothing | Found::Stopped => self.searches_at = None,
+        }
     }
 
     /// What is being completed and not known is asked for.
@@ -167,10 +186,7 @@ impl State {
     }
 
     fn set_title(&mut self) {
-        let session = &self.session;
-        let about = session.name.as_deref().or(session.first_text.as_deref()).unwrap_or_default();
-        let first_line = about.lines().next().unwrap_or_default();
-        let about = CleanLine::new(first_line).shortened(LONGEST_TITLE);
+        let about = CleanLine::new(self.session.about()).shortened(LONGEST_TITLE);
         let title = match about.as_str().trim() {
             "" => "haft".to_owned(),
             about => format!("haft – {about}"),

@@ -15,28 +15,33 @@ pub const MOST_CHARACTERS: usize = 1000;
 const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
 /// What became of a paste.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pasted {
     /// It is part of the text.
     Text,
     /// It is folded into one atom.
     Folded,
-    /// It was paths of images, each of which is an atom.
-    Images,
+    /// It is part of the text, and may be paths of images: once they are known to be there,
+    /// [`fold_images`](Editor::fold_images) makes them those.
+    Images {
+        /// What was put in.
+        text: String,
+        /// The paths.
+        paths: Vec<PathBuf>,
+    },
 }
 
 impl Editor {
-    /// Puts in what was pasted, as one step. Paths of images become those images where `is_image` says that they are
-    /// there; it is asked about a name that ends as one.
-    pub fn paste(&mut self, text: &str, is_image: impl Fn(&Path) -> bool) -> Pasted {
+    /// Puts in what was pasted, as one step. `may_be_image` is asked about a name that ends as one of an image.
+    pub fn paste(&mut self, text: &str, may_be_image: impl Fn(&Path) -> bool) -> Pasted {
         let text = self.fit(text);
         if self.one_line {
             self.put(&text);
             return Pasted::Text;
         }
-        if let Some(images) = self.images(&text, is_image) {
-            self.put(&images);
-            return Pasted::Images;
+        if let Some(paths) = images(&text, may_be_image) {
+            self.put(&text);
+            return Pasted::Images { text, paths };
         }
         let folds = text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS;
         match folds.then(|| self.atoms.paste(&text)).flatten() {
@@ -58,28 +63,46 @@ impl Editor {
         }
     }
 
+    /// Puts images in the place of the paths that were pasted, as one step, where those still stand. Whether they did.
+    pub fn fold_images(&mut self, text: &str, paths: Vec<PathBuf>) -> bool {
+        let before = self.text.get(..self.cursor).unwrap_or_default();
+        let Some(at) = before.rfind(text).or_else(|| self.text.find(text)) else { return false };
+        let atoms = paths.into_iter().map(|path| Some(format!("{} ", self.atoms.image(path)?)));
+        let Some(atoms) = atoms.collect::<Option<String>>() else { return false };
+        let (cursor, end) = (self.cursor, at + text.len());
+        // What was typed beside it may have become a part of its first or last character.
+        if [at, end].iter().any(|edge| super::unit::boundary(&self.text, *edge) != *edge) {
+            return false;
+        }
+        self.undo.close();
+        self.change(at..end, &atoms, Kind::Whole);
+        // Who went on typing stays where that is.
+        let behind = cursor.checked_sub(end).map(|behind| at + atoms.len() + behind);
+        let place = if cursor <= at { Some(cursor) } else { behind };
+        self.cursor = super::unit::boundary(&self.text, place.unwrap_or(self.cursor));
+        self.moved();
+        true
+    }
+
     fn put(&mut self, text: &str) {
         self.undo.close();
         self.change(self.cursor..self.cursor, text, Kind::Whole);
         self.moved();
     }
+}
 
-    /// The text for a paste that is nothing but paths of images.
-    fn images(&mut self, text: &str, is_image: impl Fn(&Path) -> bool) -> Option<String> {
-        let is_one = |path: &Path| {
-            let ends = path.extension().and_then(|ends| ends.to_str());
-            ends.is_some_and(|ends| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ends)))
-                && is_image(path)
-        };
-        let text = text.trim();
-        let whole = (!text.contains('\n')).then(|| PathBuf::from(text)).filter(|path| is_one(path));
-        let paths = match whole {
-            Some(path) => vec![path],
-            None => paths(text).filter(|paths| paths.iter().all(|path| is_one(path)))?,
-        };
-        let atoms = paths.into_iter().map(|path| Some(format!("{} ", self.atoms.image(path)?)));
-        atoms.collect()
-    }
+/// The paths of a paste that is nothing but paths of images.
+fn images(text: &str, may_be_image: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
+    let is_one = |path: &Path| {
+        let ends = path.extension().and_then(|ends| ends.to_str());
+        ends.is_some_and(|ends| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ends)))
+            && may_be_image(path)
+    };
+    let text = text.trim();
+    // A path may have blanks that nobody quoted.
+    let whole = || (!text.contains('\n')).then(|| PathBuf::from(text)).filter(|path| is_one(path));
+    let several = paths(text).filter(|paths| paths.iter().all(|path| is_one(path)));
+    several.or_else(|| whole().map(|path| vec![path]))
 }
 
 /// Paths as a file manager or a shell writes several: with quotes, backslashes or as addresses. None for anything else.

@@ -21,8 +21,9 @@ impl Picker {
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let inner = self.frame(look).draw(area, buffer);
-        let filter = self.draw_filter(row(inner, 0), buffer, look);
-        let head = inner.height.min(1);
+        // Where there is room for one row, that is the chosen one.
+        let head = u16::from(inner.height > 1);
+        let filter = (head > 0).then(|| self.draw_filter(row(inner, 0), buffer, look)).flatten();
         let list = Rect { y: inner.y + head, height: inner.height - head, ..inner };
         self.shown = usize::from(list.height);
         self.scroll();

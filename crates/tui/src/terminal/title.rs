@@ -8,7 +8,10 @@ const MOST: usize = 200;
 /// What the terminal is sent so that its window has this title. Terminals show titles of one line; what else is in it they
 /// must not obey, so it is cleaned here, whoever made it.
 pub fn title(text: &str) -> String {
-    let text: String = CleanLine::new(text).as_str().chars().take(MOST).collect();
+    // What is taken out by cleaning takes no room; there is no end to look for it, though.
+    let end = text.char_indices().nth(4 * MOST).map_or(text.len(), |(at, _)| at);
+    let text = CleanLine::new(text.get(..end).unwrap_or_default());
+    let text: String = text.as_str().chars().take(MOST).collect();
     format!("\x1b]2;{text}\x1b\\")
 }
 

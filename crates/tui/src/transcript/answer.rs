@@ -223,6 +223,7 @@ impl Transcript {
         self.hosted.retain(|_, at| stays(at));
         self.shells.retain(|_, at| stays(at));
         self.told.moved(from, places);
+        self.forget_searched(from);
         self.settled.moved(from);
         let forgotten = self.layouts.forget_from(from);
         self.compress(forgotten);

@@ -36,6 +36,9 @@ impl Transcript {
 
     pub(super) fn browse_key(&mut self, action: Browse) -> Browsed {
         let Some(Browsing { cursor, column, followed }) = self.browse.take() else { return Browsed::Leave };
+        if !matches!(action, Browse::NextMatch | Browse::PreviousMatch) {
+            self.stop_hunt();
+        }
         let cursor = Point { at: self.clamped(cursor.at), ..cursor };
         let mut browse = Browsing { cursor, column, followed };
         match action {

@@ -105,8 +105,7 @@ impl Call {
 
     /// A command of the person's.
     pub(super) fn shell(command: &str, kept: bool, now: Instant) -> Self {
-        let name = if kept { "!" } else { "!!" };
-        let mut call = Self::new(Origin::Shell { kept }, name, Sum::text(command), Phase::Running);
+        let mut call = Self::new(Origin::Shell { kept }, "shell", Sum::text(command), Phase::Running);
         call.began = Some(now);
         call
     }

@@ -24,6 +24,7 @@ impl Transcript {
         if !self.layouts.fit(area.width, look, buffer.area.height) {
             let forgotten = self.layouts.forget_from(0);
             self.compress(forgotten);
+            self.forget_searched(0);
         }
         self.look(usize::from(area.height));
         let shown = std::mem::take(&mut self.view.shown);

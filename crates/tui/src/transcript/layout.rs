@@ -31,6 +31,8 @@ struct Key {
 /// The rows of one item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
+    /// Which of all that were made it is.
+    number: usize,
     pub(super) rows: Vec<Row>,
     /// What follows the rows.
     pub(super) lines: Vec<Line<'static>>,
@@ -82,7 +84,7 @@ impl Layouts {
         let made = &mut self.made;
         let mut make = |item: &mut Item| {
             *made += 1;
-            (key, Layout::of(item, room, gap, self.now))
+            (key, Layout { number: *made, ..Layout::of(item, room, gap, self.now) })
         };
         let (old, layout) = self.kept.entry(at).or_insert_with(|| make(item));
         if *old != key {
@@ -94,6 +96,11 @@ impl Layouts {
             None => &layout.lines,
         };
         Rows { own: &layout.rows, lines, indent: layout.indent, over: layout.over }
+    }
+
+    /// Which layout an item has: for as long as it has this one, its rows are the same.
+    pub(super) fn number(&self, at: usize) -> Option<usize> {
+        self.kept.get(&at).map(|(_, layout)| layout.number)
     }
 
     pub(super) fn has(&self, at: usize) -> bool {

@@ -1,6 +1,6 @@
 //! Events that become notes.
 
-use haft_protocol::event::AgentEvent as E;
+use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
 use super::Transcript;
 use super::call::lasted;
@@ -61,12 +61,17 @@ impl Transcript {
             (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
             (None, None) => Note::muted(&format!("the context was not summed up{by}")),
             (Some(summary), None) => {
-                let messages =
-                    messages_summed_up.map(|many| format!(", {many} messages")).unwrap_or_default();
+                let messages = match messages_summed_up {
+                    None => String::new(),
+                    Some(1) => ", 1 message".to_owned(),
+                    Some(many) => format!(", {many} messages"),
+                };
                 let after =
                     tokens_after.map(|after: u64| format!(" → {}", thousands(after))).unwrap_or_default();
                 let before = thousands(*tokens_before);
-                let text = format!("the context was summed up{by}: {before}{after} tokens{messages}");
+                let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
+                let but = if shorter { "" } else { ", and is no shorter by that" };
+                let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
                 Note::muted(&text).with_more(Some(summary))
             }
         };
@@ -115,8 +120,12 @@ fn of_session(event: &E) -> Option<Note> {
     if let E::SessionRepaired { message, .. } = event {
         return Some(Note::warning(&format!("the session was repaired: {message}")));
     }
-    if let E::TrustRequired { project, skipped, message } = event {
-        let text = format!("{project} is not trusted: {message}\nnot used: {}", skipped.join(", "));
+    // What to do is another thing here than where no one is there to ask.
+    if let E::TrustRequired { project, skipped, message: _ } = event {
+        let text = format!(
+            "{project} is not trusted; not used: {}\n/trust shows what it is, and asks",
+            skipped.join(", ")
+        );
         return Some(Note::warning(&text));
     }
     if let E::GateOff { extension, reason } = event {
@@ -124,10 +133,27 @@ fn of_session(event: &E) -> Option<Note> {
         return Some(Note::warning(&text).of(extension.as_str()));
     }
     if let E::ExtensionError(fault) = event {
-        let text = format!("{} ({})", fault.message, fault.code);
+        let mut text = format!("{} ({})", fault.message, fault.code);
+        if never_came_up(fault) {
+            let name = &fault.extension;
+            text.push_str(&format!(
+                "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+            ));
+        }
         return Some(Note::error(&text).of(fault.extension.as_str()));
     }
     None
+}
+
+/// Whether it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
+/// the person is told: the model might take that way.
+fn never_came_up(fault: &ExtensionFault) -> bool {
+    match fault.code.as_str() {
+        "spawn_failed" | "sandbox_unavailable" | "crash_loop" => true,
+        "hello_timeout" | "hello_invalid" | "version_mismatch" => true,
+        "exited" => fault.message.starts_with("ended before hello"),
+        _ => false,
+    }
 }
 
 /// `34k`

@@ -5,30 +5,65 @@
 //! is marked is what stands on rows; where a sentence goes over several rows, the end of a row counts as a blank. Which
 //! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
 //! in the text (a number of a line, a word with emphasis in its middle) is missed.
+//!
+//! Invariant: what is done at once is bounded (`budget.rs`), however long the conversation is; the rest is done between
+//! the next frames. What does not match a text does not match a longer one, and is not read for that.
+
+mod budget;
+mod hunt;
+mod needle;
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Transcript;
-use super::row::Rows;
 use super::view::Position;
+use hunt::Hunt;
+use needle::{Needle, Place};
+
+/// The most items whose matches are kept.
+const KEPT: usize = 512;
+
+/// What came of a search so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// There is a match, and one is there.
+    Match,
+    /// There is none, or no other.
+    Nothing,
+    /// That is not known yet: so many hundredths were looked at.
+    Searching(u8),
+    /// That was not known yet when one moved by oneself.
+    Stopped,
+}
+
+impl Found {
+    /// Whether there is a match.
+    pub fn is_match(self) -> bool {
+        self == Self::Match
+    }
+}
 
 /// What is searched for.
 #[derive(Debug)]
 pub(super) struct Search {
-    needle: Needle,
+    needle: Arc<Needle>,
     /// Where one was when it began.
     origin: (Position, bool),
     /// From where on is searched.
     start: Position,
     /// The match that is looked at: the item, and which of its matches.
     at: Option<(usize, usize)>,
+    /// What came of what was looked for last.
+    found: Found,
+    /// What is being looked for.
+    hunt: Option<Hunt>,
     /// The item that was unfolded for it, and how it was.
     unfolded: Option<(usize, Option<bool>)>,
-}
-
-/// A text, and how it is compared.
-#[derive(Debug, Clone)]
-pub(super) struct Needle {
-    text: String,
-    exact: bool,
+    /// In which form an item is known not to match.
+    misses: Vec<Option<u32>>,
+    /// Where the matches of items stand, as those are laid out.
+    places: HashMap<usize, (usize, Arc<[Place]>)>,
 }
 
 /// A part of a row that is marked.
@@ -40,127 +75,99 @@ pub(super) struct Mark {
     pub(super) current: bool,
 }
 
-/// Where a match stands: row by row the columns, both included.
-type Place = Vec<(usize, usize, usize)>;
-
-impl Needle {
-    fn new(text: &str) -> Self {
-        let exact = text.chars().any(char::is_uppercase);
-        Self { text: text.to_owned(), exact }
-    }
-
-    /// Whether it is in a text as it is written: its words, with blanks and emphasis between them, as they may be.
-    fn may_be_in(&self, text: &str) -> bool {
-        if self.exact || self.text.is_ascii() {
-            return self.is_in(&self.text, text.as_bytes());
-        }
-        self.is_in(&self.text.to_lowercase(), text.to_lowercase().as_bytes())
-    }
-
-    fn is_in(&self, needle: &str, text: &[u8]) -> bool {
-        let begins = |text: &[u8], word: &[u8]| {
-            let start = text.get(..word.len());
-            start.is_some_and(
-                |start| if self.exact { start == word } else { start.eq_ignore_ascii_case(word) },
-            )
-        };
-        let mut words = needle.split_whitespace().map(str::as_bytes);
-        let Some(first) = words.next() else { return false };
-        let words: Vec<&[u8]> = words.collect();
-        let after = |at: usize| text.get(at + first.len()..).unwrap_or_default();
-        let follows = |mut text: &[u8]| {
-            words.iter().all(|word| {
-                let blank = |byte: &&u8| byte.is_ascii_whitespace() || b"*_~`>".contains(*byte);
-                let (between, rest) = text.split_at(text.iter().take_while(blank).count());
-                text = rest;
-                let apart = between.iter().any(u8::is_ascii_whitespace);
-                let here = begins(text, word);
-                text = text.get(word.len()..).unwrap_or_default();
-                apart && here
-            })
-        };
-        let Some(letter) = first.first() else { return false };
-        let letters = text.iter().enumerate().filter(|(_, byte)| byte.eq_ignore_ascii_case(letter));
-        let mut starts =
-            letters.map(|(at, _)| at).filter(|at| begins(text.get(*at..).unwrap_or_default(), first));
-        starts.any(|at| follows(after(at)))
-    }
-
-    /// Where it is on rows. Where one ends is a blank between words, or nothing at all within one.
-    fn places(&self, rows: Rows<'_>) -> Vec<Place> {
-        let places = self.places_with(rows, " ");
-        if places.is_empty() { self.places_with(rows, "") } else { places }
-    }
-
-    fn places_with(&self, rows: Rows<'_>, between: &str) -> Vec<Place> {
-        // The text of all rows, and for each byte of it the row and the columns.
-        let mut text = String::new();
-        let mut cells = Vec::new();
-        for (row, shown) in (0..rows.len()).filter_map(|row| Some((row, rows.get(row)?))) {
-            if row > 0 && !text.ends_with(' ') {
-                text.push_str(between);
-                cells.extend(std::iter::repeat_n(None, between.len()));
-            }
-            for cell in shown.cells() {
-                let lower = if self.exact { cell.text.to_owned() } else { cell.text.to_lowercase() };
-                text.push_str(&lower);
-                let last = cell.from + cell.columns.max(1) - 1;
-                cells.extend(std::iter::repeat_n(Some((row, cell.from, last)), lower.len()));
-            }
-        }
-        let needle = if self.exact { self.text.clone() } else { self.text.to_lowercase() };
-        let found = text.match_indices(&needle).map(|(at, found)| {
-            let mut place = Place::new();
-            for (row, from, to) in cells.iter().skip(at).take(found.len()).copied().flatten() {
-                match place.last_mut().filter(|(last, _, _)| *last == row) {
-                    Some((_, _, end)) => *end = to,
-                    None => place.push((row, from, to)),
-                }
-            }
-            place
-        });
-        found.filter(|place| !place.is_empty()).collect()
-    }
-}
-
 impl Transcript {
-    pub(super) fn searched(&mut self, text: &str) -> bool {
+    pub(super) fn searched(&mut self, text: &str) -> Found {
         if text.trim().is_empty() {
             self.end_search();
-            return false;
+            return Found::Nothing;
         }
         let last = self.view.shown.get(self.page() - 1).or(self.view.shown.last()).copied();
         let start = last.unwrap_or_else(|| self.last());
-        let origin = (self.view.top, self.view.follow);
-        let before = self.search.take();
-        let (origin, start) = before.as_ref().map_or((origin, start), |before| (before.origin, before.start));
-        if let Some(before) = before {
-            self.fold_again(before.unfolded);
-        }
-        let needle = Needle::new(text);
-        self.search = Some(Search { needle, origin, start, at: None, unfolded: None });
-        let above = self.find((0..start.item + 1).rev(), Some(start), true);
-        above || self.find(start.item..self.items.len(), None, false)
+        let needle = Arc::new(Needle::new(text));
+        let new = Search {
+            needle,
+            origin: (self.view.top, self.view.follow),
+            start,
+            at: None,
+            found: Found::Nothing,
+            hunt: None,
+            unfolded: None,
+            misses: Vec::new(),
+            places: HashMap::new(),
+        };
+        let mut search = match self.search.take() {
+            Some(before) => {
+                self.fold_again(before.unfolded);
+                let narrows = new.needle.narrows(&before.needle);
+                let misses = if narrows { before.misses } else { Vec::new() };
+                Search { origin: before.origin, start: before.start, misses, ..new }
+            }
+            None => new,
+        };
+        search.hunt = Some(Hunt::around(search.start, self.items.len()));
+        self.search = Some(search);
+        self.hunt()
     }
 
-    pub(super) fn other_match(&mut self, older: bool) -> bool {
-        let Some(Search { at, start, .. }) = &self.search else { return false };
+    pub(super) fn other_match(&mut self, older: bool) -> Found {
+        let items = self.items.len();
+        let Some(Search { at, start, hunt, .. }) = &self.search else { return Found::Nothing };
         let (at, start) = (*at, *start);
-        let Some((item, nth)) = at else {
-            return if older {
-                self.find((0..start.item + 1).rev(), None, true)
-            } else {
-                self.find(start.item..self.items.len(), None, false)
-            };
-        };
-        let count = self.places(item).len();
-        let next = if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
-        if let Some(next) = next {
-            return self.go_to(item, next);
+        if hunt.as_ref().is_some_and(|hunt| at.is_none() || hunt.older == older) {
+            return self.hunt();
         }
-        match older {
-            true => self.find((0..item).rev(), None, true),
-            false => self.find(item + 1..self.items.len(), None, false),
+        let next = match at {
+            None if older => Hunt::above(start.item, None),
+            None => Hunt::below(start.item, items),
+            Some((item, nth)) => {
+                let count = self.places(item).len();
+                let next =
+                    if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
+                if let Some(next) = next {
+                    self.go_to(item, next);
+                    return self.hunted(Found::Match);
+                }
+                match (older, item.checked_sub(1)) {
+                    (true, Some(above)) => Hunt::above(above, None),
+                    (true, None) => Hunt::below(items, items),
+                    (false, _) => Hunt::below(item + 1, items),
+                }
+            }
+        };
+        if let Some(search) = &mut self.search {
+            search.hunt = Some(next);
+        }
+        self.hunt()
+    }
+
+    /// What came of it so far.
+    pub(super) fn search_result(&self) -> Found {
+        match &self.search {
+            Some(Search { hunt: Some(hunt), .. }) => Found::Searching(hunt.done()),
+            Some(search) => search.found,
+            None => Found::Nothing,
+        }
+    }
+
+    /// One moves by oneself: what was not found yet is not gone to.
+    pub(super) fn stop_hunt(&mut self) {
+        if self.search.as_ref().is_some_and(|search| search.hunt.is_some()) {
+            self.hunted(Found::Stopped);
+        }
+    }
+
+    /// Nothing is looked for any more.
+    fn hunted(&mut self, found: Found) -> Found {
+        if let Some(search) = &mut self.search {
+            (search.hunt, search.found) = (None, found);
+        }
+        found
+    }
+
+    /// Nothing that is known of the items from one on holds: others stand there.
+    pub(super) fn forget_searched(&mut self, from: usize) {
+        if let Some(search) = &mut self.search {
+            search.misses.truncate(from);
         }
     }
 
@@ -172,41 +179,26 @@ impl Transcript {
         self.look(self.view.height);
     }
 
-    /// The first match in some items, from their end or from their beginning; not behind a place, if there is one.
-    fn find(&mut self, items: impl Iterator<Item = usize>, upto: Option<Position>, last: bool) -> bool {
-        for item in items {
-            if !self.may_match(item) {
-                continue;
-            }
-            let mut places = self.places(item);
-            let hides = places.is_empty() && self.unfold(item);
-            if hides {
-                places = self.places(item);
-            } else if let Some(upto) = upto.filter(|upto| upto.item == item) {
-                places.retain(|place| place.first().is_some_and(|(row, _, _)| *row <= upto.row));
-            }
-            if !places.is_empty() {
-                return self.go_to(item, if last { places.len() - 1 } else { 0 });
-            }
-            if hides {
-                let unfolded = self.search.as_mut().and_then(|search| search.unfolded.take());
-                self.fold_again(unfolded);
-            }
+    /// Where it stands on the rows of an item.
+    fn places(&mut self, item: usize) -> Arc<[Place]> {
+        let Some(needle) = self.search.as_ref().map(|search| Arc::clone(&search.needle)) else {
+            return Arc::default();
+        };
+        // Laid out first, if it has to be.
+        self.rows(item);
+        let layout = self.layouts.number(item);
+        let kept = self.search.as_ref().and_then(|search| search.places.get(&item));
+        if let Some((_, places)) = kept.filter(|(of, _)| Some(*of) == layout) {
+            return Arc::clone(places);
         }
-        false
-    }
-
-    fn may_match(&self, item: usize) -> bool {
-        let (Some(search), Some(item)) = (&self.search, self.items.get(item)) else { return false };
-        let mut found = false;
-        item.parts(&mut |part| found = found || search.needle.may_be_in(part));
-        found
-    }
-
-    fn places(&mut self, item: usize) -> Vec<Place> {
-        let Some(search) = &self.search else { return Vec::new() };
-        let needle = search.needle.clone();
-        needle.places(self.rows(item))
+        let places: Arc<[Place]> = needle.places(self.rows(item)).into();
+        if let (Some(search), Some(layout)) = (&mut self.search, layout) {
+            if search.places.len() >= KEPT {
+                search.places.clear();
+            }
+            search.places.insert(item, (layout, Arc::clone(&places)));
+        }
+        places
     }
 
     /// Unfolds what may hide a match.
@@ -266,9 +258,16 @@ impl Transcript {
         items.dedup();
         let mut marks = Vec::new();
         for item in items {
-            for (nth, place) in self.places(item).into_iter().enumerate() {
+            // What is seen of an item is one piece of its rows, and its matches are in their order.
+            let rows = || shown.iter().filter(|at| at.item == item).map(|at| at.row);
+            let (Some(first), Some(last)) = (rows().next(), rows().next_back()) else { continue };
+            let places = self.places(item);
+            let from = places.partition_point(|place| place.last().is_none_or(|(row, _, _)| *row < first));
+            let seen = places.iter().enumerate().skip(from);
+            let seen = seen.take_while(|(_, place)| place.first().is_some_and(|(row, _, _)| *row <= last));
+            for (nth, place) in seen {
                 let current = looked_at == Some((item, nth));
-                marks.extend(place.into_iter().map(|(row, from, to)| {
+                marks.extend(place.iter().map(|&(row, from, to)| {
                     let at = Position { item, row };
                     Mark { at, from, to, current }
                 }));

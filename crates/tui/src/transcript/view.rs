@@ -169,6 +169,7 @@ impl Transcript {
     }
 
     pub(super) fn scroll_by(&mut self, rows: i64) {
+        self.stop_hunt();
         let top = self.top();
         let to = self.walk(top, rows);
         // What fits altogether is not scrolled.
@@ -178,6 +179,7 @@ impl Transcript {
     }
 
     pub(super) fn scrolled(&mut self, action: Scroll) {
+        self.stop_hunt();
         let page = i64::try_from(self.view.height.saturating_sub(2).max(1)).unwrap_or(i64::MAX);
         match action {
             Scroll::PageUp => self.scroll_by(-page),

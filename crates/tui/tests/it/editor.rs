@@ -1,5 +1,7 @@
 //! The editor: what holds whatever is typed, and how texts are laid out.
 
+mod images;
+
 use std::path::Path;
 
 use haft_tui::editor::{Editor, Outcome, Pasted};
@@ -271,22 +273,6 @@ fn a_long_paste_is_one_character() {
     insta::assert_snapshot!(drawn(&editor, 40), @"see │ please");
     act(&mut editor, &[Edit::Undo]);
     assert_eq!(editor.take().text, format!("see {paste} please"));
-}
-
-#[test]
-fn a_path_of_an_image_is_that_image() {
-    let is_image = |path: &Path| path == Path::new("/a b.png") || path == Path::new("/c.JPG");
-    let mut editor = with_text("look at ");
-    assert_eq!(editor.paste("'/a b.png' /c.JPG\n", is_image), Pasted::Images);
-    insta::assert_snapshot!(drawn(&editor, 60), @"look at [image #1: a b.png] [image #2: c.JPG] │");
-    let sent = editor.take();
-    assert_eq!(sent.text, "look at [image #1: a b.png] [image #2: c.JPG]");
-    assert_eq!(sent.images, [Path::new("/a b.png"), Path::new("/c.JPG")]);
-    assert_eq!(sent.kept, "look at /a b.png /c.JPG");
-    assert_eq!(editor.paste("/other.png", is_image), Pasted::Text);
-    assert_eq!(editor.paste("/a b.png and words", is_image), Pasted::Text);
-    // A path with blanks that nobody quoted.
-    assert_eq!(editor.paste("/a b.png", is_image), Pasted::Images);
 }
 
 #[test]

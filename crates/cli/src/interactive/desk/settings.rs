@@ -33,11 +33,22 @@ pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
 }
 
 fn shown(row: &Row) -> SettingRow {
+    let key = all_keys().find(|key| key.path == row.key);
     SettingRow {
         name: row.key.clone(),
         value: row.value.as_ref().map_or_else(|| row.default.to_owned(), text),
         origin: row.origin.to_string(),
-        choices: all_keys().find(|key| key.path == row.key).map(|key| choices(key.takes)).unwrap_or_default(),
+        choices: key.map(|key| choices(key.takes)).unwrap_or_default(),
+        about: key.map(|key| sentence(key.doc)).unwrap_or_default(),
+    }
+}
+
+/// The first sentence of what is written about a key, without the marks of Markdown.
+fn sentence(doc: &str) -> String {
+    let words = doc.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "");
+    match words.find(". ") {
+        Some(end) => words.get(..=end).unwrap_or_default().to_owned(),
+        None => words,
     }
 }
 
@@ -72,6 +83,13 @@ mod tests {
         assert_eq!(choices("`true` or `false`"), ["true", "false"]);
         assert_eq!(choices("a table with `enabled = false`"), Vec::<String>::new());
         assert_eq!(choices("a name"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_setting_says_what_it_is_for() {
+        assert_eq!(sentence("The `model`\nthat answers. More of it.\n"), "The model that answers.");
+        let unfinished = all_keys().map(|key| sentence(key.doc)).filter(|about| !about.ends_with(['.', '…']));
+        assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
     /// What the interface's own table says, and what the file takes.

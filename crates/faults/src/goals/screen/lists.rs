@@ -42,6 +42,7 @@ pub(super) fn row(name: &str, value: &str, choices: &[String]) -> SettingRow {
         value: value.to_owned(),
         origin: String::new(),
         choices: choices.to_vec(),
+        about: String::new(),
     }
 }
 

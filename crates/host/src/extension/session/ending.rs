@@ -6,6 +6,7 @@ use super::status::Status;
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
+use crate::log::PRINTED;
 use crate::timeouts::Timeouts;
 
 /// What the launcher says when it could not confine what it was to start.
@@ -82,7 +83,7 @@ impl<T> Session<T> {
                 };
                 self.fail(code, text.to_owned());
             }
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("ended before hello: {text}")),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, ended_before_hello(text)),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
             Phase::Closed(_) => {}
         }
@@ -149,6 +150,36 @@ impl<T> Session<T> {
     pub(crate) fn answer_all(&mut self, why: &str) {
         for open in self.pending.drain() {
             self.out.push_back(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
+        }
+    }
+}
+
+/// What is said of one that ended before it said anything. With these two statuses shells, `env` and the shims of version
+/// managers say that they did not get at what they were to run.
+fn ended_before_hello(text: &str) -> String {
+    let (ended, printed) = text.split_at(text.find(PRINTED).unwrap_or(text.len()));
+    let hint = match ended.strip_prefix("exited with status ") {
+        Some("126") => ": what it runs could not be run",
+        Some("127") => ": what it runs was not found",
+        Some(_) | None => return format!("ended before hello: {text}"),
+    };
+    format!(
+        "ended before hello: {ended}{hint}; where that is a shim, as those of pyenv, it may lie outside of what a sandbox \
+         lets it reach: name the interpreter itself as `exec`{printed}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_not_got_at_is_told_of() {
+        let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
+        insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself as `exec`; it printed: pyenv: cannot execute");
+        assert!(ended_before_hello("exited with status 127").contains("was not found; where"));
+        for other in ["exited with status 1", "exited with status 1267", "was ended by signal 9"] {
+            assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
         }
     }
 }

@@ -24,10 +24,16 @@ pub(super) fn model(state: &mut State, args: &str) {
 
 pub(super) fn thinking(state: &mut State, args: &str) {
     if args.is_empty() {
-        let levels = state.levels();
-        let rows = levels.into_iter().map(|level| Row {
+        // A model's own levels are beside what it does when nothing is said.
+        let own = state.levels().into_iter().filter(|level| *level != Thinking::Default);
+        let rows = std::iter::once(Thinking::Default).chain(own).map(|level| Row {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
+            detail: if level == Thinking::Default {
+                "as the provider has it".to_owned()
+            } else {
+                String::new()
+            },
             current: level == state.session.thinking,
             ..Row::default()
         });

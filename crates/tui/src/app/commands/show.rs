@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use haft_protocol::message::Usage;
+
 use crate::keys::{Keymap, Section};
 
 use super::super::Effect;
-use super::super::known::source_of;
+use super::super::known::{SKILL, source_of};
 use super::super::state::State;
 
 pub(super) fn quit(state: &mut State, _args: &str) {
@@ -22,6 +24,10 @@ pub(super) fn copy(state: &mut State, _args: &str) {
 pub(super) fn cost(state: &mut State, _args: &str) {
     let session = &state.session;
     let usage = &session.usage;
+    let Usage { input, output, cache_read, cache_write, .. } = *usage;
+    if session.context == 0 && [input, output, cache_read, cache_write] == [0; 4] {
+        return state.info("nothing was used yet");
+    }
     let window = match session.window {
         Some(window) => format!(" of {window}"),
         None => String::new(),
@@ -34,8 +40,10 @@ pub(super) fn cost(state: &mut State, _args: &str) {
         ("output", format!("{} tokens", usage.output)),
         ("cost", format!("${:.4}, as far as prices are known", usage.cost_usd)),
     ];
-    let mut text =
-        format!("`{}/{}`, since the session began:\n\n| | |\n|---|---|\n", session.provider, session.model);
+    let mut text = format!(
+        "`{}/{}`, since the session began:\n\n| what | how much |\n|---|---|\n",
+        session.provider, session.model
+    );
     for (what, value) in rows {
         let _ = writeln!(text, "| {what} | {value} |");
     }
@@ -43,16 +51,7 @@ pub(super) fn cost(state: &mut State, _args: &str) {
 }
 
 pub(super) fn help(state: &mut State, _args: &str) {
-    let mut text = "## Commands\n\n".to_owned();
-    text.push_str(&super::markdown());
-    let others = &state.known.others;
-    if !others.is_empty() {
-        text.push_str("\n| command | from | does |\n|---|---|---|\n");
-        for info in others {
-            let about = info.description.replace(['|', '\n'], " ");
-            let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, source_of(info));
-        }
-    }
+    let mut text = commands(state);
     text.push_str(
         "\n`!command` runs a command in the shell and tells the model what came of it; `!!command` does not tell. \
          `@` names a file.\n\n",
@@ -61,10 +60,28 @@ pub(super) fn help(state: &mut State, _args: &str) {
         text.push_str("## What is typed\n\n");
         text.push_str(super::super::lines::HELP);
     } else {
-        text.push_str("## Keys\n\n");
         text.push_str(&keys(&state.keymap));
     }
     state.show_page("Help", text);
+}
+
+/// The commands by where they come from: haft's own, those of extensions, templates, skills. They are known in that order.
+fn commands(state: &State) -> String {
+    let mut text = format!("## Commands of haft\n\n{}", super::markdown());
+    let mut last = "";
+    for info in &state.known.others {
+        let heading = match source_of(info).as_str() {
+            _ if info.extension.is_some() => "Commands of extensions",
+            SKILL => "Skills",
+            _ => "Templates",
+        };
+        if std::mem::replace(&mut last, heading) != heading {
+            let _ = write!(text, "\n## {heading}\n\n| command | from | does |\n|---|---|---|\n");
+        }
+        let about = info.description.replace(['|', '\n'], " ");
+        let _ = writeln!(text, "| `/{}` | {} | {about} |", info.name, source_of(info));
+    }
+    text
 }
 
 /// The keys as the user's file has them.
@@ -72,7 +89,7 @@ fn keys(keymap: &Keymap) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let about = section.about().split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = write!(out, "{about}\n\n| keys | does |\n|---|---|\n");
+        let _ = write!(out, "## Keys: {}\n\n{about}\n\n| keys | does |\n|---|---|\n", section.prefix());
         for (entry, chords) in keymap.rows().filter(|(entry, _)| entry.section == *section) {
             let keys = chords.iter().map(|chord| format!("`{chord}`")).collect::<Vec<_>>().join(" ");
             let _ = writeln!(out, "| {keys} | {} |", entry.help);

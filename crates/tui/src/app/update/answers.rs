@@ -68,7 +68,10 @@ impl State {
             Answer::Themes(files) => {
                 let problems = self.themes.set_files(files);
                 self.known.themes = self.themes.names();
-                problems.into_iter().for_each(|problem| self.error(problem));
+                let missing = self.themes.missing().map(|name| {
+                    format!("there is no theme {name} ({}); /theme shows them all", settings::THEME)
+                });
+                problems.into_iter().chain(missing).for_each(|problem| self.error(problem));
             }
         }
     }

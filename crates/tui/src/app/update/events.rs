@@ -14,14 +14,6 @@ use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use crate::dialog::Question;
 
-/// The most characters of what was said first that are kept.
-const LONGEST_FIRST: usize = 200;
-
-/// As much of what was said first as a title needs.
-fn beginning(text: &str) -> String {
-    text.trim_start().chars().take(LONGEST_FIRST).collect()
-}
-
 impl State {
     pub(super) fn line(&mut self, line: EventLine) {
         let EventLine { event, session } = line;
@@ -58,6 +50,12 @@ impl State {
 
     /// It is part of what is seen.
     pub(super) fn shown_event(&mut self, event: &AgentEvent) {
+        // Every session begins with it, and it is the same for all of them.
+        if let AgentEvent::TrustRequired { skipped, .. } = event
+            && std::mem::replace(&mut self.untrusted, skipped.clone()) == *skipped
+        {
+            return;
+        }
         self.transcript.event(event, self.now);
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.
@@ -71,7 +69,9 @@ impl State {
         match event {
             AgentEvent::UserMessage { content, time: _ } => {
                 self.work.begins();
-                self.session.first_text.get_or_insert_with(|| beginning(&joined_text(content)));
+                if self.session.first_text.is_none() {
+                    self.session.said_first(&joined_text(content));
+                }
             }
             AgentEvent::TurnStart { .. } => self.work.runs = true,
             AgentEvent::ToolStart { name, .. } => self.tool_starts(name),

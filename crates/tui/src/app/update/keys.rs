@@ -1,6 +1,4 @@
-//! Keys and pastes: they go to what has the keyboard.
-
-use std::path::Path;
+//! Keys: they go to what has the keyboard.
 
 use crate::keys::{Action, App, Browse, Chord, Completion, Context, Prompt, Scroll, Search as Searching};
 use crate::transcript::Browsed;
@@ -13,7 +11,7 @@ use super::super::state::State;
 
 /// What has the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Focus {
+pub(super) enum Focus {
     Dialog,
     Picker,
     Page,
@@ -25,7 +23,7 @@ enum Focus {
 }
 
 impl State {
-    fn focus(&self) -> Focus {
+    pub(super) fn focus(&self) -> Focus {
         match &self.overlay {
             _ if !self.dialogs.is_empty() => Focus::Dialog,
             Some(Overlay::Picker(..)) => Focus::Picker,
@@ -80,40 +78,6 @@ impl State {
         chord.text().is_none()
             && self.keymap.action(Context::Editor, chord) == Some(Action::App(App::Quit))
             && contexts.iter().all(|context| self.keymap.action(*context, chord).is_none())
-    }
-
-    pub(super) fn paste(&mut self, text: &str) {
-        self.quits_until = None;
-        if self.is_late_paste() {
-            return;
-        }
-        match self.focus() {
-            Focus::Dialog => {
-                let now = self.now;
-                if let Some(asked) = self.dialogs.shown() {
-                    asked.dialog.paste(text, now);
-                }
-            }
-            Focus::Picker => {
-                if let Some(Overlay::Picker(picker, _)) = &mut self.overlay {
-                    picker.paste(text);
-                }
-            }
-            Focus::Panel => self.panel_paste(text),
-            Focus::Search => {
-                if let Some(search) = &mut self.input.search {
-                    search.editor.insert(text);
-                }
-                self.search_changed();
-            }
-            Focus::Page => {}
-            Focus::Browse | Focus::Completion | Focus::Editor => {
-                self.browses = false;
-                // Whether the file is there is seen when it is sent; until then it is a name that looks like one.
-                self.input.editor.paste(text, Path::is_absolute);
-                self.input.complete(&self.known);
-            }
-        }
     }
 
     fn page_key(&mut self, chord: Chord) {
@@ -250,13 +214,13 @@ impl State {
         }
     }
 
-    fn search_changed(&mut self) {
+    pub(super) fn search_changed(&mut self) {
         let Some(search) = &mut self.input.search else { return };
         let Search { editor, place } = search;
         match place {
             Place::History { search, .. } => search.set_query(&self.input.history, editor.text()),
-            Place::Transcript { found } => {
-                *found = self.transcript.search(editor.text()) || editor.is_empty();
+            Place::Transcript => {
+                self.transcript.search(editor.text());
                 self.searched = !editor.is_empty();
             }
         }
@@ -267,8 +231,8 @@ impl State {
         match &mut search.place {
             Place::History { search, .. } if older => search.older(&self.input.history),
             Place::History { search, .. } => search.newer(&self.input.history),
-            Place::Transcript { found } => {
-                *found = self.transcript.next_match(older) || search.editor.is_empty();
+            Place::Transcript => {
+                self.transcript.next_match(older);
             }
         }
     }
@@ -286,11 +250,11 @@ impl State {
                 }
                 self.input.completer.close();
             }
-            Place::Transcript { .. } if taken => {
+            Place::Transcript if taken => {
                 self.searched = !search.editor.is_empty();
                 self.stay_in_transcript();
             }
-            Place::Transcript { .. } => {
+            Place::Transcript => {
                 self.transcript.leave_search();
                 self.searched = false;
             }

@@ -253,7 +253,7 @@ impl State {
                     "It is {} ({}). {}",
                     row.value,
                     row.origin,
-                    known.map_or("", |known| known.help)
+                    known.map_or(row.about.as_str(), |known| known.help)
                 ),
                 call: None,
                 grants: false,

@@ -70,7 +70,7 @@ impl State {
     /// What is written is said, or done.
     pub(in crate::app) fn submit(&mut self, when: When) {
         let submission = self.input.editor.submission();
-        if submission.text.is_empty() {
+        if submission.text.is_empty() || self.waits_for_images(when) {
             return;
         }
         self.input.clear();
@@ -222,6 +222,9 @@ impl State {
     }
 
     pub(super) fn image(&mut self, number: u64, image: Result<Image, Failure>) {
+        if self.pasted_image(number, &image) {
+            return;
+        }
         let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
         let Some(at) = self.sending.iter().position(is_its) else { return };
         let image = match image {

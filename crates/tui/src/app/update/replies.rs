@@ -120,9 +120,12 @@ impl State {
                 self.not_sent(&submission, &failure);
             }
             // Its extension is gone, or was not there yet.
-            Pending::Command(submission)
-                if matches!(failure.code, ErrorCode::CommandNotFound | ErrorCode::LineTooLong) =>
-            {
+            Pending::Command(submission) if failure.code == ErrorCode::CommandNotFound => {
+                let name = submission.text.split_whitespace().next().unwrap_or_default();
+                let error = format!("there is no command {name}; /help shows them");
+                self.not_sent(&submission, &Failure { error, ..failure });
+            }
+            Pending::Command(submission) if failure.code == ErrorCode::LineTooLong => {
                 self.not_sent(&submission, &failure);
             }
             Pending::Command(_) => self.error(failure.error),
@@ -237,8 +240,8 @@ impl State {
         if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
             own.name.clone_from(&self.session.name);
             let SessionInfo { first_text, .. } = &*own;
-            if first_text.is_some() {
-                self.session.first_text.clone_from(first_text);
+            if let Some(first) = first_text {
+                self.session.said_first(first);
             }
         }
         // Nobody goes on with what was never begun.
@@ -316,7 +319,8 @@ impl State {
         self.info(format!("reloaded: {stopped} stopped, {loaded} loaded ({ready} ready){kept}"));
         // Each error was told as an event.
         if !errors.is_empty() {
-            self.info(format!("{} extensions failed", errors.len()));
+            let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
+            self.info(format!("{} {extensions} failed", errors.len()));
         }
         self.send(ListCommands {}, Pending::Commands);
         self.send(ListExtensions {}, Pending::Extensions(Shown::No));

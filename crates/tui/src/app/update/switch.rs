@@ -137,6 +137,7 @@ impl State {
         self.notes.clear();
         self.panel = None;
         self.shut.forget();
+        self.pastes.keep();
         self.dialogs.close_replies();
         self.work.is_over();
         self.reloads = None;
@@ -165,7 +166,8 @@ impl State {
     /// Says where a fork comes from.
     fn forked(&mut self, before: &Session, entry: Option<&str>) {
         let id = before.id.as_deref().unwrap_or_default();
-        let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
+        let known_by = Some(before.about()).filter(|about| !about.is_empty()).unwrap_or(id);
+        let about: String = known_by.chars().take(LONGEST_NAME).collect();
         let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
         self.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
     }

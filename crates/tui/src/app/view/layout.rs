@@ -10,6 +10,9 @@ use super::rows;
 /// The lowest screen on which the editor has a frame.
 const FRAMED_FROM: u16 = 6;
 
+/// The rows of a list that are of use: its frame, what is typed, a row of it.
+const LIST: u16 = 4;
+
 /// Where everything stood when it was drawn last.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::app) struct Areas {
@@ -29,6 +32,8 @@ pub(in crate::app) struct Areas {
 /// How many rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wanted {
+    /// What is left for what stands at the top.
+    least: u16,
     popup: u16,
     ask: u16,
     search: u16,
@@ -59,7 +64,7 @@ pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Want
 impl Wanted {
     /// All of it, and the status line.
     pub(super) fn rows(self) -> u16 {
-        let Self { popup, ask, search, work, queue, notes } = self;
+        let Self { least: _, popup, ask, search, work, queue, notes } = self;
         [popup, ask, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
     }
 }
@@ -72,7 +77,12 @@ fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
         }
         None => editor_rows(state, area),
     };
+    let reads = state.overlay.is_some() && state.dialogs.is_empty();
+    // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
+    let least = if reads { LIST } else { 0 };
+    let ask = if reads && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
     Wanted {
+        least,
         popup: 0,
         ask,
         search: u16::from(state.input.search.is_some()),
@@ -108,11 +118,11 @@ fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
     let status = part(u16::from(area.height > 3), 1);
     let popup = part(wanted.popup, wanted.ask.max(1));
     let ask = part(wanted.ask, 0);
-    let search = part(wanted.search, 0);
+    let search = part(wanted.search, wanted.least);
     // Some of the transcript is always seen, where there is room for more than the editor.
-    let queue = part(wanted.queue, main.min(3));
-    let work = part(wanted.work, main.min(1));
-    let notes = part(wanted.notes, main.min(3));
+    let queue = part(wanted.queue, wanted.least.max(main.min(3)));
+    let work = part(wanted.work, wanted.least.max(main.min(1)));
+    let notes = part(wanted.notes, wanted.least.max(main.min(3)));
     let main = part(u16::MAX, 0);
     Areas { main, notes, work, queue, search, ask, popup, status }
 }

@@ -10,6 +10,7 @@ use crate::clean::{CleanLine, columns, span};
 use crate::keys::Browse;
 use crate::look::Look;
 use crate::theme::{Role, Theme};
+use crate::transcript::Found;
 use haft_protocol::thinking::Thinking;
 
 use super::super::state::State;
@@ -33,9 +34,14 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
     let theme = &look.theme;
     let width = usize::from(area.width);
+    let searches = match state.transcript.found() {
+        Found::Searching(done) if state.input.search.is_none() => Some(super::search::searching(done)),
+        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    };
+    let word = searches.or_else(|| Some(state.flash.as_ref()?.text.clone()));
     let hint = |text: &str, role: Role| vec![span(CleanLine::new(text).shortened(width), theme.style(role))];
-    let left = match &state.flash {
-        Some(flash) => hint(&flash.text, Role::Accent),
+    let left = match word {
+        Some(word) => hint(&word, Role::Accent),
         None if state.quits_until.is_some() => hint(&state.quit_offer(), Role::Accent),
         None if state.browses => hint(&browsing(state), Role::Status),
         None => with_said(fitting(left(state, theme), width), state, width, theme),

@@ -78,9 +78,19 @@ impl Call {
             before.push(span(" ", theme.style(Role::Text)));
         }
         before.push(span(self.name.clone().shortened(40), theme.style(role(Role::ToolTitle))));
-        let after = self.after(theme, now);
-        let used: usize = before.iter().chain(&after).map(|span| crate::clean::columns(&span.content)).sum();
-        let left = usize::from(width).saturating_sub(used + 2);
+        let room = |after: &[Span<'_>]| {
+            let used: usize =
+                before.iter().chain(after).map(|span| crate::clean::columns(&span.content)).sum();
+            usize::from(width).saturating_sub(used + 2)
+        };
+        let mut after = self.after(theme, now);
+        let told = self.told_to_model().map(|told| span(told, theme.style(Role::Muted)));
+        // The command matters more than who is told of it.
+        let both: Vec<_> = after.iter().cloned().chain(told).collect();
+        if room(&both) >= self.sum.line.columns() {
+            after = both;
+        }
+        let left = room(&after);
         if left > 3 && self.sum.line.columns() > 0 {
             before.push(span("  ", theme.style(Role::Text)));
             before.push(span(self.sum.line.clone().shortened(left), theme.style(role(Role::Text))));
@@ -132,13 +142,19 @@ impl Call {
         if let Some(code) = self.exit {
             put(format!("exit {code}"), Role::Error);
         }
-        if self.origin == (Origin::Shell { kept: true }) {
-            put("→ context".to_owned(), Role::Muted);
-        }
         if let Some(extension) = &self.owner {
             put(format!("[{extension}]"), Role::Extension);
         }
         spans
+    }
+
+    /// Of a command of the person's, whether the model is told of it.
+    fn told_to_model(&self) -> Option<&'static str> {
+        match self.origin {
+            Origin::Shell { kept: true } => Some("  the model is told"),
+            Origin::Shell { kept: false } => Some("  the model is not told"),
+            Origin::Model | Origin::Extension(_) => None,
+        }
     }
 
     /// What stands below the row of the call.
@@ -192,6 +208,8 @@ impl Call {
         let role = if self.phase == Phase::Failed { Role::Error } else { Role::ToolOutput };
         let role = if self.exit.is_some() || self.origin != Origin::Model { Role::ToolOutput } else { role };
         let count = self.output.count();
+        // A row that says that one is left out is as high as that one.
+        let most = if count == most.saturating_add(1) && !quiet { count } else { most };
         let hidden = count.saturating_sub(most);
         let end = running || self.name.as_str() == "bash" || matches!(self.origin, Origin::Shell { .. });
         let lines = if end { self.output.last(most) } else { self.output.first(most) };
@@ -219,7 +237,7 @@ impl Call {
 
 fn changes(diff: &Diff, room: Room<'_>) -> Vec<Row> {
     let mut lines = diff.lines(room.inner(), room.theme);
-    let hidden = if room.open { 0 } else { lines.len().saturating_sub(DIFF) };
+    let hidden = if room.open || lines.len() == DIFF + 1 { 0 } else { lines.len().saturating_sub(DIFF) };
     lines.truncate(lines.len() - hidden);
     let mut rows: Vec<Row> = lines.into_iter().map(|line| Row::indented(line, INDENT)).collect();
     if hidden > 0 {

@@ -213,10 +213,12 @@ fn ends(call: &Call) -> Vec<Words> {
 fn output(call: &Call, all: bool) -> Vec<Words> {
     let mut words = Vec::new();
     let mut hidden = 0;
-    let most = |folded| if all { usize::MAX } else { folded };
+    // One that is left out is read as fast as that it is.
+    let most = |folded, count: usize| if all || count == folded + 1 { usize::MAX } else { folded };
     if let Some(diff) = call.details.as_ref().and_then(Diff::from_details) {
-        hidden = diff.lines.len().saturating_sub(most(DIFF));
-        for line in diff.lines.iter().take(most(DIFF)) {
+        let most = most(DIFF, diff.lines.len());
+        hidden = diff.lines.len().saturating_sub(most);
+        for line in diff.lines.iter().take(most) {
             let kind = match line.kind {
                 Change::Added => "added ",
                 Change::Removed => "removed ",
@@ -228,7 +230,7 @@ fn output(call: &Call, all: bool) -> Vec<Words> {
         }
     } else if !call.told || all {
         let quiet = matches!(call.origin, Origin::Extension(_)) && call.phase != Phase::Failed;
-        let most = if quiet && !all { 0 } else { most(OUTPUT) };
+        let most = if quiet && !all { 0 } else { most(OUTPUT, call.output.count()) };
         let end = call.name.as_str() == "bash" || matches!(call.origin, Origin::Shell { .. });
         hidden = if quiet { 0 } else { call.output.count().saturating_sub(most) };
         let lines = if end { call.output.last(most) } else { call.output.first(most) };

@@ -174,3 +174,36 @@ fn the_next_level_follows_the_one_that_was_wanted() {
     fake.keys("shift+tab shift+tab");
     assert_eq!(fake.take_log(), "> set_thinking level=\"xhigh\"\n> set_thinking level=\"default\"");
 }
+
+#[test]
+fn where_nothing_was_used_that_is_said() {
+    let mut fake = Fake::new();
+    fake.context = 0;
+    fake.done();
+    fake.enter("/cost");
+    assert!(fake.screen().contains("· nothing was used yet"));
+    fake.context = 12;
+    fake.done();
+    fake.enter("/cost");
+    let screen = fake.screen();
+    assert!(screen.contains("how much") && screen.contains("12 of 200000 tokens"), "{screen}");
+}
+
+#[test]
+fn the_help_is_in_groups() {
+    let mut fake = Fake::new();
+    fake.resize(100, 400);
+    fake.enter("/help");
+    let screen = fake.screen();
+    let headings = [
+        "Commands of haft",
+        "Commands of extensions",
+        "Templates",
+        "Skills",
+        "Keys: editor",
+        "Keys: prompt",
+        "Keys: panel",
+    ];
+    let places: Vec<_> = headings.iter().map(|heading| screen.find(heading)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{screen}");
+}

@@ -338,7 +338,7 @@ impl Fake {
 
     fn state_data(&self, request: &Request) -> String {
         let session = request.session.as_deref().unwrap_or(SESSION);
-        let usage = serde_json::json!({ "input": 1200, "output": 340, "cache_read": 0, "cache_write": 0, "cost_usd": 0.12 });
+        let usage = RawJson::parse(if self.context > 0 { data::USED } else { data::UNUSED }).unwrap();
         let queue = serde_json::json!({ "steering": self.waiting, "follow_up": [], "next_turn": [] });
         serde_json::json!({
             "provider": "anthropic", "model": "claude-opus", "cwd": "/projects/haft", "message_count": 0,

@@ -26,7 +26,8 @@ fn so_does_one_with_images_that_are_too_large() {
     fake.keys("enter");
     let log = fake.take_log();
     let numbers = log.matches("? Image").count();
-    for number in 1..=numbers as u64 {
+    // Once when they are pasted, and once when they are sent.
+    for number in 1..=2 * numbers as u64 {
         let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE).into() };
         fake.tell(Event::Answer(Answer::Image(number, Ok(image))));
     }

@@ -271,6 +271,31 @@ fn a_search_and_a_long_prompt() {
 }
 
 #[test]
+fn a_long_search_goes_on_between_the_frames() {
+    let mut fake = Fake::new();
+    // Letters beyond ASCII are read one by one, so that less of them is much.
+    let text = "ä word and another word\n".repeat(400_000 / 24);
+    for _ in 0..5 {
+        fake.enter("go on");
+        fake.answer(&text);
+    }
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+    fake.keys("ctrl+s");
+    fake.type_text("ö");
+    let row = |fake: &mut Fake| {
+        fake.screen().lines().find(|row| row.starts_with("search: ö")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(row(&mut fake), "search: ö  searching… 36 %");
+    let wakes = fake.state.wakes_at(fake.now).unwrap();
+    fake.later(0.001);
+    assert_eq!(row(&mut fake), "search: ö  searching… 36 %", "it has its time");
+    assert_eq!(fake.state.wakes_at(fake.now), Some(wakes));
+    fake.later(0.02);
+    assert_eq!(row(&mut fake), "search: ö  nothing found");
+    assert_eq!(fake.state.wakes_at(fake.now), None);
+}
+
+#[test]
 fn a_context_that_is_nearly_full_stands_out() {
     for (context, role) in [(34_000, Role::Status), (160_000, Role::Warning), (195_000, Role::Error)] {
         let mut fake = Fake::new();
@@ -281,6 +306,35 @@ fn a_context_that_is_nearly_full_stands_out() {
         let at = (0..buffer.area.width).find(|x| buffer[(*x, row)].symbol() == "%").unwrap();
         assert_eq!(buffer[(at, row)].style().fg, fake.state.theme().style(role).fg, "{context}");
     }
+}
+
+#[test]
+fn on_the_smallest_screens_a_list_has_a_row() {
+    for command in ["/settings", "/model", "/thinking", "/theme", "/resume", "/tools", "/ext", "/login"] {
+        let mut fake = Fake::new();
+        for _ in 0..3 {
+            fake.event(AgentEvent::ExtNotify {
+                extension: extension("todo"),
+                level: Level::Info,
+                message: "a note".to_owned(),
+            });
+        }
+        fake.enter(command);
+        for size in [(20, 6), (20, 8), (24, 5), (40, 7), (80, 10)] {
+            fake.resize(size.0, size.1);
+            let screen = fake.screen();
+            assert!(
+                screen.contains("› ")
+                    && screen.lines().any(|row| row.trim_start_matches(['│', ' ']).starts_with("› ")
+                        && !row.contains("type to")),
+                "{command} {size:?}\n{screen}"
+            );
+        }
+    }
+    let mut fake = Fake::new();
+    fake.enter("/settings");
+    fake.resize(20, 6);
+    insta::assert_snapshot!(fake.screen());
 }
 
 #[test]

@@ -192,3 +192,20 @@ fn what_is_said_while_another_session_is_opened_is_said_in_that_one() {
     assert!(fake.screen().contains("› a new beginning"));
     assert!(!fake.take_log().contains("> prompt"));
 }
+
+#[test]
+fn what_is_not_trusted_is_said_once() {
+    let mut fake = Fake::new();
+    let event = |skipped: &str| AgentEvent::TrustRequired {
+        project: "/projects/haft".to_owned(),
+        skipped: vec![skipped.to_owned()],
+        message: "`haft trust` shows it".to_owned(),
+    };
+    fake.event(event("AGENTS.md"));
+    fake.event(event("AGENTS.md"));
+    let screen = fake.screen();
+    assert_eq!(screen.matches("is not trusted; not used: AGENTS.md").count(), 1, "{screen}");
+    assert!(screen.contains("/trust shows what it is, and asks"), "{screen}");
+    fake.event(event("extension guard"));
+    assert!(fake.screen().contains("not used: extension guard"));
+}

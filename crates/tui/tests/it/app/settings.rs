@@ -40,6 +40,7 @@ fn the_tools_to_be_asked_about_are_named_at_once() {
         value: "bash".to_owned(),
         origin: "the user's file".to_owned(),
         choices: Vec::new(),
+        about: String::new(),
     };
     fake.tell(Event::Answer(Answer::Set(Ok(row))));
     assert!(fake.take_log().contains("> hello approve=[\"bash\"]"));
@@ -109,4 +110,35 @@ fn while_extensions_start_it_is_asked_again_how_they_are() {
     fake.later(5.0);
     assert_eq!(fake.state.wakes_at(fake.now), None);
     assert!(fake.held.is_empty());
+}
+
+#[test]
+fn a_theme_that_is_not_there_is_told_of() {
+    let mut fake = with(&[("tui.theme", "nosuch")]);
+    assert!(fake.screen().contains("✗ there is no theme nosuch (tui.theme); /theme shows them all"));
+    for theme in ["auto", "dark", "light"] {
+        assert!(!with(&[("tui.theme", theme)]).screen().contains("✗"), "{theme}");
+    }
+}
+
+#[test]
+fn what_counts_now_is_marked_in_every_list() {
+    let mut fake = with(&[("tui.theme", "dark")]);
+    for (command, current) in [("/model", "● claude-opus"), ("/thinking", "● high"), ("/theme", "● dark")]
+    {
+        fake.enter(command);
+        let screen = fake.screen();
+        assert!(screen.contains(current), "{command}: {screen}");
+        assert_eq!(screen.matches('●').count(), 1, "{command}: {screen}");
+        fake.keys("esc");
+    }
+}
+
+#[test]
+fn a_setting_says_what_it_is_for() {
+    let mut fake = Fake::new();
+    fake.enter("/settings");
+    let screen = fake.screen();
+    assert!(screen.contains("What it is for."), "{screen}");
+    assert!(screen.contains("A screen of its own"), "the interface has its own words: {screen}");
 }

@@ -99,11 +99,44 @@ fn images_are_read_before_the_prompt_is_sent() {
     let mut fake = Fake::new();
     fake.type_text("see ");
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
-    fake.keys("enter");
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
+    assert!(fake.screen().contains("› see /pictures/a.png"), "it may be none");
     fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    assert!(fake.screen().contains("› see [image #1: a.png]"));
+    fake.keys("enter");
+    sent(&mut fake, "? Image { number: 2, path: \"/pictures/a.png\" }");
+    fake.tell(Event::Answer(Answer::Image(2, Ok(image()))));
     let log = fake.take_log();
     assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
+}
+
+#[test]
+fn a_path_that_leads_nowhere_is_text() {
+    let mut fake = Fake::new();
+    fake.type_text("write ");
+    fake.tell(Event::Paste("/new/a.png /new/b.png".to_owned()));
+    // Who sends it at once is not sent away without the images.
+    fake.keys("enter");
+    assert!(!fake.take_log().contains("prompt"));
+    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    assert!(!fake.take_log().contains("prompt"));
+    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
+    sent(
+        &mut fake,
+        "> prompt message=\"write /new/a.png /new/b.png\"\nTitle(\"haft – write /new/a.png /new/b.png\")",
+    );
+}
+
+#[test]
+fn a_disk_that_does_not_answer_holds_up_nobody_who_asks_twice() {
+    let mut fake = Fake::new();
+    fake.tell(Event::Paste("/slow/a.png".to_owned()));
+    fake.keys("enter");
+    sent(&mut fake, "? Image { number: 1, path: \"/slow/a.png\" }");
+    fake.keys("enter");
+    sent(&mut fake, "> prompt message=\"/slow/a.png\"\nTitle(\"haft – /slow/a.png\")");
+    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
+    assert_eq!(fake.take_log(), "");
 }
 
 #[test]
@@ -111,8 +144,10 @@ fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
     let mut fake = Fake::new();
     fake.type_text("see ");
     fake.tell(Event::Paste("/pictures/a.png".to_owned()));
+    fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
     fake.keys("enter");
-    fake.tell(Event::Answer(Answer::Image(1, Err(Failure::other("there is no such file")))));
+    // It is gone by now.
+    fake.tell(Event::Answer(Answer::Image(2, Err(Failure::other("there is no such file")))));
     assert!(!fake.take_log().contains("prompt"));
     assert!(fake.screen().contains("› see [image #1: a.png]"));
 }

@@ -280,6 +280,35 @@ fn the_context_is_summed_up() {
 }
 
 #[test]
+fn a_context_that_is_no_shorter_is_not_called_shorter() {
+    let mut shown = Shown::new(100, 4);
+    shown.event(&E::CompactionEnd {
+        summary: Some("All of it.".to_owned()),
+        tokens_before: 3_000,
+        tokens_after: Some(4_000),
+        messages_summed_up: Some(1),
+        messages_kept: Some(2),
+        by: None,
+        error: None,
+    });
+    let text = "· the context was summed up, and is no shorter by that: 3k → 4k tokens, 1 message";
+    assert!(shown.draw().starts_with(text), "{}", shown.draw());
+}
+
+#[test]
+fn one_line_that_would_be_left_out_is_shown() {
+    for (lines, last) in [(4, "line 3"), (5, "line 4"), (6, "line 5")] {
+        let mut shown = Shown::new(60, 20);
+        let output: String = (0..lines).map(|line| format!("line {line}\n")).collect();
+        shown.events(&called("bash", "{\"command\":\"ls\"}", &output));
+        let text = shown.draw();
+        assert!(text.contains(last), "{text}");
+        assert_eq!(text.contains("line 0"), lines < 6, "{text}");
+        assert_eq!(text.contains("… +2 lines (ctrl+o)"), lines == 6, "{text}");
+    }
+}
+
+#[test]
 fn haft_says_something() {
     assert_snapshot!(forms(|shown| {
         shown.transcript.say(Said::Info("copied 12 lines".into()));

@@ -1,9 +1,12 @@
 //! Searching.
 
+use haft_protocol::content::Content;
+use haft_protocol::message::Message;
 use haft_tui::keys::Scroll;
 use haft_tui::theme::Role;
+use haft_tui::transcript::Found;
 
-use super::{Shown, answers, called, said};
+use super::{Shown, answers, called, said, time};
 
 fn talk() -> Shown {
     let mut shown = Shown::new(30, 6);
@@ -27,45 +30,45 @@ fn marked(shown: &mut Shown) -> Vec<String> {
 #[test]
 fn the_nearest_above_is_first() {
     let mut shown = talk();
-    assert!(shown.transcript.search("pear"));
+    assert!(shown.transcript.search("pear").is_match());
     assert_eq!(marked(&mut shown), ["pear"]);
     assert!(shown.transcript.follows());
-    assert!(shown.transcript.next_match(true));
+    assert!(shown.transcript.next_match(true).is_match());
     assert_eq!(marked(&mut shown), ["pear"]);
     assert!(!shown.transcript.follows());
-    assert!(!shown.transcript.next_match(true));
-    assert!(shown.transcript.next_match(false));
+    assert!(!shown.transcript.next_match(true).is_match());
+    assert!(shown.transcript.next_match(false).is_match());
     assert!(shown.draw().contains("› pear"));
-    assert!(!shown.transcript.next_match(false));
+    assert!(!shown.transcript.next_match(false).is_match());
     shown.transcript.end_search();
     assert_eq!(marked(&mut shown), [""; 0]);
-    assert!(!shown.transcript.next_match(true));
+    assert!(!shown.transcript.next_match(true).is_match());
 }
 
 #[test]
 fn small_letters_find_large_ones() {
     let mut shown = talk();
     shown.transcript.scroll(Scroll::Top);
-    assert!(shown.transcript.search("apple"));
+    assert!(shown.transcript.search("apple").is_match());
     assert_eq!(marked(&mut shown), ["Apple", "apple"]);
-    assert!(shown.transcript.search("Apple"));
+    assert!(shown.transcript.search("Apple").is_match());
     assert_eq!(marked(&mut shown), ["Apple"]);
-    assert!(!shown.transcript.search("APPLE"));
-    assert!(!shown.transcript.search(""));
+    assert!(!shown.transcript.search("APPLE").is_match());
+    assert!(!shown.transcript.search("").is_match());
     assert_eq!(marked(&mut shown), [""; 0]);
 }
 
 #[test]
 fn a_sentence_over_two_rows_is_found() {
     let mut shown = talk();
-    assert!(shown.transcript.search("the table beside"));
+    assert!(shown.transcript.search("the table beside").is_match());
     assert_eq!(marked(&mut shown).concat(), "the tablebeside");
 }
 
 #[test]
 fn what_is_folded_is_unfolded_while_it_is_looked_at() {
     let mut shown = talk();
-    assert!(shown.transcript.search("plum"));
+    assert!(shown.transcript.search("plum").is_match());
     assert_eq!(marked(&mut shown), ["plum"]);
     assert!(shown.draw().contains("row 8"));
     shown.transcript.leave_search();
@@ -74,22 +77,117 @@ fn what_is_folded_is_unfolded_while_it_is_looked_at() {
     shown.size.1 = 20;
     assert!(!shown.draw().contains("row 8"), "{}", shown.draw());
     // A match that is seen folds nothing out.
-    assert!(shown.transcript.search("fruit"));
+    assert!(shown.transcript.search("fruit").is_match());
     assert!(!shown.draw().contains("row 8"));
 }
 
 #[test]
 fn nothing_is_found_where_nothing_is() {
     let mut shown = Shown::new(30, 6);
-    assert!(!shown.transcript.search("x"));
-    assert!(!shown.transcript.next_match(true));
+    assert!(!shown.transcript.search("x").is_match());
+    assert!(!shown.transcript.next_match(true).is_match());
     let mut shown = talk();
     let before = shown.draw();
     let made = shown.transcript.laid_out();
-    assert!(!shown.transcript.search("cherry"));
-    assert!(!shown.transcript.search("app le"));
-    assert!(!shown.transcript.search("apple  lies"));
+    assert!(!shown.transcript.search("cherry").is_match());
+    assert!(!shown.transcript.search("app le").is_match());
+    assert!(!shown.transcript.search("apple  lies").is_match());
     assert!(shown.transcript.laid_out() <= made + 2, "only what may match is laid out");
     shown.transcript.leave_search();
     assert_eq!(shown.draw(), before);
+}
+
+/// What may be read for one key, in bytes.
+const AT_ONCE: usize = 8 << 20;
+
+/// Twelve million bytes, and a word in two messages of them that is nowhere else.
+fn much() -> Shown {
+    let words = "the quick brown fox jumps over the lazy dog. ".repeat(90);
+    let messages: Vec<Message> = (0..3_000)
+        .map(|number| {
+            let word = if number % 1_000 == 17 { "Needle" } else { "hay" };
+            let content = vec![Content::text(format!("{words}{word} {number}"))];
+            Message::User { content, time: time() }
+        })
+        .collect();
+    let mut shown = Shown::new(80, 24);
+    shown.transcript.restore(&messages);
+    shown.draw();
+    shown
+}
+
+#[test]
+fn a_key_reads_so_much_and_no_more() {
+    let mut shown = much();
+    let all: usize = 3_000 * 4_060;
+    let found = shown.transcript.search("needles");
+    let Found::Searching(done) = found else { panic!("{found:?}") };
+    assert!((40..80).contains(&done), "{done}");
+    let read = shown.transcript.scanned();
+    assert!(read > AT_ONCE / 2 && read <= AT_ONCE, "{read}");
+    assert!(shown.transcript.follows(), "it stays where one is");
+    assert_eq!(shown.transcript.search_on(), Found::Nothing);
+    let read = shown.transcript.scanned();
+    assert!((all - all / 10..all + all / 10).contains(&read), "each byte is read once: {read}");
+    assert_eq!(shown.transcript.found(), Found::Nothing);
+}
+
+#[test]
+fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
+    let mut shown = much();
+    assert!(shown.transcript.search("n").is_match());
+    shown.transcript.search("needle 1");
+    while let Found::Searching(_) = shown.transcript.search_on() {}
+    assert!(shown.transcript.found().is_match());
+    assert!(shown.draw().contains(" 1017"));
+    // Above it there is no other, so that all is read.
+    while let Found::Searching(_) = shown.transcript.next_match(true) {}
+    let read = shown.transcript.scanned();
+    shown.transcript.search("needle 10");
+    while let Found::Searching(_) = shown.transcript.search_on() {}
+    assert!(shown.transcript.found().is_match());
+    let more = shown.transcript.scanned() - read;
+    assert!(more <= 20 * 4_096, "{more}");
+    assert_eq!(shown.transcript.search("needle 10x"), Found::Nothing);
+    let more = shown.transcript.scanned() - read;
+    assert!(more <= AT_ONCE / 2, "only what was not read before, and what matched: {more}");
+    // Others have been said since.
+    shown.event(&said("needle 10x"));
+    assert!(shown.transcript.search("needle 10x").is_match());
+}
+
+#[test]
+fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
+    let mut shown = much();
+    let found = shown.transcript.search("needle 17");
+    assert!(matches!(found, Found::Searching(_)), "{found:?}");
+    shown.transcript.scroll(Scroll::LineUp);
+    let before = shown.draw();
+    assert_eq!(shown.transcript.search_on(), Found::Stopped);
+    assert_eq!(shown.draw(), before);
+    while let Found::Searching(_) = shown.transcript.next_match(true) {}
+    assert!(shown.transcript.found().is_match(), "the key for the next one looks for it all the same");
+}
+
+#[test]
+fn what_is_written_and_not_shown_is_not_laid_out_all_at_once() {
+    let mut shown = Shown::new(80, 24);
+    for _ in 0..1_000 {
+        // The name of a language stands nowhere on a row.
+        shown.events(&answers(&format!("see [this](https://hidden.example) {}", "and so on. ".repeat(90))));
+    }
+    shown.draw();
+    let before = shown.transcript.laid_out();
+    let found = shown.transcript.search("hidden.example x");
+    assert_eq!(found, Found::Nothing);
+    let before_hidden = shown.transcript.laid_out();
+    assert!(before_hidden <= before + 2, "read, and not laid out");
+    let mut found = shown.transcript.search("](https://hidden");
+    let mut steps = 0;
+    while let Found::Searching(_) = found {
+        steps += 1;
+        found = shown.transcript.search_on();
+    }
+    assert_eq!(found, Found::Nothing);
+    assert!((3..50).contains(&steps), "{steps}");
 }

@@ -2,6 +2,7 @@
 
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_tui::clean::CleanLine;
 use haft_tui::look::Look;
 use haft_tui::transcript::Said;
 use insta::assert_snapshot;
@@ -80,9 +81,17 @@ impl Paper {
         let both = [self.printed.join("\n"), live].join("\n");
         self.shown.size.1 = 400;
         let whole = self.shown.draw();
-        prop_assert_eq!(both.trim(), whole.trim());
+        prop_assert_eq!(seen(&both), seen(&whole));
         Ok(())
     }
+}
+
+/// A text without what has no column of its own: a cell drops a mark that a row begins with.
+fn seen(text: &str) -> String {
+    text.trim()
+        .chars()
+        .filter(|&c| c == '\n' || CleanLine::new(c.encode_utf8(&mut [0; 4])).columns() > 0)
+        .collect()
 }
 
 #[test]
@@ -173,10 +182,13 @@ fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
     assert_eq!(paper.printed, [""; 0]);
     paper.events(&answers("one\n\ntwo\n\nthree"));
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
-    assert_eq!(paper.live(), "⠋ !!  serve\n\ntwo\n\nthree");
+    assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
     paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
-    assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none\n● !!  serve\n\ntwo\n\nthree");
+    assert_eq!(
+        paper.printed.join("\n").trim(),
+        "Short.\n\none\n● shell  serve  the model is not told\n\ntwo\n\nthree"
+    );
 }
 
 #[test]

@@ -206,7 +206,7 @@ fn another_program_has_the_terminal_for_a_while() {
     seat.sees(&["› from the editor"]);
     seat.pty.press(&["enter"]);
     seat.sees(&["Edited."]);
-    for text in ["● !  echo from the shell", "the editor is here", "› from the editor", "Edited."] {
+    for text in ["● shell  echo from the shell", "the editor is here", "› from the editor", "Edited."] {
         stands(&seat.pty, text, 1);
     }
     leave(&seat);

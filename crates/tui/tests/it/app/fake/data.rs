@@ -44,3 +44,6 @@ pub(super) fn sessions(shown: &str, messages: usize) -> String {
     ];
     format!(r#"{{"sessions":[{}]}}"#, list.join(","))
 }
+pub(super) const USED: &str = r#"{"input":1200,"output":340,"cache_read":0,"cache_write":0,"cost_usd":0.12}"#;
+
+pub(super) const UNUSED: &str = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;

@@ -17,6 +17,7 @@ pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
         value: value.to_owned(),
         origin: "the user's file".to_owned(),
         choices,
+        about: "What it is for.".to_owned(),
     }
 }
 
