@@ -26,6 +26,8 @@ pub(super) enum Pending {
     ShellSaid,
     /// A command that is not haft's own.
     Command(Box<Submission>),
+    /// What may follow a command, and what was typed behind it.
+    Completions(String, String),
     Abort,
     /// What waits comes back.
     Taken(Taken),
@@ -107,6 +109,10 @@ impl Open {
 }
 
 impl Pending {
+    pub(super) fn is_completions(&self) -> bool {
+        matches!(self, Self::Completions(..))
+    }
+
     pub(super) fn is_models(&self) -> bool {
         matches!(self, Self::Models(_))
     }

@@ -3,9 +3,10 @@
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandAction, CommandResult, CommandsData, ErrorCode, ExtensionsData, Failure, GetState, HelloData,
-    ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData, QueuedData, ReloadData,
-    Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
+    GetState, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
+    QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
+    ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
@@ -60,6 +61,9 @@ impl State {
             }
             Pending::Said(_) => self.with(&data, Self::said),
             Pending::Command(_) => self.with(&data, Self::command_done),
+            Pending::Completions(command, prefix) => {
+                self.with(&data, |state, data| state.completed((command, prefix), data));
+            }
             Pending::Abort => self.ask_state(),
             Pending::Taken(taken) => self.with(&data, |state, data| state.taken(data, taken)),
             Pending::Model => self.with(&data, Self::model_set),
@@ -112,6 +116,10 @@ impl State {
                 self.not_sent(&submission, &failure);
             }
             Pending::Command(_) => self.error(failure.error),
+            // Nothing comes to mind. Whoever types need not know why.
+            Pending::Completions(command, prefix) => {
+                self.completed((command, prefix), CompletionsData::default());
+            }
             Pending::Taken(_) => {
                 self.held.takes_back = false;
                 self.error(failure.error);

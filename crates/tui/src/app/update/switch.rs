@@ -44,6 +44,7 @@ impl State {
         self.work.is_over();
         (self.browses, self.searched) = (false, false);
         self.known.sessions = None;
+        self.known.said = None;
         // What was said in the other one is replied to no more, or does not matter.
         self.open.forget(Open::is_of_session);
         let Held { others, says, .. } = std::mem::take(&mut self.held);
