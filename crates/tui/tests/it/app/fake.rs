@@ -14,7 +14,7 @@ use haft_protocol::rpc::{
     Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
 };
 use haft_protocol::{RawJson, content};
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, SettingRow, State, Trusted};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
 use haft_tui::look::Look;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
@@ -366,25 +366,14 @@ impl Fake {
             })),
             Ask::Grant { .. } => Answer::Grant(Ok("the project is trusted as it is".to_owned())),
             Ask::Settings => Answer::Settings(vec![
-                row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
-                row("model", "claude-opus", &[]),
+                data::row("tui.screen", "alternate", &["alternate", "inline", "linear"]),
+                data::row("model", "claude-opus", &[]),
             ]),
-            Ask::Set { name, value } => Answer::Set(Ok(row(&name, &value, &[]))),
+            Ask::Set { name, value } => Answer::Set(Ok(data::row(&name, &value, &[]))),
             Ask::Themes => Answer::Themes(Vec::new()),
             Ask::Remember(_) | Ask::Image { .. } | Ask::Shell { .. } | Ask::StopShell { .. } => return,
         };
         self.tell(Event::Answer(answer));
-    }
-}
-
-fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
-    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
-    SettingRow {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin: "the user's file".to_owned(),
-        choices,
-        about: "What it is for.".to_owned(),
     }
 }
 
