@@ -9,6 +9,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::group::Group;
 use crate::sandbox::Sandbox;
 use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
+use crate::wish::TerminalWish;
 
 /// A program in a process group (Windows: a job) of its own, or behind a [`Launcher`](crate::Launcher). Dropping it
 /// kills it with everything that it started: the whole group, and behind a launcher wherever it went.
@@ -72,6 +73,15 @@ impl GroupChild {
     /// When the system cannot say how the program ended.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.group.wait().await
+    }
+
+    /// Sees when the program is stopped because it, or what it started, wants the terminal of this process: it waits
+    /// for ever then, so whoever has no terminal to give kills it.
+    ///
+    /// # Errors
+    /// When the system does not tell what becomes of processes.
+    pub fn terminal_wish(&self) -> io::Result<TerminalWish> {
+        TerminalWish::of(self.id)
     }
 
     /// Whether a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The

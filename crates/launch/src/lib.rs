@@ -17,6 +17,7 @@ pub mod sandbox;
 mod spawn;
 #[cfg(unix)]
 mod timeouts;
+mod wish;
 
 #[cfg(unix)]
 #[path = "group/unix.rs"]
@@ -31,3 +32,4 @@ pub use launcher::{Launcher, launcher_main};
 pub use program::find_program;
 pub use sandbox::Sandbox;
 pub use spawn::{EnvPolicy, Spawn, Stderr, Stream};
+pub use wish::TerminalWish;

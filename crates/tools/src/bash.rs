@@ -62,7 +62,7 @@ fn output(report: &RunReport, timeout: Duration, reader: Reader) -> ToolOutput {
     let failure = match report.end {
         RunEnd::TimedOut => Some(Failure::TimedOut),
         RunEnd::Cancelled => Some(Failure::Cancelled),
-        RunEnd::Exited(_) | RunEnd::Signalled(_) => None,
+        RunEnd::Exited(_) | RunEnd::Signalled(_) | RunEnd::WantedTerminal => None,
     };
     ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
 }
@@ -95,7 +95,7 @@ fn apart(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     output.content.extend(notes.into_iter().map(Content::text));
     let exit_code = match report.end {
         RunEnd::Exited(code) => Some(code),
-        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled => None,
+        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled | RunEnd::WantedTerminal => None,
     };
     let full_output = report.full.as_ref().map(|full| full.path.as_path());
     if exit_code.is_some() || full_output.is_some() {
@@ -114,6 +114,9 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
             timeout.as_secs()
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
+        RunEnd::WantedTerminal => Some(
+            "killed: it wants a terminal, and commands have none; use one that asks for nothing".to_owned(),
+        ),
     };
     report.notes().into_iter().chain(end).collect()
 }

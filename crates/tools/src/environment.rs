@@ -258,4 +258,6 @@ pub enum RunEnd {
     TimedOut,
     /// It was cancelled and killed.
     Cancelled,
+    /// It wanted the terminal of this process, did not get it, and was killed.
+    WantedTerminal,
 }

@@ -6,12 +6,16 @@
 //!
 //! Invariant: in a dialog that grants, a key counts only when the dialog stood on the screen, in a size in which it can
 //! be read, and nothing was typed, for 300 ms. Every key and every paste that comes earlier is ignored, and the 300 ms
-//! begin anew with it. So who types while it appears never answers it. Enforced by `dialog/quiet.rs` and
-//! `tests/it/dialog.rs`.
+//! begin anew with it. So who types while it appears never answers it. It stands on the screen once the terminal has
+//! taken the frame that has it. Enforced by `dialog/quiet.rs` and `tests/it/dialog/answers.rs`.
+//!
+//! Invariant: what grants something counts only when the end of what it grants was on the screen for as long. Until then
+//! the keys for it show more. Enforced by `dialog/body.rs` and `tests/it/dialog/reading.rs`.
 
 mod body;
 mod call;
 mod choices;
+mod hint;
 mod question;
 mod quiet;
 mod spoken;
@@ -24,13 +28,14 @@ use haft_protocol::rpc::UiAnswer;
 
 use body::Body;
 use choices::Choices;
+use hint::{Hint, Hinted};
 use quiet::Quiet;
 
 pub use spoken::Heard;
 
 use crate::field::Field;
 use crate::keys::{Action, Chord, Confirm, Context, Edit, Keymap};
-use crate::timeouts::COUNTDOWN;
+use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +85,9 @@ pub struct Dialog {
     body: Body,
     control: Control,
     quiet: Quiet,
+    /// What the last frame has of it: whether it can be read there, and when it was begun.
+    drawn: Option<(bool, Instant)>,
+    hint: Option<Hinted>,
     /// Lines of a text, as far as they were typed, where nothing is drawn.
     lines: String,
 }
@@ -118,6 +126,8 @@ impl Dialog {
             body: Body::default(),
             control,
             quiet: Quiet::default(),
+            drawn: None,
+            hint: None,
             lines: String::new(),
         }
     }
@@ -129,37 +139,77 @@ impl Dialog {
 
     /// A key.
     pub fn key(&mut self, chord: Chord, keys: &Keymap, now: Instant) -> Reply {
-        use crate::keys::Dialog as Key;
-        if self.question.grants && !self.quiet.counts(now) {
+        self.hint = None;
+        if self.is_too_early(now) {
             return Reply::Open;
         }
         let context =
             if self.question.wanted == Wanted::Confirm { Context::Confirm } else { Context::Dialog };
-        let action = keys.action(context, chord);
-        match action {
-            Some(Action::Dialog(Key::Close)) => return Reply::Answered(UiAnswer::Cancelled),
-            Some(Action::Dialog(Key::Accept)) => return self.answer(),
-            Some(Action::Dialog(Key::OpenEditor)) => return self.own_editor(),
-            Some(Action::Dialog(Key::PageDown)) => self.body.turn(true),
-            Some(Action::Dialog(Key::PageUp)) => self.body.turn(false),
-            Some(Action::Dialog(Key::Next)) => self.next(chord),
-            Some(Action::Dialog(Key::Previous)) => self.previous(chord),
-            Some(Action::Confirm(Confirm::Yes)) => return Reply::Answered(UiAnswer::Confirmed(true)),
-            Some(Action::Confirm(Confirm::No)) => return Reply::Answered(UiAnswer::Confirmed(false)),
+        match keys.action(context, chord) {
+            Some(Action::Dialog(action)) => return self.act(action, chord),
+            Some(Action::Confirm(Confirm::Yes)) => return self.answered(UiAnswer::Confirmed(true), true),
+            Some(Action::Confirm(Confirm::No)) => return self.answered(UiAnswer::Confirmed(false), false),
             Some(Action::Confirm(Confirm::Other)) => self.next(chord),
-            other => self.typed(chord, other),
+            Some(Action::Confirm(Confirm::ReadOn)) => self.body.turn(true),
+            Some(Action::Confirm(Confirm::First)) => self.body.go(false),
+            Some(Action::Confirm(Confirm::Last)) => self.body.go(true),
+            other => self.typed(chord, other, now),
+        }
+        Reply::Open
+    }
+
+    fn act(&mut self, action: crate::keys::Dialog, chord: Chord) -> Reply {
+        use crate::keys::Dialog as Key;
+        match action {
+            Key::Close => return Reply::Answered(UiAnswer::Cancelled),
+            Key::Accept => return self.answer(),
+            Key::OpenEditor => return self.own_editor(),
+            Key::PageDown => self.body.turn(true),
+            Key::PageUp => self.body.turn(false),
+            Key::Next => self.next(chord),
+            Key::Previous => self.previous(chord),
         }
         Reply::Open
     }
 
     /// Text that was pasted.
     pub fn paste(&mut self, text: &str, now: Instant) {
-        if self.question.grants && !self.quiet.counts(now) {
+        self.hint = None;
+        if self.is_too_early(now) {
             return;
         }
         if let Control::Field(field) = &mut self.control {
             field.paste(text);
         }
+    }
+
+    /// Whether what comes now was typed before it could be meant for this.
+    fn is_too_early(&mut self, now: Instant) -> bool {
+        let early = self.question.grants && !self.quiet.counts(now);
+        self.hint = early.then_some(Hinted { hint: Hint::Early, until: now + FLASH });
+        early
+    }
+
+    /// The terminal has taken the frame in which it was drawn last.
+    pub fn was_drawn(&mut self, now: Instant) {
+        let Some((is_readable, begun)) = self.drawn.take() else { return };
+        self.quiet.drawn(is_readable, now);
+        let takes_long = now.saturating_duration_since(begun) >= SLOW_FRAME;
+        // What was typed while a terminal took nothing is read only now; and what was the way to the end is no answer.
+        if (is_readable && self.body.was_drawn()) || takes_long {
+            self.quiet.anew(now);
+        }
+    }
+
+    /// It stands on the screen no more, until it is drawn again.
+    pub fn was_hidden(&mut self) {
+        self.drawn = None;
+        self.quiet.hidden();
+    }
+
+    /// Whether what grants something counts: the end of what there is to read was seen.
+    fn may_grant(&self) -> bool {
+        !self.question.grants || self.body.is_through()
     }
 
     /// The person's own editor is closed.
@@ -169,8 +219,13 @@ impl Dialog {
         }
     }
 
-    /// When it looks different by itself: its countdown goes on.
+    /// When it looks different by itself: its countdown goes on, or what it said about a key is over.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let hint = self.hint.as_ref().map(|hinted| hinted.until).filter(|until| *until > now);
+        [self.counts_down_at(now), hint].into_iter().flatten().min()
+    }
+
+    fn counts_down_at(&self, now: Instant) -> Option<Instant> {
         let left = self.left(now)?;
         // What is shown is rounded up.
         let shown_next = left.saturating_sub(1);
@@ -189,12 +244,25 @@ impl Dialog {
         Some(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
-    fn answer(&self) -> Reply {
+    /// What is chosen or typed.
+    fn answer(&mut self) -> Reply {
         let answer = match &self.control {
             Control::Choices(choices) => choices.answer(),
-            Control::Field(field) => Some(UiAnswer::Value(field.editor.text().to_owned())),
+            Control::Field(field) => Some((UiAnswer::Value(field.editor.text().to_owned()), true)),
         };
-        answer.map_or(Reply::Open, Reply::Answered)
+        match answer {
+            Some((answer, grants)) => self.answered(answer, grants),
+            None => Reply::Open,
+        }
+    }
+
+    /// An answer; one that grants something shows more as long as there is more.
+    fn answered(&mut self, answer: UiAnswer, grants: bool) -> Reply {
+        if grants && !self.may_grant() {
+            self.body.turn(true);
+            return Reply::Open;
+        }
+        Reply::Answered(answer)
     }
 
     fn own_editor(&self) -> Reply {
@@ -218,18 +286,20 @@ impl Dialog {
         }
     }
 
-    fn typed(&mut self, chord: Chord, action: Option<Action>) {
-        match &mut self.control {
-            Control::Choices(choices) => {
-                let number = chord.text().and_then(|c| c.to_digit(10));
-                let number = number.and_then(|number| usize::try_from(number).ok());
-                if self.question.wanted != Wanted::Confirm {
-                    choices.choose(number.unwrap_or(0));
-                }
-            }
+    fn typed(&mut self, chord: Chord, action: Option<Action>, now: Instant) {
+        let choices = match &mut self.control {
+            Control::Choices(choices) => choices,
             Control::Field(field) => {
                 field.key(chord, action);
+                return;
             }
+        };
+        match (action, chord.text()) {
+            (Some(Action::Edit(Edit::LineStart | Edit::TextStart)), _) => self.body.go(false),
+            (Some(Action::Edit(Edit::LineEnd | Edit::TextEnd)), _) => self.body.go(true),
+            (_, Some(' ')) => self.body.turn(true),
+            (_, Some(c)) if self.question.wanted != Wanted::Confirm && choices.choose(c.to_digit(10)) => {}
+            _ => self.hint = Some(Hinted { hint: Hint::Unknown, until: now + FLASH }),
         }
     }
 }

@@ -23,6 +23,7 @@ mod modes;
 mod out;
 mod pace;
 mod paint;
+mod perform;
 mod reply;
 mod sgr;
 mod signals;
@@ -55,6 +56,8 @@ pub use lines::{Printing, run_lines};
 /// What the terminal is written, as text: for those who check it. What writes it is [`run`].
 pub mod written {
     pub use super::clipboard::copy;
+    pub use super::images::Pictures;
+    pub use super::lines::text as lines;
     pub use super::paint::Painter;
     pub use super::strip::Strip;
     pub use super::tail::text as tail;
@@ -96,6 +99,12 @@ pub trait Interface {
 
     /// Draws everything, and says where the cursor is seen.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+
+    /// The terminal has taken all of what was drawn last.
+    fn was_drawn(&mut self, now: Instant);
+
+    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
+    fn was_hidden(&mut self);
 
     /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
     /// None: all of a screen is drawn.

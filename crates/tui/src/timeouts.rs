@@ -15,6 +15,10 @@ pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
 /// appears does not type at it.
 pub(crate) const QUIET: Duration = Duration::from_millis(300);
 
+/// A frame that takes this long went to a terminal that took nothing for a while: keys that are read afterwards may have
+/// been typed at any time in between.
+pub(crate) const SLOW_FRAME: Duration = Duration::from_millis(100);
+
 /// How often a countdown looks different.
 pub(crate) const COUNTDOWN: Duration = Duration::from_secs(1);
 

@@ -2,12 +2,15 @@
 //!
 //! A [`Scene`] is the whole interface with something open, and has sinks: ways for texts into it. One frame takes
 //! random texts for each of them, is drawn, and goes through the program's own painter. Then no cell may hold what a
-//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. That a sink leads to the screen at
-//! all is seen by harmless words, which have to be read there.
+//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. The same where images are shown, and
+//! where lines are printed, which hold no function at all. That a sink leads to the screen at all is seen by harmless
+//! words, which have to be read there.
 
 mod around;
 mod dialogs;
 mod lists;
+mod pictures;
+mod printed;
 mod stage;
 mod transcript;
 
@@ -20,7 +23,7 @@ use haft_tui::terminal::written::Painter;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use stage::{Stage, hostile_cell};
+use stage::{Place, Stage, hostile_cell};
 
 /// Frames on one stage: what is said there is kept, as in a session.
 const FRAMES: u64 = 100;
@@ -42,8 +45,10 @@ const fn sink(what: &'static str, texts: usize, put: fn(&mut Stage, &[String]) -
 }
 
 /// The interface with something open.
+#[derive(Clone, Copy)]
 struct Scene {
     what: &'static str,
+    place: Place,
     size: (u16, u16),
     sinks: &'static [Sink],
     /// What is done before the frame is drawn.
@@ -51,11 +56,13 @@ struct Scene {
 }
 
 const fn scene(what: &'static str, size: (u16, u16), sinks: &'static [Sink]) -> Scene {
-    Scene { what, size, sinks, then: |_| Ok(()) }
+    Scene { what, place: Place::Screen, size, sinks, then: |_| Ok(()) }
 }
 
-fn scenes() -> Vec<&'static Scene> {
-    [around::SCENES, transcript::SCENES, dialogs::SCENES, lists::SCENES].into_iter().flatten().collect()
+fn scenes() -> Vec<Scene> {
+    let drawn = [around::SCENES, transcript::SCENES, dialogs::SCENES, lists::SCENES].concat();
+    let printed = printed::scenes(&drawn);
+    [drawn, printed, pictures::scenes()].concat()
 }
 
 /// What was found.
@@ -140,14 +147,14 @@ impl Scene {
         let first: Vec<_> = first.collect();
         let mut first = first.into_iter();
         let mut size = self.size;
-        let mut stage = Stage::new(size, false)?;
+        let mut stage = Stage::new(self.place, size, false)?;
         for frame in 0.. {
             if frame >= frames && first.len() == 0 {
                 break;
             }
             if frame % FRAMES == FRAMES - 1 {
                 size = self.size_of(frame / FRAMES);
-                stage = Stage::new(size, false)?;
+                stage = Stage::new(self.place, size, false)?;
             }
             let given = first.next().unwrap_or_else(|| self.given(|_| Some(hostile.next_lossy())));
             report.frames += 1;
@@ -155,7 +162,7 @@ impl Scene {
             let found = self.play(&mut stage, &given)?;
             if !found.is_empty() {
                 self.blame(size, &given, &found, &mut report)?;
-                stage = Stage::new(size, false)?;
+                stage = Stage::new(self.place, size, false)?;
             }
         }
         Ok(report)
@@ -200,7 +207,7 @@ impl Scene {
             for (at, text) in texts.iter().enumerate() {
                 let mut alone = vec![String::new(); texts.len()];
                 alone[at].clone_from(text);
-                let found = self.play(&mut Stage::new(size, false)?, &[(sink, alone)])?;
+                let found = self.play(&mut Stage::new(self.place, size, false)?, &[(sink, alone)])?;
                 if !found.is_empty() {
                     report.failures += 1;
                     report.broken.push(format!(
@@ -223,7 +230,7 @@ impl Scene {
 
     /// The sinks by which nothing is seen: harmless words are read again where they lead.
     fn unseen(&self) -> Result<Vec<String>> {
-        let mut stage = Stage::new(self.size, true)?;
+        let mut stage = Stage::new(self.place, self.size, true)?;
         let mut number = 0;
         let given = self.given(|_| {
             number += 1;
@@ -235,7 +242,7 @@ impl Scene {
         }
         let shown = stage.drawn.clone() + &stage.take_said();
         let shown = shown.to_lowercase();
-        let mut unseen = Vec::new();
+        let mut unseen: Vec<_> = pictures::unseen(self, &shown).into_iter().collect();
         for (sink, texts) in &given {
             let missing: Vec<_> = texts.iter().filter(|text| !shown.contains(text.as_str())).collect();
             if !missing.is_empty() {
@@ -248,7 +255,7 @@ impl Scene {
 
 /// The sinks by which nothing gets onto the screen: they would say nothing.
 pub(super) fn unseen() -> Result<Vec<String>> {
-    let unseen: Result<Vec<_>> = scenes().into_iter().map(Scene::unseen).collect();
+    let unseen: Result<Vec<_>> = scenes().iter().map(Scene::unseen).collect();
     Ok(unseen?.concat())
 }
 

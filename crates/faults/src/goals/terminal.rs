@@ -11,7 +11,7 @@ use super::{Figure, Place, screen};
 const TEXTS: (u64, u64) = (50_000, 5_000_000);
 
 /// Random texts for each sink of the interactive mode.
-const ON_SCREEN: (u64, u64) = (200, 200_000);
+const ON_SCREEN: (u64, u64) = (100, 40_000);
 
 const SEED: u64 = 12;
 

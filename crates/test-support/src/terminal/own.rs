@@ -1,6 +1,8 @@
 //! What haft's own writing may have a terminal do: a list of functions, by final byte, parameters and place. Anything
 //! else is found, also a function of the list where haft does not write it.
 
+mod pictures;
+
 use super::deceives;
 
 /// What was written.
@@ -8,8 +10,12 @@ use super::deceives;
 pub enum Written {
     /// Nothing, or one frame of the interactive mode on a screen of so many columns and rows.
     Frame(u16, u16),
+    /// The same on a terminal that shows images, with some of them.
+    Pictures(u16, u16),
     /// Rows for the normal screen, each ended.
     Rows,
+    /// Lines where nothing is drawn: no function at all.
+    Lines,
     /// The window's title.
     Title,
     /// Text for the clipboard, plain or once more for tmux.
@@ -18,6 +24,15 @@ pub enum Written {
 
 /// What a terminal does that haft does not write where this was written; nothing for what is as it should be.
 pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
+    match written {
+        Written::Lines => return lines(bytes),
+        Written::Pictures(columns, rows) => {
+            let (others, mut found) = pictures::without(bytes);
+            found.extend(oversteps(&others, Written::Frame(columns, rows)));
+            return found;
+        }
+        Written::Frame(..) | Written::Rows | Written::Title | Written::Clipboard => {}
+    }
     let (mut parser, mut heard) = (vte::Parser::new(), Heard::default());
     parser.advance(&mut heard, bytes);
     let Heard { mut deeds, shown } = heard;
@@ -26,6 +41,7 @@ pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
         Written::Rows => rows(&deeds),
         Written::Title => title(&deeds, bytes),
         Written::Clipboard => clipboard(&deeds),
+        Written::Pictures(..) | Written::Lines => Vec::new(),
     };
     found.extend(deeds.iter().filter_map(Deed::never));
     if matches!(written, Written::Frame(..) | Written::Rows) {
@@ -262,6 +278,16 @@ fn rows(deeds: &[Deed]) -> Vec<String> {
     found
 }
 
+/// Lines: text, tabs, and the newline that ends each. Looked at as bytes, since parsers pass over some of them.
+fn lines(bytes: &[u8]) -> Vec<String> {
+    let Ok(text) = std::str::from_utf8(bytes) else { return vec!["what is no text".to_owned()] };
+    let controls = text.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t'));
+    let mut found: Vec<String> = controls.map(|c| format!("execute {c:?}")).collect();
+    found.extend(text.lines().any(deceives).then(|| "deceives".to_owned()));
+    found.extend((!text.is_empty() && !text.ends_with('\n')).then(|| "a row without an end".to_owned()));
+    found
+}
+
 /// A title: nothing but the command, and a text in it. Parsers pass over some of what is in a command, so the bytes are
 /// looked at.
 fn title(deeds: &[Deed], bytes: &[u8]) -> Vec<String> {
@@ -296,76 +322,4 @@ fn clipboard(deeds: &[Deed]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::ATTACKS;
-    use super::*;
-
-    const FRAME: Written = Written::Frame(10, 3);
-
-    fn framed(inner: &str) -> String {
-        format!("\x1b[?2026h\x1b[?25l{inner}\x1b[?2026l")
-    }
-
-    #[test]
-    fn what_haft_writes_is_let_pass() {
-        let check =
-            |text: &str, written| assert_eq!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
-        check("", FRAME);
-        check(&framed(""), FRAME);
-        check(&framed("\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhi\x1b[2;3H\x1b[?25h"), FRAME);
-        check(&framed("\x1b[3;10H\x1b[0;1;9;38;2;1;2;255;48;5;7m日\x1b[0;31;107mé\x1b[0m"), FRAME);
-        check("a\x1b[0;1mb\x1b[0m\r\n\r\n", Written::Rows);
-        check("\x1b]2;haft – a;b\x1b\\", Written::Title);
-        check("\x1b]52;c;aGk=\x1b\\", Written::Clipboard);
-        check("\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\", Written::Clipboard);
-    }
-
-    #[test]
-    fn every_attack_is_found_wherever_it_stands() {
-        let harmless = ["not a character"];
-        for (name, attack) in ATTACKS.iter().filter(|(name, _)| !harmless.contains(name)) {
-            let cell = framed(&format!("\x1b[1;1H\x1b[0m{attack}"));
-            let row = format!("{attack}\r\n");
-            let title = format!("\x1b]2;{attack}\x1b\\");
-            assert!(!oversteps(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
-            assert!(!oversteps(row.as_bytes(), Written::Rows).is_empty(), "{name} in a row");
-            assert!(!oversteps(title.as_bytes(), Written::Title).is_empty(), "{name} in a title");
-        }
-    }
-
-    #[test]
-    fn functions_of_its_own_are_found_where_it_does_not_write_them() {
-        let check = |text: &str, written| {
-            assert_ne!(oversteps(text.as_bytes(), written), [""; 0], "{text:?}");
-        };
-        for inner in [
-            "\x1b[1;1Ha\x1b[2J",
-            "\x1b[1;1Ha\x1b[?25hb",
-            "\x1b[4;1Ha",
-            "\x1b[1;11Ha",
-            "\x1b[0;0Ha",
-            "\x1b[1;1Ha\x1b[31mb",
-            "\x1b[1;1H\x1b[0;31mb",
-            "\x1b[1;1H\x1b[0;5;1mb",
-            "\x1b[1;1H\x1b[0;31;32mb\x1b[0m",
-            "\x1b[1;1H\x1b[0;38;2;1;2;256mb\x1b[0m",
-            "\x1b[1;1H\x1b[0;4:3mb\x1b[0m",
-            "\x1b[1;1Ha\nb",
-            "a",
-            "\x1b[?2026l\x1b[?2026h",
-        ] {
-            check(&framed(inner), FRAME);
-        }
-        check("a", FRAME);
-        check(&format!("{0}{0}", framed("")), FRAME);
-        check("\x1b[?2026h", FRAME);
-        check("a\rb\r\n", Written::Rows);
-        check("a", Written::Rows);
-        check("\x1b[2J\r\n", Written::Rows);
-        check("\x1b]2;a\x07", Written::Title);
-        check("\x1b]0;a\x1b\\", Written::Title);
-        check("\x1b]52;c;a b\x1b\\", Written::Clipboard);
-        check("\x1b]52;p;aGk=\x1b\\", Written::Clipboard);
-        check("\x1b]52;c;aGk=\x1b\\x", Written::Clipboard);
-    }
-}
+mod tests;

@@ -93,6 +93,11 @@ impl Dialogs {
         self.open.retain(|asked| !matches!(asked.purpose, Purpose::Reply { .. }));
     }
 
+    /// None is on the screen any more.
+    pub(super) fn hidden(&mut self) {
+        self.open.iter_mut().for_each(|asked| asked.dialog.was_hidden());
+    }
+
     /// When one looks different by itself.
     pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.open.first().and_then(|asked| asked.dialog.wakes_at(now))

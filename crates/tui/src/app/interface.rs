@@ -31,6 +31,14 @@ impl Interface for State {
         draw(self, area, buffer, look)
     }
 
+    fn was_drawn(&mut self, now: Instant) {
+        State::was_drawn(self, now);
+    }
+
+    fn was_hidden(&mut self) {
+        State::was_hidden(self);
+    }
+
     fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
         State::below(self, area, look)
     }

@@ -1,27 +1,26 @@
-//! What there is to read in a dialog: its title, what is said beside it, what would be granted.
+//! What there is to read in a dialog, which part of it is shown, and how far it was read.
+//!
+//! How far is counted in characters and not in rows, so that it holds at every width. Read is what stood on the screen,
+//! one page after the other from the first row on; who goes to the end at once has seen the end, and is told how many rows
+//! were not.
+
+mod lay;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::{Modifier, Style};
-use ratatui_core::text::{Line, Span};
-use unicode_segmentation::UnicodeSegmentation;
+use ratatui_core::text::Line;
 
-use super::{Question, Wanted, call};
-use crate::clean::{Clean, CleanLine, columns_of, span};
+use super::Question;
+use crate::clean::{CleanLine, span};
 use crate::frame::{put, row};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+
+pub(super) use lay::GATE;
+use lay::Laid;
 
 /// Columns that say how much more there is, where only one row is there to say anything.
 const MARGIN: u16 = 7;
-
-/// What the answers mean when a gate keeps failing.
-pub(super) const GATE: &[&str] = &[
-    "What it was asked about last does not happen in any case.",
-    "Going on without it: it is not asked about anything more in this session.",
-    "Stopping: the run ends, and haft with it.",
-];
 
 /// With fewer columns, that is said in fewer words.
 const SHORT: u16 = 32;
@@ -30,138 +29,162 @@ const SHORT: u16 = 32;
 #[derive(Debug, Default)]
 pub(super) struct Body {
     laid: Option<Laid>,
-    top: usize,
+    /// The same, where the only row is shared with how much more there is.
+    narrow: Option<Laid>,
+    top: Top,
     /// How many rows were shown.
     shown: usize,
+    drawn: Option<Part>,
+    read: Read,
 }
 
-#[derive(Debug)]
-struct Laid {
+/// The first row that is shown, at a width.
+#[derive(Debug, Clone, Copy, Default)]
+struct Top {
+    row: usize,
+    /// It is wherever the last row is the last one that is shown.
+    ends: bool,
     width: u16,
-    theme: Theme,
-    rows: Vec<Line<'static>>,
+    /// Characters before it.
+    before: usize,
+}
+
+/// What a frame has of it, in characters.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    from: usize,
+    upto: usize,
+    total: usize,
+    /// Whether its end is there, and it is said how much of it was not read.
+    ends: bool,
+}
+
+/// What was on the screen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Read {
+    /// From the first row on.
+    upto: usize,
+    all: bool,
+    end: bool,
+}
+
+impl Read {
+    fn is_through(self) -> bool {
+        self.all || self.end
+    }
+
+    /// With a part that is on the screen, too.
+    fn with(mut self, part: Option<Part>) -> Self {
+        let Some(Part { from, upto, total, ends }) = part else { return self };
+        if from <= self.upto {
+            self.upto = self.upto.max(upto);
+        }
+        self.all |= self.upto >= total;
+        self.end |= ends;
+        self
+    }
 }
 
 impl Body {
-    /// The rows at a width.
-    pub(super) fn rows(&mut self, question: &Question, width: u16, theme: &Theme) -> &[Line<'static>] {
-        let is_same = |laid: &Laid| laid.width == width && laid.theme.is_same(theme);
-        if !self.laid.as_ref().is_some_and(is_same) {
-            self.laid = None;
-        }
-        let lay = || Laid { width, theme: theme.clone(), rows: lay(question, width, theme) };
-        &self.laid.get_or_insert_with(lay).rows
+    /// How many rows there are at a width.
+    pub(super) fn rows(&mut self, question: &Question, width: u16, theme: &Theme) -> usize {
+        Laid::at(&mut self.laid, question, width, theme).len()
     }
 
     /// On by what was shown, or back.
     pub(super) fn turn(&mut self, on: bool) {
         let by = self.shown.max(1);
-        self.top = if on { self.top.saturating_add(by) } else { self.top.saturating_sub(by) };
+        let row = self.top.row;
+        self.top.row = if on { row.saturating_add(by) } else { row.saturating_sub(by) };
+        self.top.ends &= on;
+    }
+
+    /// To the first row, or to the last.
+    pub(super) fn go(&mut self, last: bool) {
+        self.top = if last { Top { ends: true, ..self.top } } else { Top::default() };
+    }
+
+    /// What was drawn last stands on the screen. Whether its end has, now for the first time.
+    pub(super) fn was_drawn(&mut self) -> bool {
+        let before = self.is_through();
+        self.read = self.read.with(self.drawn.take());
+        !before && self.is_through()
+    }
+
+    /// Whether its end was seen.
+    pub(super) fn is_through(&self) -> bool {
+        self.read.is_through()
+    }
+
+    /// Whether its end will have been seen with what was drawn last, and how many rows will not have been read.
+    pub(super) fn once_drawn(&self) -> (bool, usize) {
+        let read = self.read.with(self.drawn);
+        let unread = |laid: &Laid| laid.len() - laid.rows_within(read.upto);
+        let unread = self.laid.as_ref().filter(|_| !read.all).map_or(0, unread);
+        (read.is_through(), unread)
     }
 
     /// Draws as much as there is room for, and says how much is left out.
     pub(super) fn draw(&mut self, question: &Question, area: Rect, buffer: &mut Buffer, look: &Look) {
+        self.drawn = None;
         if area.height == 0 {
             return;
         }
-        let height = usize::from(area.height);
-        let total = self.rows(question, area.width, &look.theme).len();
-        if total <= height {
-            self.top = 0;
-            self.draw_rows(area, buffer);
+        let theme = &look.theme;
+        let total = self.rows(question, area.width, theme);
+        if total <= usize::from(area.height) {
+            self.top = Top::default();
+            self.draw_part(false, area, buffer);
             return;
         }
-        let style = look.theme.style(if question.grants { Role::Warning } else { Role::Muted });
-        if height == 1 {
+        let style = theme.style(if question.grants { Role::Warning } else { Role::Muted });
+        if area.height == 1 {
             let text = Rect { width: area.width.saturating_sub(MARGIN), ..area };
-            let total = self.rows(question, text.width, &look.theme).len();
-            let below = self.draw_part(total, text, buffer);
+            Laid::at(&mut self.narrow, question, text.width, theme);
+            let below = self.draw_part(true, text, buffer);
             let words = if below > 0 { format!(" ↓{below}") } else { " ↑".to_owned() };
             let place = Rect { x: text.right(), width: area.width - text.width, ..area };
             put(&Line::from(span(CleanLine::new(&words), style)), place, buffer);
             return;
         }
-        let below = self.draw_part(total, Rect { height: area.height - 1, ..area }, buffer);
-        let words = match (below, area.width < SHORT) {
-            (0, false) => "… that is all (pageup)".to_owned(),
-            (0, true) => "… all (pageup)".to_owned(),
-            (1, false) => "… 1 more row (pagedown)".to_owned(),
-            (more, false) => format!("… {more} more rows (pagedown)"),
-            (more, true) => format!("… {more} (pagedown)"),
-        };
-        put(&Line::from(span(CleanLine::new(&words), style)), row(area, area.height - 1), buffer);
+        let below = self.draw_part(false, Rect { height: area.height - 1, ..area }, buffer);
+        let unread = if question.grants { self.once_drawn().1 } else { 0 };
+        let words = CleanLine::new(&left_out(below, unread, area.width < SHORT));
+        put(&Line::from(span(words, style)), row(area, area.height - 1), buffer);
     }
 
-    /// Draws those from `top` on, and says how many are below.
-    fn draw_part(&mut self, total: usize, area: Rect, buffer: &mut Buffer) -> usize {
+    /// Draws the rows from the top on, and says how many are below.
+    fn draw_part(&mut self, narrow: bool, area: Rect, buffer: &mut Buffer) -> usize {
+        let Some(laid) = (if narrow { &self.narrow } else { &self.laid }) else { return 0 };
         let height = usize::from(area.height);
-        self.top = self.top.min(total.saturating_sub(height));
-        self.draw_rows(area, buffer);
-        total.saturating_sub(self.top + height)
-    }
-
-    fn draw_rows(&mut self, area: Rect, buffer: &mut Buffer) {
-        self.shown = usize::from(area.height);
-        let rows = self.laid.iter().flat_map(|laid| &laid.rows).skip(self.top);
-        for (y, line) in (0..area.height).zip(rows) {
+        let last = laid.len().saturating_sub(height);
+        // At another width, it is another row.
+        if self.top.width != area.width && self.top.row != 0 {
+            self.top.row = laid.rows_within(self.top.before);
+        }
+        let top = if self.top.ends { last } else { self.top.row.min(last) };
+        self.top = Top { row: top, width: area.width, before: laid.before(top), ..self.top };
+        self.shown = height;
+        for (y, line) in (0..area.height).zip(laid.from(top)) {
             put(line, row(area, y), buffer);
         }
+        let below = last - top;
+        let (from, upto) = (laid.before(top), laid.before((top + height).min(laid.len())));
+        self.drawn = Some(Part { from, upto, total: laid.characters(), ends: below == 0 && !narrow });
+        below
     }
 }
 
-fn lay(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut rows = Vec::new();
-    let bold = theme.style(Role::Text).add_modifier(Modifier::BOLD);
-    for (text, style) in [(&question.title, bold), (&question.message, theme.style(Role::Text))] {
-        for line in Clean::new(text).lines() {
-            rows.extend(wrap(&[span(line, style)], width, &Hang::default(), Mode::Words));
-        }
+/// How many rows are left out: below, or before that and never seen.
+fn left_out(below: usize, unread: usize, is_short: bool) -> String {
+    let rows = |count: usize| if count == 1 { "1 more row".to_owned() } else { format!("{count} more rows") };
+    match (below, unread, is_short) {
+        (0, 0, false) => "… that is all (pageup)".to_owned(),
+        (0, 0, true) => "… all (pageup)".to_owned(),
+        (0, unread, false) => format!("… the end; {unread} before it not read (pageup)"),
+        (0, unread, true) => format!("… {unread} not read (pageup)"),
+        (more, 0, false) => format!("… {} (pagedown)", rows(more)),
+        (more, _, false) => format!("… {} to read (pagedown)", rows(more)),
+        (more, _, true) => format!("… {more} (pagedown)"),
     }
-    if matches!(question.wanted, Wanted::Gate(_)) {
-        for line in GATE {
-            rows.extend(wrap(&[span(*line, theme.style(Role::Text))], width, &Hang::default(), Mode::Words));
-        }
-    }
-    let Some(granted) = &question.call else { return rows };
-    let name = vec![span(CleanLine::new(&call::name(granted)), theme.style(Role::ToolTitle))];
-    rows.extend(chunks(name, Style::new(), "", width));
-    let [code, mark] = [Role::Code, Role::Muted].map(|role| theme.style(role));
-    for part in call::arguments(granted) {
-        // Where nothing of the text would have room beside it, there is no indentation.
-        let indent = if part.indent < usize::from(width) / 2 { part.indent } else { 0 };
-        let before = CleanLine::repeated(' ', indent);
-        let mut first = vec![span(before, code)];
-        if part.goes_on {
-            first.push(span("│", mark));
-        }
-        rows.extend(chunks(first, code, &part.text, width));
-    }
-    rows
-}
-
-/// A text behind something, in rows that are full: nothing is added where a row ends, and nothing left out.
-fn chunks(first: Vec<Span<'static>>, style: Style, text: &str, width: u16) -> Vec<Line<'static>> {
-    let text = CleanLine::new(text);
-    let width = usize::from(width).max(2);
-    let (mut rows, mut left) = (Vec::new(), width);
-    let mut current: Vec<Span<'static>> = Vec::new();
-    let mut run = String::new();
-    let parts = first.iter().map(|part| (part.content.as_ref(), part.style));
-    for (part, style) in parts.chain([(text.as_str(), style)]) {
-        for grapheme in part.graphemes(true) {
-            let columns = columns_of(grapheme);
-            if columns > left {
-                current.push(span(CleanLine::part(&run), style));
-                run.clear();
-                rows.push(std::mem::take(&mut current));
-                left = width;
-            }
-            left = left.saturating_sub(columns);
-            run.push_str(grapheme);
-        }
-        current.push(span(CleanLine::part(&run), style));
-        run.clear();
-    }
-    rows.push(current);
-    rows.into_iter().map(Line::from_iter).collect()
 }

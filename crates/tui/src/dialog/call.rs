@@ -1,10 +1,16 @@
 //! What a yes grants, to the last character: a tool's name and its arguments.
 //!
-//! The arguments are taken from their JSON as it is, token by token, so nothing is added, left out or put in another
-//! order. Strings are written one way, however they were escaped; what would not be seen as it is (control
-//! characters, direction marks, what has no width, blanks other than a space) stands there as `\u{…}`.
+//! The arguments are taken from their JSON as it is, token by token and in its order; nothing of a name or a value is
+//! added or left out. The commas between them, and the braces around all of them, are rows here. What would not be seen
+//! as it is (control characters, direction marks, what has no width, blanks other than a space) stands there as
+//! `\u{…}`.
+//!
+//! A short string stands in its quotes. One of several lines, or with quotes or backslashes in it, stands as it is, line
+//! by line, behind marks that no text can reach; a string that ends with a newline has an empty row at its end. There, a
+//! backslash that would look like the begin of an escape stands as `\u{5c}`, so that each text looks like no other.
 
 use std::fmt::Write as _;
+use std::path::{Component, Path};
 
 use haft_core::sanitize::is_hidden;
 use haft_protocol::content::ToolCall;
@@ -15,13 +21,38 @@ use crate::clean::columns_of;
 /// Blanks that a level is indented by.
 const INDENT: usize = 2;
 
+/// What stands before each line of a string.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// It is no line of a string.
+    #[default]
+    No,
+    /// It is one.
+    Line,
+    /// It is one that is taken away.
+    Removed,
+    /// It is one that is put in.
+    Added,
+}
+
+impl Mark {
+    /// By the name of what the string is.
+    fn of(name: &str) -> Self {
+        match name {
+            "\"old_text\"" => Self::Removed,
+            "\"new_text\"" => Self::Added,
+            _ => Self::Line,
+        }
+    }
+}
+
 /// A row of what is granted, before it is cut to a width.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// Blanks before it.
     pub(super) indent: usize,
-    /// Whether it goes on with a string of the row before.
-    pub(super) goes_on: bool,
+    /// What stands before its text.
+    pub(super) mark: Mark,
     /// Printable, but not yet clean.
     pub(super) text: String,
 }
@@ -31,40 +62,131 @@ pub(super) fn name(call: &ToolCall) -> String {
     visible(&call.name)
 }
 
+/// The file or the directory that a tool of haft's own is about, as one reads it: as it was written where it is below
+/// the working directory, else from the root on.
+pub(super) fn place(call: &ToolCall, cwd: &Path) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct About {
+        path: String,
+    }
+
+    let what = match call.name.as_str() {
+        "read" | "write" | "edit" => "file",
+        "ls" | "find" | "grep" => "in",
+        _ => return None,
+    };
+    let About { path } = serde_json::from_str(call.args.as_str()).ok()?;
+    let path = path.strip_prefix('@').unwrap_or(&path);
+    let is_below =
+        Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let shown = match is_below || path.starts_with('~') {
+        true => path.to_owned(),
+        false => cwd.join(path).to_string_lossy().into_owned(),
+    };
+    (!path.is_empty()).then(|| format!("{what}: {}", visible(&shown)))
+}
+
 /// The arguments in rows.
 pub(super) fn arguments(call: &ToolCall) -> Vec<Row> {
-    let mut rows = vec![Row::default()];
-    let (mut level, mut rest) = (0_usize, call.args.as_str());
+    let mut rows = Rows::default();
+    let mut rest = call.args.as_str().trim();
+    let within = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map(str::trim);
+    if let Some(within) = within.filter(|within| !within.is_empty()) {
+        rest = within;
+        rows.level = 1;
+    }
+    rows.begin();
     while let Some(first) = rest.chars().next() {
         let token = token(rest, first);
         rest = rest.get(token.len()..).unwrap_or_default();
         match first {
             '{' | '[' => {
-                put(&mut rows, token);
-                level += 1;
+                rows.put(token);
+                rows.level += 1;
                 if !rest.trim_start().starts_with(['}', ']']) {
-                    begin(&mut rows, level * INDENT, false);
+                    rows.begin();
                 }
             }
             '}' | ']' => {
-                level = level.saturating_sub(1);
-                let is_empty = rows.last().is_some_and(|row| row.text.ends_with(['{', '[']));
-                if !is_empty {
-                    begin(&mut rows, level * INDENT, false);
+                rows.level = rows.level.saturating_sub(1);
+                if !rows.is_empty_inside() {
+                    rows.begin();
                 }
-                put(&mut rows, token);
+                rows.put(token);
             }
-            ',' => {
-                put(&mut rows, token);
-                begin(&mut rows, level * INDENT, false);
+            ',' => rows.begin(),
+            ':' => rows.put(":"),
+            '"' if rest.trim_start().starts_with(':') => {
+                rows.mark = Mark::of(token);
+                rows.quoted(token);
             }
-            ':' => put(&mut rows, ": "),
-            '"' => string(&mut rows, level * INDENT, token),
+            '"' => rows.string(token),
             blank if blank.is_ascii_whitespace() => {}
-            _ => put(&mut rows, &visible(token)),
+            _ => rows.put(&visible(token)),
         }
     }
-    rows
+    rows.rows
+}
+
+/// Rows that are being made.
+#[derive(Debug, Default)]
+struct Rows {
+    rows: Vec<Row>,
+    level: usize,
+    /// Of the lines of the next string.
+    mark: Mark,
+}
+
+impl Rows {
+    /// The next row begins.
+    fn begin(&mut self) {
+        let indent = self.level * INDENT;
+        self.rows.push(Row { indent, mark: Mark::No, text: String::new() });
+    }
+
+    fn put(&mut self, text: &str) {
+        let is_behind = |row: &Row| row.text.ends_with(':') && text != ":";
+        if let Some(row) = self.rows.last_mut() {
+            if is_behind(row) {
+                row.text.push(' ');
+            }
+            row.text.push_str(text);
+        }
+    }
+
+    /// Whether nothing came since a bracket.
+    fn is_empty_inside(&self) -> bool {
+        self.rows.last().is_some_and(|row| row.mark == Mark::No && row.text.ends_with(['{', '[']))
+    }
+
+    /// A string in its quotes, as short as it was written or shorter.
+    fn quoted(&mut self, token: &str) {
+        let text = match serde_json::from_str::<String>(token) {
+            Ok(text) => format!("\"{}\"", escaped(&text)),
+            // Half of a surrogate pair: there is no other way to write it.
+            Err(_) => visible(token),
+        };
+        self.put(&text);
+    }
+
+    /// A string; one of several lines, or with quotes or backslashes, stands below its name.
+    fn string(&mut self, token: &str) {
+        let mark = std::mem::take(&mut self.mark);
+        let mark = if mark == Mark::No { Mark::Line } else { mark };
+        match serde_json::from_str::<String>(token) {
+            Ok(text) if mark != Mark::Line || text.contains(['\n', '"', '\\']) => {
+                let indent = (self.level + 1) * INDENT;
+                // In a list, what begins is told from what goes on.
+                if self.rows.last().is_some_and(|row| row.text.is_empty()) {
+                    self.put("text:");
+                }
+                for line in text.split('\n') {
+                    self.rows.push(Row { indent, mark, text: as_it_is(line) });
+                }
+            }
+            Ok(_) | Err(_) => self.quoted(token),
+        }
+    }
 }
 
 /// The token that a text begins with.
@@ -92,21 +214,24 @@ fn string_end(text: &str) -> usize {
     text.len()
 }
 
-/// A string; behind each newline in it a row begins.
-fn string(rows: &mut Vec<Row>, indent: usize, token: &str) {
-    let Ok(text) = serde_json::from_str::<String>(token) else {
-        // Half of a surrogate pair: there is no other way to write it.
-        put(rows, &visible(token));
-        return;
+/// A line of a string, every character of it seen. Of several blanks at its end the last is written out, since nothing
+/// stands behind it.
+fn as_it_is(line: &str) -> String {
+    let (rest, last) = match line.strip_suffix(' ') {
+        Some(rest) => (rest, "\\u{20}"),
+        None => (line, ""),
     };
-    put(rows, "\"");
-    for (at, line) in text.split_inclusive('\n').enumerate() {
-        if at > 0 {
-            begin(rows, indent, true);
+    let mut out = String::with_capacity(line.len());
+    for (at, grapheme) in rest.grapheme_indices(true) {
+        let behind = rest.get(at + grapheme.len()..).unwrap_or_default();
+        match grapheme {
+            "\\" if behind.starts_with(['t', 'r', 'u']) => out.push_str("\\u{5c}"),
+            "\t" => out.push_str("\\t"),
+            "\r" => out.push_str("\\r"),
+            other => out.push_str(&visible(other)),
         }
-        put(rows, &escaped(line));
     }
-    put(rows, "\"");
+    out + last
 }
 
 fn escaped(text: &str) -> String {
@@ -152,70 +277,5 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-fn begin(rows: &mut Vec<Row>, indent: usize, goes_on: bool) {
-    rows.push(Row { indent, goes_on, text: String::new() });
-}
-
-fn put(rows: &mut [Row], text: &str) {
-    if let Some(row) = rows.last_mut() {
-        row.text.push_str(text);
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use haft_protocol::RawJson;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(args: &str, expect: &[&str]) {
-        let args = RawJson::parse(args).unwrap();
-        let rows =
-            arguments(&ToolCall { id: haft_protocol::ids::ToolCallId::new("t"), name: "bash".into(), args });
-        let row = |row: &Row| {
-            format!("{}{}{}", " ".repeat(row.indent), if row.goes_on { "│" } else { "" }, row.text)
-        };
-        assert_eq!(rows.iter().map(row).collect::<Vec<_>>(), expect);
-    }
-
-    #[test]
-    fn arguments_stand_there_as_they_are() {
-        check("{}", &["{}"]);
-        check(
-            r#"{"b": [1, {"x": null}, []], "a": {}, "n": 1.50e3}"#,
-            &[
-                "{",
-                r#"  "b": ["#,
-                "    1,",
-                "    {",
-                r#"      "x": null"#,
-                "    },",
-                "    []",
-                "  ],",
-                r#"  "a": {},"#,
-                r#"  "n": 1.50e3"#,
-                "}",
-            ],
-        );
-        check(r#"{"{": "}],:"}"#, &["{", r#"  "{": "}],:""#, "}"]);
-    }
-
-    #[test]
-    fn strings_go_on_behind_newlines() {
-        check(r#"{"c":"a\n\n  b\n"}"#, &["{", r#"  "c": "a\n"#, r"  │\n", r#"  │  b\n""#, "}"]);
-    }
-
-    #[test]
-    fn what_would_not_be_seen_is_written_out() {
-        check(
-            r#"{"c":"\u0072\u006d \u001b[2J\u009bx\u007f\r\t\"\\"}"#,
-            &["{", r#"  "c": "rm \u{1b}[2J\u{9b}x\u{7f}\r\t\"\\""#, "}"],
-        );
-        check(
-            "{\"c\":\"a\u{202e}b\u{200b}c\u{a0}d\u{200d}e\u{3164}\u{e0041}\"}",
-            &["{", r#"  "c": "a\u{202e}b\u{200b}c\u{a0}d\u{200d}e\u{3164}\u{e0041}""#, "}"],
-        );
-        check("{\"日本é\":\"e\u{301}\"}", &["{", "  \"日本é\": \"e\u{301}\"", "}"]);
-    }
-}
+mod tests;

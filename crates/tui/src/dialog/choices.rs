@@ -3,7 +3,7 @@
 use haft_protocol::rpc::UiAnswer;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::Modifier;
+use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::Line;
 
 use super::{Question, Wanted};
@@ -12,25 +12,44 @@ use crate::frame::{cut, put, row};
 use crate::look::Look;
 use crate::theme::Role;
 
+/// Of what becomes of a gate, what grants nothing.
+const STOP: &str = "stop";
+
 /// What stands before the chosen one.
 const CHOSEN: &str = "›";
 
 /// What can be chosen in a dialog.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choices {
-    choices: Vec<(CleanLine, UiAnswer)>,
+    choices: Vec<Choice>,
     chosen: usize,
     /// Beside each other where there is room.
     across: bool,
+    /// Whether those that grant something do not count yet.
+    locked: bool,
+    /// How many rows of what is granted were not read.
+    unread: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Choice {
+    words: CleanLine,
+    answer: UiAnswer,
+    /// Whether it grants something.
+    grants: bool,
 }
 
 impl Choices {
     /// Those of a question, if it is one that is answered by choosing. What is careful is chosen at first.
     pub(super) fn of(question: &Question) -> Option<Self> {
-        let named = |word: &String| (CleanLine::new(word), UiAnswer::Value(word.clone()));
-        let gate = |word: &String| (gate(word), UiAnswer::Value(word.clone()));
+        let choice = |words: CleanLine, answer, grants: bool| Choice {
+            words,
+            answer,
+            grants: grants && question.grants,
+        };
+        let value = |word: &String| UiAnswer::Value(word.clone());
         let place = |words: &[String], word: &str| words.iter().position(|known| known == word).unwrap_or(0);
-        match &question.wanted {
+        let (choices, chosen, across): (Vec<Choice>, _, _) = match &question.wanted {
             Wanted::Confirm => {
                 let [yes, no] = match (&question.call, question.grants) {
                     (Some(_), _) => ["Allow once", "Do not allow"],
@@ -38,21 +57,26 @@ impl Choices {
                     (None, false) => ["Yes", "No"],
                 };
                 let choices = [(yes, true), (no, false)]
-                    .map(|(words, yes)| (CleanLine::from(words), UiAnswer::Confirmed(yes)));
-                Some(Self { choices: choices.into(), chosen: 1, across: true })
+                    .map(|(words, yes)| choice(words.into(), UiAnswer::Confirmed(yes), yes));
+                (choices.into(), 1, true)
             }
-            Wanted::Select(words) => Some(Self {
-                choices: words.iter().map(named).collect(),
-                chosen: question.default.as_ref().map_or(0, |word| place(words, word)),
-                across: false,
-            }),
-            Wanted::Gate(words) => Some(Self {
-                choices: words.iter().map(gate).collect(),
-                chosen: place(words, "stop"),
-                across: false,
-            }),
-            Wanted::Input { .. } | Wanted::Editor(_) => None,
-        }
+            Wanted::Select(words) => {
+                let choices = words.iter().map(|word| choice(CleanLine::new(word), value(word), true));
+                let chosen = question.default.as_ref().map_or(0, |word| place(words, word));
+                (choices.collect(), chosen, false)
+            }
+            Wanted::Gate(words) => {
+                let choices = words.iter().map(|word| choice(gate(word), value(word), word != STOP));
+                (choices.collect(), place(words, STOP), false)
+            }
+            Wanted::Input { .. } | Wanted::Editor(_) => return None,
+        };
+        Some(Self { choices, chosen, across, ..Self::default() })
+    }
+
+    /// Whether those that grant something do not count yet, and how many rows were not read where they do.
+    pub(super) fn lock(&mut self, locked: bool, unread: usize) {
+        (self.locked, self.unread) = (locked, unread);
     }
 
     /// The next one; behind the last comes the first.
@@ -65,24 +89,36 @@ impl Choices {
         self.chosen = self.chosen.checked_sub(1).unwrap_or(self.choices.len().saturating_sub(1));
     }
 
-    /// The one of a number, from 1.
-    pub(super) fn choose(&mut self, number: usize) {
-        self.chosen = number.checked_sub(1).filter(|at| *at < self.choices.len()).unwrap_or(self.chosen);
+    /// The one of a number, from 1; whether there is one.
+    pub(super) fn choose(&mut self, number: Option<u32>) -> bool {
+        let at = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+        let at = at.filter(|at| *at < self.choices.len());
+        self.chosen = at.unwrap_or(self.chosen);
+        at.is_some()
     }
 
-    /// What the chosen one answers.
-    pub(super) fn answer(&self) -> Option<UiAnswer> {
-        self.choices.get(self.chosen).map(|(_, answer)| answer.clone())
+    /// What the chosen one answers, and whether that grants something.
+    pub(super) fn answer(&self) -> Option<(UiAnswer, bool)> {
+        self.choices.get(self.chosen).map(|choice| (choice.answer.clone(), choice.grants))
     }
 
     /// What one answers, counted from 0.
     pub(super) fn answer_of(&self, at: usize) -> Option<UiAnswer> {
-        self.choices.get(at).map(|(_, answer)| answer.clone())
+        self.choices.get(at).map(|choice| choice.answer.clone())
     }
 
     /// What they are called.
     pub(super) fn words(&self) -> impl Iterator<Item = &CleanLine> {
-        self.choices.iter().map(|(words, _)| words)
+        self.choices.iter().map(|choice| &choice.words)
+    }
+
+    /// What one is called here and now: what was not read is part of what is chosen.
+    fn words_of(&self, choice: &Choice) -> CleanLine {
+        if !choice.grants || self.locked || self.unread == 0 {
+            return choice.words.clone();
+        }
+        let rows = if self.unread == 1 { "row" } else { "rows" };
+        CleanLine::new(&format!("{}, {} {rows} not read", choice.words, self.unread))
     }
 
     /// How many rows they take at a width.
@@ -91,7 +127,7 @@ impl Choices {
     }
 
     fn fits_across(&self, width: u16) -> bool {
-        let columns: usize = self.choices.iter().map(|(words, _)| words.columns() + 5).sum();
+        let columns: usize = self.choices.iter().map(|choice| self.words_of(choice).columns() + 5).sum();
         self.across && columns <= usize::from(width) + 2
     }
 
@@ -127,19 +163,20 @@ impl Choices {
     fn draw_across(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
         let mut spans = Vec::new();
         let text = look.theme.style(Role::Text);
-        for (at, (words, _)) in self.choices.iter().enumerate() {
+        for (at, choice) in self.choices.iter().enumerate() {
             let is_chosen = at == self.chosen;
-            let style = if is_chosen { chosen(look) } else { text };
+            let style = self.style(choice, is_chosen, look);
+            let words = self.words_of(choice);
             spans.push(span(if is_chosen { CHOSEN } else { " " }, look.theme.style(Role::Accent)));
-            spans.extend([span("[", style), span(words.clone(), style), span("]", style), span("  ", text)]);
+            spans.extend([span("[", style), span(words, style), span("]", style), span("  ", text)]);
         }
         put(&Line::from_iter(spans), row(area, 0), buffer);
     }
 
     fn draw_row(&self, at: usize, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let Some((words, _)) = self.choices.get(at) else { return };
+        let Some(choice) = self.choices.get(at) else { return };
         let is_chosen = at == self.chosen;
-        let style = if is_chosen { chosen(look) } else { look.theme.style(Role::Text) };
+        let style = self.style(choice, is_chosen, look);
         let mut spans = vec![
             span(if is_chosen { CHOSEN } else { " " }, look.theme.style(Role::Accent)),
             span(" ", style),
@@ -148,13 +185,20 @@ impl Choices {
             let number = if at < 9 { format!("{} ", at + 1) } else { "  ".to_owned() };
             spans.push(span(CleanLine::new(&number), look.theme.style(Role::Muted).patch(style)));
         }
-        spans.push(span(words.clone(), style));
+        spans.push(span(self.words_of(choice), style));
         put(&cut(spans, usize::from(area.width)), area, buffer);
     }
-}
 
-fn chosen(look: &Look) -> ratatui_core::style::Style {
-    look.theme.style(Role::Text).patch(look.theme.style(Role::Selection)).add_modifier(Modifier::BOLD)
+    fn style(&self, choice: &Choice, is_chosen: bool, look: &Look) -> Style {
+        let theme = &look.theme;
+        let text = theme.style(Role::Text);
+        let style = match is_chosen {
+            true => text.patch(theme.style(Role::Selection)).add_modifier(Modifier::BOLD),
+            false => text,
+        };
+        // What does not count yet.
+        if choice.grants && self.locked { style.patch(theme.style(Role::Muted)) } else { style }
+    }
 }
 
 /// What becomes of a gate that fails, in words; the body says more.
@@ -162,7 +206,7 @@ fn gate(word: &str) -> CleanLine {
     match word {
         "restart" => "Start it again".into(),
         "continue_without" => "Go on without it".into(),
-        "stop" => "Stop".into(),
+        STOP => "Stop".into(),
         other => CleanLine::new(other),
     }
 }

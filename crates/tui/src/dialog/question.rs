@@ -1,10 +1,11 @@
 //! A question as the agent's side asks it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
 
-use super::{Question, Wanted};
+use super::{Question, Wanted, call};
 
 impl Question {
     /// As the agent's side asks it.
@@ -29,6 +30,16 @@ impl Question {
             within: Some(Duration::from_millis(request.timeout_ms)),
             default: default(&request.default),
         }
+    }
+
+    /// The same, asked where a session works: a call that is about a file says which one before anything else.
+    #[must_use]
+    pub fn in_directory(mut self, cwd: &str) -> Self {
+        let place = self.call.as_ref().and_then(|granted| call::place(granted, Path::new(cwd)));
+        if let Some(place) = place.filter(|_| self.message.is_empty()) {
+            self.message = place;
+        }
+        self
     }
 }
 

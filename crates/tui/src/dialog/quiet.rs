@@ -14,9 +14,19 @@ pub(super) struct Quiet {
 }
 
 impl Quiet {
-    /// It was drawn. What is too small to be read was not seen, and is not seen any more.
+    /// It stands on the screen. What is too small to be read was not seen, and is not seen any more.
     pub(super) fn drawn(&mut self, readable: bool, now: Instant) {
         self.seen = readable.then(|| self.seen.unwrap_or(now));
+    }
+
+    /// Whatever was seen, it is as if it was seen from now on.
+    pub(super) fn anew(&mut self, now: Instant) {
+        self.seen = self.seen.map(|_| now);
+    }
+
+    /// It stands there no more.
+    pub(super) fn hidden(&mut self) {
+        self.seen = None;
     }
 
     /// Whether a key that comes now counts.

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use haft_protocol::rpc::UiAnswer;
 
-use super::{Control, Dialog, Wanted, body, call};
+use super::call::{self, Mark};
+use super::{Control, Dialog, Wanted, body};
 use crate::clean::{Clean, CleanLine};
 use crate::transcript::spoken::rows_of;
 
@@ -111,7 +112,12 @@ impl Dialog {
         let Some(granted) = &self.question.call else { return Vec::new() };
         let mut rows = vec![CleanLine::new(&format!("  tool {} with:", call::name(granted)))];
         for row in call::arguments(granted) {
-            let mark = if row.goes_on { "| " } else { "" };
+            let mark = match row.mark {
+                Mark::No => "",
+                Mark::Line => "| ",
+                Mark::Removed => "- ",
+                Mark::Added => "+ ",
+            };
             let blank = CleanLine::repeated(' ', row.indent);
             rows.push(CleanLine::new(&format!("    {blank}{mark}{}", row.text)));
         }

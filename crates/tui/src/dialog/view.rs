@@ -47,23 +47,25 @@ impl Dialog {
     /// How many rows it takes at this width, at most `most`.
     pub fn rows(&mut self, width: u16, most: u16, look: &Look) -> u16 {
         let columns = frame::columns_in(width);
-        let body = self.body.rows(&self.question, columns, &look.theme).len();
+        let body = self.body.rows(&self.question, columns, &look.theme);
         let control = self.control_rows(columns);
         let gap = usize::from(body > 0);
         let wanted = u16::try_from(body + gap + control).unwrap_or(u16::MAX);
         frame::rows_with(wanted).min(most)
     }
 
-    /// Draws it, and says where the terminal's cursor stands. The first time counts as when it was seen.
+    /// Draws it, and says where the terminal's cursor stands. It is seen when [`was_drawn`](Self::was_drawn) says so.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
         let area = area.intersection(buffer.area);
         let (width, height) = READABLE;
-        self.quiet.drawn(area.width >= width && area.height >= height, look.now);
-        let inner = self.frame(look).draw(area, buffer);
-        let body = self.body.rows(&self.question, inner.width, &look.theme).len();
+        self.drawn = Some((area.width >= width && area.height >= height, look.now));
+        let inner = frame::inner(area);
+        let body = self.body.rows(&self.question, inner.width, &look.theme);
         let parts = Parts::of(inner.height, body, self.control_rows(inner.width));
         let body = Rect { height: parts.body, ..inner };
         self.body.draw(&self.question, body, buffer, look);
+        let locked = self.lock();
+        self.frame(locked, look).draw(area, buffer);
         let control = Rect { y: body.bottom() + parts.gap, height: parts.control, ..inner };
         match &mut self.control {
             Control::Choices(choices) => {
@@ -80,6 +82,17 @@ impl Dialog {
         }
     }
 
+    /// Has the choices know how much was read once this frame is seen: whether those that grant something do not count
+    /// then.
+    fn lock(&mut self) -> bool {
+        let (is_through, unread) = self.body.once_drawn();
+        let locked = self.question.grants && !is_through;
+        if let Control::Choices(choices) = &mut self.control {
+            choices.lock(locked, unread);
+        }
+        locked
+    }
+
     fn control_rows(&self, width: u16) -> usize {
         match &self.control {
             Control::Choices(choices) => choices.rows(width),
@@ -90,7 +103,7 @@ impl Dialog {
         }
     }
 
-    fn frame(&self, look: &Look) -> Frame {
+    fn frame(&self, locked: bool, look: &Look) -> Frame {
         let role = if self.question.grants { Role::Warning } else { Role::BorderFocused };
         let style = look.theme.style(role);
         let mut left = Vec::new();
@@ -106,7 +119,10 @@ impl Dialog {
                 left.push(span(" asks", style));
             }
         }
-        let lower = vec![span(self.help(), look.theme.style(Role::Muted))];
+        let hint = self.hint.filter(|hinted| look.now < hinted.until).map(|hinted| hinted.hint);
+        let role = if hint.is_some() { Role::Warning } else { Role::Muted };
+        let lower = hint.map(|hint| span(hint.words(), look.theme.style(role))).into_iter();
+        let lower = lower.chain([span(self.help(locked), look.theme.style(role))]).collect();
         Frame { style, left, right: self.countdown(look), lower }
     }
 
@@ -124,8 +140,10 @@ impl Dialog {
         vec![words(long), words(time)]
     }
 
-    fn help(&self) -> &'static str {
+    fn help(&self, locked: bool) -> &'static str {
         match &self.question.wanted {
+            Wanted::Confirm if locked => "space reads on · end to its end · n no · esc leaves it",
+            Wanted::Gate(_) if locked => "space reads on · ↑↓ choose · enter answers · esc leaves it",
             Wanted::Confirm => "y yes · n no · enter what is chosen · esc leaves it",
             Wanted::Select(_) | Wanted::Gate(_) => "↑↓ choose · enter answers · esc leaves it",
             Wanted::Input { .. } => "enter answers · esc leaves it",

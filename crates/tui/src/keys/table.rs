@@ -110,6 +110,9 @@ actions! {
         Yes = "yes" ["y"] "Yes.";
         No = "no" ["n"] "No.";
         Other = "other" ["left", "right"] "The other choice.";
+        ReadOn = "read_on" ["space"] "Shows more of what is asked about.";
+        First = "first" ["home"] "To the beginning of what is asked about.";
+        Last = "last" ["end"] "To its end.";
     }
 
     /// While text is searched for, in the prompts of before or in the transcript.

@@ -22,6 +22,7 @@ use super::input::{self, Input};
 use super::modes::Modes;
 use super::pace::Pace;
 use super::paint::Painter;
+use super::perform::Performs as _;
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
 use super::strip::Strip;
@@ -180,14 +181,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
 
     /// Tells the interface what happens, and does what it wants.
     async fn tell(&mut self, event: Event) -> Result<(), TerminalError> {
-        let now = Instant::now();
-        match event {
-            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
-            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Edited(_) => self.pace.changed(now),
-            Event::Typed(_) | Event::Interrupt | Event::Copied(_) | Event::Tick => self.pace.changed(now),
-        }
-        let effects = self.interface.update(now, event);
-        self.perform_all(effects).await
+        self.tell_at(Instant::now(), event).await
     }
 
     async fn signal(&mut self, signal: Signal) -> Result<(), TerminalError> {
@@ -277,7 +271,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
     async fn take_again(&mut self) -> Result<(), TerminalError> {
         self.guard.take_again()?;
         self.forget();
-        self.pace.touched(Instant::now());
         self.measure().await
     }
 

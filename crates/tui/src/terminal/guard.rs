@@ -62,7 +62,8 @@ impl Guard {
     /// Takes it again after it was given back, or after somebody else may have changed it.
     pub(super) fn take_again(&self) -> Result<(), TerminalError> {
         let mut taken = lock(&TAKEN);
-        if taken.is_some() {
+        let again = taken.is_some();
+        if again {
             // What is remembered as the terminal's own mode stays, and the mode is surely set.
             disable_raw_mode().map_err(TerminalError::SetUp)?;
         }
@@ -70,7 +71,8 @@ impl Guard {
         *taken = Some(Taken { modes: self.modes, by: std::thread::current().id() });
         drop(taken);
         prepare(self.modes);
-        out::write(&self.modes.enter()).map_err(TerminalError::Write)
+        let modes = if again { self.modes.enter_again() } else { self.modes.enter() };
+        out::write(&modes).map_err(TerminalError::Write)
     }
 
     /// Has it as these say, while it is taken.

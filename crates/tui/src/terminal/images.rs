@@ -10,10 +10,12 @@
 mod decode;
 mod encode;
 mod gallery;
+mod pictures;
 mod protocol;
 mod sixel;
 mod wall;
 
 pub(super) use gallery::Gallery;
+pub use pictures::Pictures;
 pub use protocol::Protocol;
 pub(super) use wall::{Hung, Wall};

@@ -5,7 +5,6 @@
 
 mod typed;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,9 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
 use self::typed::{Echo, Typed};
+use super::perform::Performs;
 use super::signals::{Signal, Signals};
 use super::{ANSWERS, Connection, End, Interface, MOST_LINES, Program, TerminalError, out};
 use crate::app::{Answer, Effect, Event, Printed};
+use crate::clean::CleanLine;
 use crate::timeouts;
 
 /// An interface whose news can be printed.
@@ -75,103 +76,12 @@ enum Happening {
     Time,
 }
 
-impl<I: Printing, P: Program> Lines<I, P> {
-    fn new(interface: I, program: Arc<P>, connection: Connection) -> Result<Self, TerminalError> {
-        let (answer, answers) = mpsc::channel(ANSWERS);
-        Ok(Self {
-            interface,
-            program,
-            requests: connection.requests,
-            lines: Some(connection.lines),
-            answer,
-            answers,
-            tasks: JoinSet::new(),
-            signals: Signals::listen().map_err(TerminalError::Signals)?,
-            typed: typed::read().map_err(TerminalError::Read)?,
-            echo: Echo::default(),
-            ticked_at: None,
-            cells: (0, 0),
-            end: None,
-        })
+impl<I: Printing, P: Program> Performs for Lines<I, P> {
+    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        self.interface.update(now, event)
     }
 
-    async fn drive(&mut self) -> Result<End, TerminalError> {
-        let effects = self.interface.start(Instant::now());
-        self.perform_all(effects)?;
-        loop {
-            self.measure()?;
-            self.print()?;
-            if let Some(end) = self.end {
-                return Ok(end);
-            }
-            match self.happening().await {
-                Happening::Signal(Signal::End(number)) => self.end = Some(End::Signal(number)),
-                Happening::Signal(Signal::Interrupt(_)) => self.tell(Instant::now(), Event::Interrupt)?,
-                Happening::Signal(Signal::Continued) | Happening::Done(Ok(())) => {}
-                Happening::Typed(Some(Typed { line, at })) => self.tell(at, Event::Typed(line))?,
-                Happening::Typed(None) => self.end = Some(End::Quit),
-                Happening::Lines(lines) => self.lines(lines)?,
-                Happening::Answer(answer) => self.tell(Instant::now(), Event::Answer(answer))?,
-                Happening::Done(Err(error)) if error.is_panic() => {
-                    std::panic::resume_unwind(error.into_panic());
-                }
-                Happening::Done(Err(_)) => {}
-                Happening::Time => self.tick()?,
-            }
-        }
-    }
-
-    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
-    async fn happening(&mut self) -> Happening {
-        let wakes_at = self.wakes_at();
-        tokio::select! {
-            signal = self.signals.next() => Happening::Signal(signal),
-            typed = self.typed.recv() => Happening::Typed(typed),
-            lines = some_lines(&mut self.lines) => Happening::Lines(lines),
-            Some(answer) = self.answers.recv() => Happening::Answer(answer),
-            Some(done) = self.tasks.join_next() => Happening::Done(done),
-            () = super::driver::until(wakes_at) => Happening::Time,
-        }
-    }
-
-    fn wakes_at(&self) -> Option<Instant> {
-        let wanted = self.interface.wakes_at(Instant::now())?;
-        Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
-    }
-
-    fn tick(&mut self) -> Result<(), TerminalError> {
-        let now = Instant::now();
-        self.ticked_at = Some(now);
-        self.tell(now, Event::Tick)
-    }
-
-    fn lines(&mut self, lines: Vec<rpc::Line>) -> Result<(), TerminalError> {
-        if lines.is_empty() {
-            self.lines = None;
-            return self.tell(Instant::now(), Event::Gone);
-        }
-        for line in lines {
-            self.tell(Instant::now(), Event::Line(Box::new(line)))?;
-        }
-        Ok(())
-    }
-
-    fn tell(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
-        let effects = self.interface.update(now, event);
-        self.perform_all(effects)
-    }
-
-    fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
-        let mut due = VecDeque::from(effects);
-        while let Some(effect) = due.pop_front() {
-            if let Some(event) = self.perform(effect)? {
-                due.extend(self.interface.update(Instant::now(), event));
-            }
-        }
-        Ok(())
-    }
-
-    fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
         match effect {
             // Nobody takes commands any more: that the connection is over is an event of its own.
             Effect::Send(request) => drop(self.requests.send(*request)),
@@ -194,14 +104,98 @@ impl<I: Printing, P: Program> Lines<I, P> {
         }
         Ok(None)
     }
+}
+
+impl<I: Printing, P: Program> Lines<I, P> {
+    fn new(interface: I, program: Arc<P>, connection: Connection) -> Result<Self, TerminalError> {
+        let (answer, answers) = mpsc::channel(ANSWERS);
+        Ok(Self {
+            interface,
+            program,
+            requests: connection.requests,
+            lines: Some(connection.lines),
+            answer,
+            answers,
+            tasks: JoinSet::new(),
+            signals: Signals::listen().map_err(TerminalError::Signals)?,
+            typed: typed::read().map_err(TerminalError::Read)?,
+            echo: Echo::default(),
+            ticked_at: None,
+            cells: (0, 0),
+            end: None,
+        })
+    }
+
+    async fn drive(&mut self) -> Result<End, TerminalError> {
+        let effects = self.interface.start(Instant::now());
+        self.perform_all(effects).await?;
+        loop {
+            self.measure().await?;
+            self.print()?;
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            match self.happening().await {
+                Happening::Signal(Signal::End(number)) => self.end = Some(End::Signal(number)),
+                Happening::Signal(Signal::Interrupt(_)) => {
+                    self.tell_at(Instant::now(), Event::Interrupt).await?
+                }
+                Happening::Signal(Signal::Continued) | Happening::Done(Ok(())) => {}
+                Happening::Typed(Some(Typed { line, at })) => self.tell_at(at, Event::Typed(line)).await?,
+                Happening::Typed(None) => self.end = Some(End::Quit),
+                Happening::Lines(lines) => self.lines(lines).await?,
+                Happening::Answer(answer) => self.tell_at(Instant::now(), Event::Answer(answer)).await?,
+                Happening::Done(Err(error)) if error.is_panic() => {
+                    std::panic::resume_unwind(error.into_panic());
+                }
+                Happening::Done(Err(_)) => {}
+                Happening::Time => self.tick().await?,
+            }
+        }
+    }
+
+    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    async fn happening(&mut self) -> Happening {
+        let wakes_at = self.wakes_at();
+        tokio::select! {
+            signal = self.signals.next() => Happening::Signal(signal),
+            typed = self.typed.recv() => Happening::Typed(typed),
+            lines = some_lines(&mut self.lines) => Happening::Lines(lines),
+            Some(answer) = self.answers.recv() => Happening::Answer(answer),
+            Some(done) = self.tasks.join_next() => Happening::Done(done),
+            () = super::driver::until(wakes_at) => Happening::Time,
+        }
+    }
+
+    fn wakes_at(&self) -> Option<Instant> {
+        let wanted = self.interface.wakes_at(Instant::now())?;
+        Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
+    }
+
+    async fn tick(&mut self) -> Result<(), TerminalError> {
+        let now = Instant::now();
+        self.ticked_at = Some(now);
+        self.tell_at(now, Event::Tick).await
+    }
+
+    async fn lines(&mut self, lines: Vec<rpc::Line>) -> Result<(), TerminalError> {
+        if lines.is_empty() {
+            self.lines = None;
+            return self.tell_at(Instant::now(), Event::Gone).await;
+        }
+        for line in lines {
+            self.tell_at(Instant::now(), Event::Line(Box::new(line))).await?;
+        }
+        Ok(())
+    }
 
     /// Tells the interface how large the terminal is, when that is news.
-    fn measure(&mut self) -> Result<(), TerminalError> {
+    async fn measure(&mut self) -> Result<(), TerminalError> {
         let cells = super::cells();
         if std::mem::replace(&mut self.cells, cells) == cells {
             return Ok(());
         }
-        self.tell(Instant::now(), Event::Resize(cells.0, cells.1))
+        self.tell_at(Instant::now(), Event::Resize(cells.0, cells.1)).await
     }
 
     fn print(&mut self) -> Result<(), TerminalError> {
@@ -213,12 +207,7 @@ impl<I: Printing, P: Program> Lines<I, P> {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut text = String::new();
-        for row in rows {
-            text.push_str(row.as_str());
-            text.push('\n');
-        }
-        out::write(&text).map_err(TerminalError::Write)?;
+        out::write(&text(&rows)).map_err(TerminalError::Write)?;
         self.interface.was_printed(Instant::now());
         Ok(())
     }
@@ -230,6 +219,11 @@ impl<I: Printing, P: Program> Lines<I, P> {
         let over = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
     }
+}
+
+/// Rows as they are written, each ended.
+pub fn text(rows: &[CleanLine]) -> String {
+    rows.iter().flat_map(|row| [row.as_str(), "\n"]).collect()
 }
 
 /// The lines that have come; none once none comes any more.

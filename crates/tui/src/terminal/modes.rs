@@ -15,29 +15,43 @@ pub(super) struct Modes {
 
 /// Keys that look alike are told apart: esc from what begins with it, ctrl+i from tab. Each screen of the terminal has its
 /// own stack of this, so each has it inside.
-const KEYBOARD: (&str, &str) = ("\x1b[>1u", "\x1b[<1u");
+const KEYBOARD: (&str, &str, &str) = ("\x1b[>1u", "\x1b[=1u", "\x1b[<1u");
 
-/// Each part: whether it is used, how it begins, how it ends. They end in the opposite order.
-type Part = (bool, &'static str, &'static str);
+/// A screen of its own, empty.
+const SCREEN: &str = "\x1b[?1049h\x1b[2J\x1b[H";
+
+const PASTES: &str = "\x1b[?2004h";
+
+const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
+/// opposite order.
+type Part = (bool, &'static str, &'static str, &'static str);
 
 impl Modes {
     fn parts(self) -> [Part; 7] {
         [
             // The title is kept and given back, since titles are set.
-            (self.modern, "\x1b[22;2t", "\x1b[23;2t"),
+            (self.modern, "\x1b[22;2t", "", "\x1b[23;2t"),
             // What stands at the cursor and below it was drawn, and is no part of what was printed.
-            (self.inline, "", "\r\x1b[J"),
-            (self.inline && self.modern, KEYBOARD.0, KEYBOARD.1),
-            (self.alternate, "\x1b[?1049h\x1b[2J\x1b[H", "\x1b[?1049l"),
-            (true, "\x1b[?2004h", "\x1b[?2004l"),
-            (self.alternate && self.modern, KEYBOARD.0, KEYBOARD.1),
-            (self.mouse, "\x1b[?1000h\x1b[?1002h\x1b[?1006h", "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
+            (self.inline, "", "", "\r\x1b[J"),
+            (self.inline && self.modern, KEYBOARD.0, KEYBOARD.1, KEYBOARD.2),
+            (self.alternate, SCREEN, SCREEN, "\x1b[?1049l"),
+            (true, PASTES, PASTES, "\x1b[?2004l"),
+            (self.alternate && self.modern, KEYBOARD.0, KEYBOARD.1, KEYBOARD.2),
+            (self.mouse, MOUSE, MOUSE, "\x1b[?1006l\x1b[?1002l\x1b[?1000l"),
         ]
     }
 
     /// How the terminal is taken.
     pub(super) fn enter(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, _)| enter).collect()
+        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
+    }
+
+    /// How it is made sure that the terminal is as it was taken, whatever somebody else made of it meanwhile. What the
+    /// terminal keeps on a stack is not put there a second time: it is taken from there once.
+    pub(super) fn enter_again(self) -> String {
+        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
     }
 
     /// What is begun and what is ended so that it is as others are.
@@ -45,7 +59,7 @@ impl Modes {
         let parts = || self.parts().into_iter().zip(to.parts());
         let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
         let entered = parts().filter(|((used, ..), (wanted, ..))| !used && *wanted);
-        left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, _))| enter)).collect()
+        left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, ..))| enter)).collect()
     }
 
     /// How it is given back, whatever it is in the middle of.
@@ -71,6 +85,17 @@ mod tests {
         }
         assert!(leave.find("\x1b[<1u") < leave.find("\x1b[?1049l"), "{leave:?}");
         assert!(leave.ends_with("\x1b[?25h"));
+    }
+
+    #[test]
+    fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
+        let again = Modes { inline: false, alternate: true, mouse: true, modern: true }.enter_again();
+        for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
+            assert!(!again.contains(pushed), "{again:?}");
+        }
+        for set in ["\x1b[=1u", "\x1b[?1049h", "\x1b[?2004h", "\x1b[?1006h"] {
+            assert!(again.contains(set), "{again:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod hostile;
+mod reading;
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,9 @@ impl Open {
 
     fn shown_at(&mut self, width: u16, height: u16) -> String {
         let look = self.look();
-        screen((width, height), |area, buffer| self.dialog.draw(area, buffer, &look))
+        let shown = screen((width, height), |area, buffer| self.dialog.draw(area, buffer, &look));
+        self.dialog.was_drawn(self.now);
+        shown
     }
 
     /// Keys, one after the other; what came of the last one.
@@ -261,8 +264,28 @@ fn a_text_of_several_lines() {
 #[test]
 fn what_is_granted_is_shown() {
     insta::assert_snapshot!(both(approve(r#"{"command":"rm -rf target\necho done","timeout":30}"#)));
+    let script = "for f in *.rs; do\n\tsed -i 's/\\bfoo\\b/\"bar\"/' \"$f\"\ndone\n";
+    insta::assert_snapshot!(both(approve(&serde_json::json!({"command": script, "timeout": 5}).to_string())));
     insta::assert_snapshot!(both(gate()));
     insta::assert_snapshot!(both(Question { grants: true, ..question(Wanted::Confirm) }));
+}
+
+#[test]
+fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
+    let edit = serde_json::json!({
+        "path": "/etc/hosts",
+        "edits": [{"old_text": "a\nb", "new_text": "a \n\tc"}, {"old_text": "x", "new_text": ""}],
+    });
+    let of = |name: &str, args: String| {
+        let call = approve(&args).call.map(|call| ToolCall { name: name.to_owned(), ..call });
+        let title = format!("Run {name}?");
+        Question::of(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
+            .in_directory("/p")
+    };
+    insta::assert_snapshot!(both(of("edit", edit.to_string())));
+    let write =
+        serde_json::json!({"content": "fn main() {\n    println!(\"hi\");\n}\n", "path": "src/main.rs"});
+    insta::assert_snapshot!(both(of("write", write.to_string())));
 }
 
 #[test]
@@ -273,11 +296,9 @@ fn what_is_granted_cannot_hide() {
     ╭─ haft asks ───────────────────────────────────── answers itself in 42 s: no ─╮
     │ Run bash?                                                                    │
     │ bash                                                                         │
-    │ {                                                                            │
     │   "command": "ls \u{1b}[8m; rm -rf /\u{1b}[0m\u{202e}\u{2066} \u{200b}\u{9b} │
-    │ ",                                                                           │
+    │   ┊"                                                                         │
     │   "cwd": "/\r\u{a0}"                                                         │
-    │ }                                                                            │
     │                                                                              │
     │  [Allow once]  ›[Do not allow]                                               │
     ╰─ y yes · n no · enter what is chosen · esc leaves it ────────────────────────╯
@@ -303,11 +324,12 @@ fn what_is_granted_is_never_cut_silently() {
             open.keys("pagedown");
             seen.push_str(&open.shown_at(width, height));
         }
-        for line in 2..=59 {
-            // The first one stands behind its name, and where it is narrow in two rows.
-            assert!(seen.contains(&format!("line {line}\\n")), "line {line} at {width}×{height}");
+        for line in 1..=60 {
+            let line = format!("│line {line}");
+            let is_digit = |c: char| c.is_ascii_digit();
+            let is_shown = seen.split(&line).skip(1).any(|behind| !behind.starts_with(is_digit));
+            assert!(is_shown, "{line} at {width}×{height}");
         }
-        assert!(seen.contains("line 60\""));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is printed and what is drawn below it, on terminals that wrap rows when they become narrower and that cut them.
 
 use haft_test_support::pty::vt100;
+use haft_test_support::terminal::{Hostile, deceives, obeys};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::terminal::written::Strip;
 use haft_tui::theme::ColorDepth;
@@ -157,6 +158,27 @@ fn a_narrower_terminal_wraps_what_was_drawn() {
         page.frame(&[], &["──────────────────────────────", "›", "status"]);
         page.is_right();
     }
+}
+
+#[test]
+fn a_terminal_obeys_nothing_but_the_strip_itself() {
+    let (mut hostile, mut texts) = (Hostile::new(12), 0);
+    let own = ["h", "l", "m", "A", "B", "G", "J", "K"].map(|action| format!("control sequence {action}"));
+    let own = |deed: &String| own.contains(deed) || deed == "execute 0x0d";
+    for round in 0..500 {
+        let mut page = Page::new(20 + round % 30, 8, false);
+        for _ in 0..10 {
+            let [printed, live] = [(); 2].map(|()| [(); 3].map(|()| hostile.next_lossy()));
+            texts += 6;
+            let text =
+                page.frame(&printed.each_ref().map(String::as_str), &live.each_ref().map(String::as_str));
+            let deeds: Vec<String> = obeys(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
+            assert_eq!(deeds, [""; 0], "{printed:?} {live:?}");
+            let shown = text.split('\x1b').map(|part| part.trim_start_matches(|c: char| c.is_ascii()));
+            assert!(!shown.into_iter().any(deceives), "{printed:?} {live:?}");
+        }
+    }
+    assert_eq!(texts, 30_000);
 }
 
 proptest! {

@@ -300,6 +300,20 @@ fn a_shell_stops_it_and_has_it_go_on() {
 }
 
 #[test]
+fn who_is_told_to_go_on_without_having_stopped_takes_the_terminal_once() {
+    let pty = running(&["mouse"]);
+    for _ in 0..2 {
+        let before = pty.bytes().len();
+        pty.signal(Signal::CONT);
+        // It cannot know what has become of the terminal, and draws everything.
+        pty.wait_for_bytes(before, b"\x1b[?1049h");
+        pty.wait_for_bytes(before, b"peer 80x24");
+    }
+    quit(&pty);
+    is_restored(&pty);
+}
+
+#[test]
 fn without_a_shell_nothing_stops() {
     let pty = running(&[]);
     pty.press(&["ctrl+z", "x"]);

@@ -168,6 +168,10 @@ impl Interface for Peer {
         Some((0, area.height.saturating_sub(1)))
     }
 
+    fn was_drawn(&mut self, _: Instant) {}
+
+    fn was_hidden(&mut self) {}
+
     fn below(&mut self, _: Rect, look: &Look) -> Option<Below> {
         if self.is_whole() {
             return None;

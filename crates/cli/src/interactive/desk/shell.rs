@@ -86,6 +86,10 @@ fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option
         RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
         RunEnd::TimedOut => (None, Some("killed: it took more than a day".to_owned())),
         RunEnd::Cancelled => (None, Some("stopped".to_owned())),
+        RunEnd::WantedTerminal => {
+            let why = "it wants the terminal, which is haft's; run it in another one";
+            return Err(Failure::new(ErrorCode::Failed, why));
+        }
     };
     let mut text = report.tail.clone();
     for note in report.notes().into_iter().chain(end) {

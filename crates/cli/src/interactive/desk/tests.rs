@@ -174,7 +174,7 @@ async fn a_setting_is_written_and_shown_as_it_holds() {
     assert!(set("grant.x.net", "all").await.contains("cannot be set this way"));
     let Some(Answer::Settings(rows)) = world.ask(Ask::Settings).await.pop() else { panic!("no settings") };
     let screen = rows.iter().find(|row| row.name == "tui.screen").unwrap();
-    assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 2));
+    assert_eq!((screen.value.as_str(), screen.choices.len()), ("alternate", 3));
 }
 
 #[tokio::test]

@@ -7,14 +7,17 @@ use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
 use haft_test_support::terminal::{Written, deceives, oversteps};
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
+use haft_tui::app::settings::Settings;
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Printed, State};
 use haft_tui::keys::{Chord, Code, Modifiers};
 use haft_tui::look::Look;
-use haft_tui::terminal::written::{self, Painter};
+use haft_tui::terminal::written::{self, Painter, Pictures};
+use haft_tui::terminal::{Interface, Protocol};
 use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use serde::Serialize;
+use tokio::runtime::Runtime;
 
 /// The session.
 pub(super) const SESSION: &str = "0199";
@@ -22,13 +25,44 @@ pub(super) const SESSION: &str = "0199";
 /// The most rows of the transcript that are left on the normal screen.
 const TAIL: usize = 200;
 
+/// Where it is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On a screen.
+    Screen,
+    /// On a screen that shows images.
+    Pictures(Protocol),
+    /// In lines.
+    Lines,
+}
+
+/// What makes bytes of frames.
+enum Hand {
+    Painter(Painter),
+    Pictures(Box<Pictures>, Runtime),
+    Lines,
+}
+
+impl Hand {
+    fn of(place: Place) -> Result<Self> {
+        Ok(match place {
+            Place::Screen => Self::Painter(Painter::default()),
+            Place::Pictures(protocol) => {
+                let runtime = tokio::runtime::Builder::new_current_thread().build();
+                Self::Pictures(Box::new(Pictures::new(protocol)), runtime.context("make a runtime")?)
+            }
+            Place::Lines => Self::Lines,
+        })
+    }
+}
+
 /// The interactive mode with nobody behind it.
 pub(super) struct Stage {
     state: State,
     now: Instant,
     area: Rect,
     look: Look,
-    painter: Painter,
+    hand: Hand,
     /// What was sent and is not replied to.
     requests: Vec<Request>,
     /// What was asked last.
@@ -45,9 +79,13 @@ pub(super) struct Stage {
 
 impl Stage {
     /// A stage of a size. `keeps` when what was drawn is to be looked at.
-    pub(super) fn new(size: (u16, u16), keeps: bool) -> Result<Self> {
+    pub(super) fn new(place: Place, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
-        let options = Options { size, version: "0.1.0".to_owned(), ..Options::default() };
+        let mut settings = Settings::default();
+        if place == Place::Lines {
+            settings.set("tui.screen", "linear").context("have lines printed")?;
+        }
+        let options = Options { size, settings, version: "0.1.0".to_owned(), ..Options::default() };
         let state = State::new(options, now);
         let look = state.look(now);
         let mut stage = Self {
@@ -55,7 +93,7 @@ impl Stage {
             now,
             area: Rect::new(0, 0, size.0, size.1),
             look,
-            painter: Painter::default(),
+            hand: Hand::of(place)?,
             requests: Vec::new(),
             number: 0,
             found: Vec::new(),
@@ -111,15 +149,27 @@ impl Stage {
     /// Whatever is open is left, and this line is sent.
     pub(super) fn command(&mut self, line: &str) -> Result<()> {
         self.write(line)?;
-        self.keys("enter")
+        if matches!(self.hand, Hand::Lines) { Ok(()) } else { self.keys("enter") }
     }
 
     /// Whatever is open is left, and this stands in the editor.
     pub(super) fn write(&mut self, text: &str) -> Result<()> {
-        self.keys("esc ctrl+c")?;
+        if !matches!(self.hand, Hand::Lines) {
+            self.keys("esc ctrl+c")?;
+        }
         self.now += Duration::from_secs(5);
         self.tell(Event::Tick);
-        self.tell(Event::Paste(text.to_owned()));
+        match self.hand {
+            Hand::Lines => {
+                // Two may be open, and what answers a question has to be printed first.
+                for line in [":close", ":close", text] {
+                    self.draw();
+                    self.now += Duration::from_secs(1);
+                    self.tell(Event::Typed(line.to_owned()));
+                }
+            }
+            Hand::Painter(_) | Hand::Pictures(..) => self.tell(Event::Paste(text.to_owned())),
+        }
         Ok(())
     }
 
@@ -198,22 +248,47 @@ impl Stage {
 
     /// Draws, and looks at each cell and at what the terminal is written.
     pub(super) fn draw(&mut self) {
-        let Self { state, look, painter, area, now, .. } = self;
+        let Self { state, look, hand, area, now, keeps, .. } = self;
         look.now = *now;
         let (mut cells, mut drawn) = (None, String::new());
-        let keeps = self.keeps;
-        let frame = painter.frame(*area, |area, buffer| {
-            let cursor = app::draw(state, area, buffer, look);
-            cells = hostile_cell(buffer);
-            if keeps {
+        let mut keep = |buffer: &Buffer| {
+            if *keeps {
                 drawn = rows(buffer);
             }
-            cursor
-        });
+        };
+        let (size, mut written) = ((area.width, area.height), Vec::new());
+        match hand {
+            Hand::Painter(painter) => {
+                let frame = painter.frame(*area, |area, buffer| {
+                    let cursor = app::draw(state, area, buffer, look);
+                    cells = hostile_cell(buffer);
+                    keep(buffer);
+                    cursor
+                });
+                written.push((frame, Written::Frame(size.0, size.1)));
+            }
+            Hand::Pictures(pictures, runtime) => loop {
+                look.images = pictures.images();
+                let frame = pictures.frame(*area, |area, buffer| {
+                    let cursor = app::draw(state, area, buffer, look);
+                    keep(buffer);
+                    (cursor, Interface::images(state).to_vec())
+                });
+                written.push((frame, Written::Pictures(size.0, size.1)));
+                if !runtime.block_on(pictures.make_ready()) {
+                    break;
+                }
+            },
+            Hand::Lines => {
+                let Printed { rows, .. } = state.print(*now, size.0);
+                written.push((written::lines(&rows), Written::Lines));
+                state.was_printed(*now);
+            }
+        }
+        state.was_drawn(*now);
         self.drawn = drawn;
         self.found.extend(cells);
-        let area = self.area;
-        self.heard(&frame, Written::Frame(area.width, area.height));
+        written.into_iter().for_each(|(text, what)| self.heard(&text, what));
     }
 
     /// The rows that are left when it is quit.

@@ -1,6 +1,6 @@
 //! The conversation: what is said, thought, called and reported.
 
-mod calls;
+pub(super) mod calls;
 mod reports;
 
 use anyhow::Result;
@@ -63,14 +63,14 @@ pub(super) fn time() -> Time {
     Time("2026-01-02T03:04:05Z".to_owned())
 }
 
-fn user(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn user(stage: &mut Stage, texts: &[String]) -> Result<()> {
     for text in texts {
         stage.event(AgentEvent::UserMessage { content: vec![Content::text(text.clone())], time: time() });
     }
     Ok(())
 }
 
-fn image(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn image(stage: &mut Stage, texts: &[String]) -> Result<()> {
     for text in texts {
         let content = vec![Content::Image(Image { mime_type: text.clone(), data: text.as_str().into() })];
         stage.event(AgentEvent::UserMessage { content, time: time() });
@@ -88,7 +88,7 @@ fn block(text: &str) -> AssistantBlock {
     AssistantBlock::Text { text: text.to_owned() }
 }
 
-fn answer(stage: &mut Stage, texts: &[String]) -> Result<()> {
+pub(super) fn answer(stage: &mut Stage, texts: &[String]) -> Result<()> {
     says(stage, texts.iter().map(|text| block(text)).collect());
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use haft_launch::{GroupChild, Spawn, Stderr, Stream, find_program};
+use haft_launch::{GroupChild, Spawn, Stderr, Stream, TerminalWish, find_program};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -31,10 +31,13 @@ pub(super) async fn run(
         biased;
         () = cancel.cancelled() => RunEnd::Cancelled,
         () = sleep(command.timeout) => RunEnd::TimedOut,
-        status = running.until_exit() => ended(status.map_err(EnvironmentError::Start)?),
+        end = running.until_end() => end.map_err(EnvironmentError::Start)?,
     };
-    if matches!(end, RunEnd::Cancelled | RunEnd::TimedOut) {
-        running.stop().await;
+    match end {
+        RunEnd::Cancelled | RunEnd::TimedOut => running.stop().await,
+        // It cannot hear a request.
+        RunEnd::WantedTerminal => running.kill().await,
+        RunEnd::Exited(_) | RunEnd::Signalled(_) => {}
     }
     let background = timeout(timeouts::OUTPUT_GRACE, running.until_eof()).await.is_err();
     let Running { child, mut collector, .. } = running;
@@ -77,6 +80,8 @@ struct Running<'a> {
     progress: &'a (dyn Fn(String) + Send + Sync),
     next_progress: Instant,
     status: Option<ExitStatus>,
+    wish: TerminalWish,
+    wants_terminal: bool,
     eof: bool,
 }
 
@@ -94,6 +99,8 @@ impl<'a> Running<'a> {
         let mut child = GroupChild::spawn(spec)?;
         let stdout = child.take_stdout().ok_or_else(|| io::Error::other("the command has no output pipe"))?;
         Ok(Self {
+            wish: child.terminal_wish()?,
+            wants_terminal: false,
             child,
             stdout,
             buffer: vec![0; BUFFER],
@@ -103,6 +110,19 @@ impl<'a> Running<'a> {
             status: None,
             eof: false,
         })
+    }
+
+    /// Reads output until the shell itself has ended, or waits for a terminal that it does not get.
+    async fn until_end(&mut self) -> io::Result<RunEnd> {
+        loop {
+            if let Some(status) = self.status {
+                return Ok(ended(status));
+            }
+            if self.wants_terminal {
+                return Ok(RunEnd::WantedTerminal);
+            }
+            self.step().await?;
+        }
     }
 
     /// Reads output until the shell itself has ended. May be dropped and called again.
@@ -132,6 +152,7 @@ impl<'a> Running<'a> {
                 Ok(0) | Err(_) => self.eof = true,
                 Ok(len) => self.collector.push(self.buffer.get(..len).unwrap_or_default()),
             },
+            () = self.wish.come(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
             () = sleep_until(self.next_progress), if self.collector.has_piece() => {
                 self.next_progress = Instant::now() + timeouts::PROGRESS;
                 (self.progress)(self.collector.take_piece());
@@ -145,6 +166,10 @@ impl<'a> Running<'a> {
     async fn stop(&mut self) {
         self.signal(GroupChild::terminate);
         self.wait_at_most(timeouts::STOP_GRACE).await;
+        self.kill().await;
+    }
+
+    async fn kill(&mut self) {
         self.signal(GroupChild::kill);
         self.wait_at_most(timeouts::KILL_WAIT).await;
     }

@@ -1,5 +1,7 @@
 //! Questions: their keys, and what becomes of their answers.
 
+use std::time::Instant;
+
 use haft_protocol::rpc::{UiAnswer, UiResponse};
 use secrecy::SecretString;
 
@@ -26,6 +28,18 @@ impl State {
                 }
             }
         }
+    }
+
+    /// The terminal has taken all of what was drawn last.
+    pub fn was_drawn(&mut self, now: Instant) {
+        if let Some(asked) = self.dialogs.shown() {
+            asked.dialog.was_drawn(now);
+        }
+    }
+
+    /// Nothing of what was drawn is on the screen any more.
+    pub fn was_hidden(&mut self) {
+        self.dialogs.hidden();
     }
 
     /// Asks something of haft's own.

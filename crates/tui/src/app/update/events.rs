@@ -151,7 +151,7 @@ impl State {
 
     fn asked(&mut self, request: &UiRequest, session: Option<String>) {
         let purpose = Purpose::Reply { id: request.id.clone(), session };
-        self.ask_person(Question::of(request), purpose);
+        self.ask_person(Question::of(request).in_directory(&self.session.cwd), purpose);
     }
 
     /// The session that is shown is no more.

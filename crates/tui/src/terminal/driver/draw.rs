@@ -23,7 +23,9 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if !text.is_empty() {
             out::write(&text).map_err(TerminalError::Write)?;
         }
-        self.pace.drawn(Instant::now());
+        let now = Instant::now();
+        self.interface.was_drawn(now);
+        self.pace.drawn(now);
         Ok(())
     }
 
@@ -67,6 +69,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if let Some(strip) = &mut self.strip {
             strip.again();
         }
+        self.is_hidden();
     }
 
     /// Nobody knows what stands on the terminal.
@@ -75,6 +78,13 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if let Some(strip) = &mut self.strip {
             strip.forget();
         }
+        self.is_hidden();
+    }
+
+    /// Nothing that is asked counts as seen until it is drawn again, which is now.
+    fn is_hidden(&mut self) {
+        self.interface.was_hidden();
+        self.pace.touched(Instant::now());
     }
 
     pub(super) fn look(&mut self) -> Look {

@@ -1,23 +1,21 @@
 //! What the interface wants done.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
+use super::super::perform::Performs;
 use super::super::{clipboard, editor};
 use super::{Done, Draft, Driver, End, Event, Interface, Program, TerminalError, out};
 use crate::app::{Ask, Effect};
 
-impl<I: Interface, P: Program> Driver<I, P> {
-    /// Does all of it, and what comes of that at once: some effects are over when they are done, and make an event.
-    pub(super) async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
-        let mut due = VecDeque::from(effects);
-        while let Some(effect) = due.pop_front() {
-            if let Some(event) = self.perform(effect).await? {
-                due.extend(self.interface.update(Instant::now(), event));
-                self.pace.touched(Instant::now());
-            }
+impl<I: Interface, P: Program> Performs for Driver<I, P> {
+    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
+            Event::Edited(_) | Event::Copied(_) => self.pace.touched(now),
+            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Tick => self.pace.changed(now),
+            Event::Typed(_) | Event::Interrupt => self.pace.changed(now),
         }
-        Ok(())
+        self.interface.update(now, event)
     }
 
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
@@ -30,17 +28,16 @@ impl<I: Interface, P: Program> Driver<I, P> {
                 return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
             }
             Effect::Suspend => return self.suspend().await,
-            Effect::Redraw => {
-                self.redraw();
-                self.pace.touched(Instant::now());
-            }
+            Effect::Redraw => self.redraw(),
             Effect::Bell => self.say("\x07")?,
             Effect::Title(title) => self.title(&title)?,
             Effect::Quit => self.end = self.end.or(Some(End::Quit)),
         }
         Ok(None)
     }
+}
 
+impl<I: Interface, P: Program> Driver<I, P> {
     fn ask(&mut self, ask: Ask) {
         let (program, answer) = (self.program.clone(), self.answer.clone());
         self.tasks.spawn(async move {
@@ -101,7 +98,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let _ = self.signals.stop().await;
         self.guard.take_again()?;
         self.forget();
-        self.pace.touched(Instant::now());
         Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
     }
 }

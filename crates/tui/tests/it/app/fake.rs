@@ -179,6 +179,7 @@ impl Fake {
         let mut buffer = Buffer::empty(area);
         let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
+        self.state.was_drawn(self.now);
         (buffer, cursor)
     }
 

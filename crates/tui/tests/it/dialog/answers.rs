@@ -4,6 +4,9 @@ use haft_protocol::rpc::UiAnswer;
 use haft_tui::dialog::{Question, Reply, Wanted};
 
 use super::{Open, approve, asked_by_todo, gate, numbered, question};
+use crate::shown::screen;
+
+const YES: Reply = Reply::Answered(UiAnswer::Confirmed(true));
 
 #[track_caller]
 fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
@@ -85,12 +88,85 @@ fn who_types_on_grants_nothing() {
 }
 
 #[test]
+fn the_time_counts_from_when_the_terminal_has_taken_the_frame() {
+    let mut open = Open::new(approve("{}"));
+    let look = open.look();
+    // The frame is made, and the terminal does not take it.
+    screen((80, 24), |area, buffer| open.dialog.draw(area, buffer, &look));
+    let mut open = open.later(5000);
+    assert_eq!(open.keys("y"), Reply::Open);
+    open.dialog.was_drawn(open.now);
+    // What was typed before comes now.
+    assert_eq!(open.keys("y"), Reply::Open);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), YES);
+}
+
+#[test]
+fn what_a_slow_terminal_kept_back_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    open.shown(80);
+    let mut open = open.later(150);
+    let look = open.look();
+    screen((80, 24), |area, buffer| open.dialog.draw(area, buffer, &look));
+    // Typed soon after it appeared, and read when the terminal took the next frame at last.
+    let mut open = open.later(2000);
+    open.dialog.was_drawn(open.now);
+    assert_eq!(open.keys("y"), Reply::Open);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), YES);
+}
+
+#[test]
+fn what_is_not_on_the_screen_any_more_grants_nothing() {
+    let mut open = Open::new(approve("{}"));
+    open.shown(80);
+    let mut open = open.later(5000);
+    // Another program had the terminal.
+    open.dialog.was_hidden();
+    assert_eq!(open.keys("y"), Reply::Open);
+    let mut open = open.later(5000);
+    assert_eq!(open.keys("y"), Reply::Open);
+    open.shown(80);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), YES);
+}
+
+#[test]
+fn a_key_that_answers_nothing_is_told_so() {
+    let lower = |open: &mut Open| open.shown(80).lines().last().unwrap().to_owned();
+    let mut open = Open::new(question(Wanted::Confirm));
+    let before = lower(&mut open);
+    assert_eq!(open.keys("h"), Reply::Open);
+    insta::assert_snapshot!(lower(&mut open), @"╰─ not that key: y yes · n no · enter what is chosen · esc leaves it ──────────╯");
+    let over = open.dialog.wakes_at(open.now).unwrap();
+    open.now = over;
+    assert_eq!((lower(&mut open), open.dialog.wakes_at(over)), (before, None));
+    let mut early = Open::new(approve("{}"));
+    early.shown(80);
+    early.keys("y");
+    insta::assert_snapshot!(lower(&mut early), @"╰─ too early, once more: y yes · n no · enter what is chosen · esc leaves it ──╯");
+    let mut gate = Open::new(gate());
+    gate.shown(80);
+    let mut gate = gate.later(300);
+    gate.keys("9");
+    insta::assert_snapshot!(lower(&mut gate), @"╰─ not that key: ↑↓ choose · enter answers · esc leaves it ────────────────────╯");
+    gate.keys("3");
+    assert!(!lower(&mut gate).contains("not that key"));
+}
+
+#[test]
 fn what_cannot_be_read_grants_nothing() {
     let mut open = Open::new(approve("{}"));
     open.shown_at(19, 3);
     let mut open = open.later(1000);
     assert_eq!(open.keys("y"), Reply::Open);
     open.shown_at(20, 3);
+    let mut open = open.later(300);
+    for _ in 0..2 {
+        assert_eq!(open.keys("y"), Reply::Open);
+        open.shown_at(20, 3);
+    }
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
 }

@@ -91,6 +91,7 @@ proptest! {
             // Also where it is told to draw beside the screen.
             let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
             open.dialog.draw(Rect::new(5, 2, width, height), &mut buffer, &look);
+            open.dialog.was_drawn(open.now);
         }
     }
 }

@@ -54,6 +54,20 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
     seat.leave();
 }
 
+#[test]
+fn a_command_that_wants_the_terminal_does_not_get_it_and_does_not_wait() {
+    let seat = Seat::at(Scene::new(vec![Scenario::text("Hello.")]), &[]);
+    for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
+        seat.say(command);
+        seat.sees(&["it wants the terminal, which is haft's"]);
+        seat.say("/clear");
+        seat.pty.wait_gone("it wants the terminal");
+    }
+    seat.say("hi");
+    seat.sees(&["Hello."]);
+    seat.leave();
+}
+
 /// Rows of the screen that are as wide as it is or less, with the model at the left of the last one.
 #[track_caller]
 fn fits(seat: &Seat, (columns, rows): (u16, u16)) {

@@ -27,6 +27,18 @@ pub(super) const CALLS: &[Sink] = &[
 pub(super) const UNFOLDED: &[Sink] =
     &[sink("names, arguments and results", 4, unfolded), sink("diffs", 3, diff)];
 
+/// Those that are printed where lines are: what came of a call, when it is over.
+pub(in super::super) const PRINTED: &[Sink] = &[
+    sink("command and result", 2, commanded),
+    sink("names, arguments and results", 3, called),
+    sink("diffs", 3, diff),
+    sink("owners", 2, owners),
+    sink("kinds of images", 1, image),
+    sink("refusals", 2, refused),
+    sink("skipped", 1, skipped),
+    sink("rewritten by two", 3, conflict),
+];
+
 pub(super) const WRITTEN: &[Sink] = &[sink("names", 1, written), sink("arguments in pieces", 1, arguments)];
 
 pub(super) const HOSTED: &[Sink] = &[sink("extension, tool, arguments, result", 4, hosted)];

@@ -1,0 +1,56 @@
+//! Images, on terminals that show them.
+
+use anyhow::Result;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_protocol::content::{Content, Image};
+use haft_protocol::event::AgentEvent;
+use haft_tui::terminal::Protocol;
+
+use super::stage::{Place, Stage};
+use super::transcript::{image, time};
+use super::{Scene, Sink, scene, sink};
+
+const WAYS: [(&str, Protocol, &str); 3] = [
+    ("images by kitty's way", Protocol::Kitty, "\x1b_ga=p"),
+    ("images by iterm2's way", Protocol::Iterm, "\x1b]1337;"),
+    ("images as sixels", Protocol::Sixel, "\x1bp0;1;0q"),
+];
+
+const SINKS: &[Sink] =
+    &[sink("what is in an image, and its kind", 2, shown), sink("kinds of what is none", 1, image)];
+
+pub(super) fn scenes() -> Vec<Scene> {
+    let place = Place::Pictures;
+    WAYS.map(|(what, protocol, _)| Scene { place: place(protocol), ..scene(what, (60, 30), SINKS) }).into()
+}
+
+/// What is wrong with a scene of images in which none was shown.
+pub(super) fn unseen(scene: &Scene, said: &str) -> Option<String> {
+    let way = WAYS.iter().find(|(_, protocol, _)| scene.place == Place::Pictures(*protocol))?;
+    (!said.contains(way.2)).then(|| format!("{}: none is shown", scene.what))
+}
+
+/// One that can be decoded, with a text for its colours and for what it says about itself.
+fn shown(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [text, kind] = texts else { return Ok(()) };
+    let data = STANDARD.encode(gif(text.as_bytes())).into();
+    // Both are words as long as it is not shown.
+    let content = vec![Content::text(text.clone()), Content::Image(Image { mime_type: kind.clone(), data })];
+    stage.event(AgentEvent::UserMessage { content, time: time() });
+    Ok(())
+}
+
+/// Two by two points.
+fn gif(text: &[u8]) -> Vec<u8> {
+    let mut gif = b"GIF89a\x02\0\x02\0\xf1\0\0".to_vec();
+    gif.extend(text.iter().copied().chain(std::iter::repeat(27)).take(12));
+    gif.extend(b"\x21\xfe");
+    for block in text.chunks(255) {
+        gif.push(u8::try_from(block.len()).unwrap_or_default());
+        gif.extend(block);
+    }
+    gif.extend(b"\0\x2c\0\0\0\0\x02\0\x02\0\0\x02\x03\x44\xa8\x15\0;");
+    gif.extend(text);
+    gif
+}

@@ -1,0 +1,52 @@
+//! The same where nothing is drawn and lines are printed.
+
+use super::stage::Place;
+use super::transcript::{answer, calls, image, user};
+use super::{Scene, scene, sink};
+
+/// What leads to printed lines, too, by every one of its ways.
+const PRINTED: &[&str] = &[
+    "notes and what waits",
+    "panel",
+    "panel, drawn again",
+    "thinking, shown",
+    "Markdown",
+    "code",
+    "reports",
+    "the shell",
+    "yes or no",
+    "a question that grants a call",
+    "a choice",
+    "a gate that fails",
+    "trust",
+    "models",
+    "sessions",
+    "the tree",
+    "tools",
+    "extensions",
+    "skills",
+    "settings",
+    "help",
+    "cost",
+];
+
+/// What is printed otherwise than it is drawn: when it is whole.
+const WHOLE: &[Scene] = &[
+    scene(
+        "said, in lines",
+        (60, 24),
+        &[sink("user's messages", 2, user), sink("kinds of images", 1, image), sink("answers", 2, answer)],
+    ),
+    scene("calls, in lines", (90, 60), calls::PRINTED),
+];
+
+/// The scenes that can be played in lines.
+pub(super) fn scenes(drawn: &[Scene]) -> Vec<Scene> {
+    let is_printed = |scene: &&Scene| PRINTED.contains(&scene.what);
+    drawn
+        .iter()
+        .filter(is_printed)
+        .chain(WHOLE)
+        .map(|scene| Scene { place: Place::Lines, ..*scene })
+        .collect()
+}

@@ -1,0 +1,121 @@
+//! Tests of how what is granted is written.
+
+use haft_protocol::RawJson;
+
+use super::*;
+
+fn call(name: &str, args: &str) -> ToolCall {
+    let (id, args) = (haft_protocol::ids::ToolCallId::new("t"), RawJson::parse(args).unwrap());
+    ToolCall { id, name: name.into(), args }
+}
+
+#[track_caller]
+fn check(args: &str, expect: &[&str]) {
+    let mark = |row: &Row| match row.mark {
+        Mark::No => "",
+        Mark::Line => "│",
+        Mark::Removed => "-",
+        Mark::Added => "+",
+    };
+    let row = |row: &Row| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
+    assert_eq!(arguments(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);
+}
+
+#[test]
+fn arguments_stand_there_as_they_are() {
+    check("{}", &["{}"]);
+    check(" [1,2] ", &["[", "  1", "  2", "]"]);
+    check(
+        r#"{"b": [1, {"x": null}, []], "a": {}, "n": 1.50e3}"#,
+        &[
+            r#"  "b": ["#,
+            "    1",
+            "    {",
+            r#"      "x": null"#,
+            "    }",
+            "    []",
+            "  ]",
+            r#"  "a": {}"#,
+            r#"  "n": 1.50e3"#,
+        ],
+    );
+    check(r#"{"{": "}],:"}"#, &[r#"  "{": "}],:""#]);
+    check(r#"{"a": "b", "a\"": "{"}"#, &[r#"  "a": "b""#, r#"  "a\"": "{""#]);
+}
+
+#[test]
+fn lines_of_a_string_stand_below_its_name() {
+    check(r#"{"c":"a\n\n  b\n"}"#, &[r#"  "c":"#, "    │a", "    │", "    │  b", "    │"]);
+    check(r#"{"c":"say \"hi\"","d":1}"#, &[r#"  "c":"#, r#"    │say "hi""#, r#"  "d": 1"#]);
+    check(
+        r#"{"c":["a\nb","c\nd","e"]}"#,
+        &[
+            r#"  "c": ["#,
+            "    text:",
+            "      │a",
+            "      │b",
+            "    text:",
+            "      │c",
+            "      │d",
+            r#"    "e""#,
+            "  ]",
+        ],
+    );
+    check(
+        r#"{"edits":[{"old_text":"a","new_text":"b\nc"}]}"#,
+        &[
+            r#"  "edits": ["#,
+            "    {",
+            r#"      "old_text":"#,
+            "        -a",
+            r#"      "new_text":"#,
+            "        +b",
+            "        +c",
+            "    }",
+            "  ]",
+        ],
+    );
+}
+
+#[test]
+fn no_two_strings_look_alike() {
+    check(
+        r#"{"c":"\t\\t\\n\\\\u{1b}\u001b \n\\ "}"#,
+        &[r#"  "c":"#, r"    │\t\u{5c}t\n\\u{5c}u{1b}\u{1b}\u{20}", r"    │\\u{20}"],
+    );
+}
+
+#[test]
+fn what_would_not_be_seen_is_written_out() {
+    check(
+        r#"{"c":"\u0072\u006d \u001b[2J\u009bx\u007f\r\t"}"#,
+        &[r#"  "c": "rm \u{1b}[2J\u{9b}x\u{7f}\r\t""#],
+    );
+    check(
+        "{\"c\":\"a\u{202e}b\u{200b}c\u{a0}d\u{200d}e\u{3164}\u{e0041}\"}",
+        &[r#"  "c": "a\u{202e}b\u{200b}c\u{a0}d\u{200d}e\u{3164}\u{e0041}""#],
+    );
+    check("{\"日本é\":\"e\u{301}\"}", &["  \"日本é\": \"e\u{301}\""]);
+}
+
+#[track_caller]
+fn check_place(name: &str, args: &str, expect: Option<&str>) {
+    let cwd = if cfg!(windows) { r"C:\w" } else { "/w" };
+    assert_eq!(place(&call(name, args), Path::new(cwd)).as_deref(), expect, "{args}");
+}
+
+#[test]
+fn a_file_is_named_as_it_is_found() {
+    check_place("write", r#"{"content":"x","path":"src/a.rs"}"#, Some("file: src/a.rs"));
+    check_place("edit", r#"{"path":"@./a\u202eb"}"#, Some(r"file: ./a\u{202e}b"));
+    check_place("read", r#"{"path":"~/a"}"#, Some("file: ~/a"));
+    check_place("ls", r#"{"path":"src"}"#, Some("in: src"));
+    #[cfg(unix)]
+    {
+        check_place("write", r#"{"path":"/etc/passwd"}"#, Some("file: /etc/passwd"));
+        check_place("write", r#"{"path":"../a"}"#, Some("file: /w/../a"));
+    }
+    check_place("bash", r#"{"path":"a"}"#, None);
+    check_place("ls", "{}", None);
+    check_place("ls", r#"{"path":""}"#, None);
+}

@@ -1,0 +1,33 @@
+//! What both loops do with what the interface wants.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::TerminalError;
+use crate::app::{Effect, Event};
+
+/// A loop around an interface.
+pub(super) trait Performs {
+    /// Has the interface hear what happens, and says what it wants done.
+    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+
+    /// Does one thing. What is over at once makes an event.
+    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError>;
+
+    /// Tells the interface what happens, and does what it wants.
+    async fn tell_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
+        let effects = self.hears(now, event);
+        self.perform_all(effects).await
+    }
+
+    /// Does all of it, and what comes of that at once.
+    async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
+        let mut due = VecDeque::from(effects);
+        while let Some(effect) = due.pop_front() {
+            if let Some(event) = self.perform(effect).await? {
+                due.extend(self.hears(Instant::now(), event));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! What grants something counts when its end was on the screen.
+
+use haft_protocol::rpc::UiAnswer;
+use haft_tui::dialog::{Question, Reply};
+
+use super::{Open, approve, gate, long_call, request};
+
+const YES: Reply = Reply::Answered(UiAnswer::Confirmed(true));
+
+/// A long call on a screen, for long enough.
+fn long() -> Open {
+    let mut open = Open::new(long_call());
+    open.shown(60);
+    open.later(300)
+}
+
+#[test]
+fn a_yes_reads_on_until_the_end_was_seen() {
+    for keys in ["y", "space", "pagedown", "tab enter tab"] {
+        let mut open = long();
+        let first = open.shown(60);
+        assert!(first.contains("more rows to read (pagedown)"), "{first}");
+        assert!(first.contains("space reads on"), "{first}");
+        let mut shown = first;
+        let mut pages = 0;
+        while shown.contains("more row") {
+            assert_eq!(open.keys(keys), Reply::Open, "{keys}");
+            shown = open.shown(60);
+            pages += 1;
+            assert!(pages < 9, "{shown}");
+        }
+        assert!(shown.contains("│line 60") && shown.contains("y yes"), "{shown}");
+        // Whoever holds the key down on the way to the end grants nothing with it.
+        for _ in 0..9 {
+            open = open.later(30);
+            assert_eq!(open.keys("y"), Reply::Open);
+            open.shown(60);
+        }
+        let mut open = open.later(300);
+        assert_eq!(open.keys("y"), YES, "{keys}");
+    }
+}
+
+#[test]
+fn a_no_counts_wherever_one_has_read_to() {
+    assert_eq!(long().keys("n"), Reply::Answered(UiAnswer::Confirmed(false)));
+    assert_eq!(long().keys("enter"), Reply::Answered(UiAnswer::Confirmed(false)));
+    assert_eq!(long().keys("esc"), Reply::Answered(UiAnswer::Cancelled));
+}
+
+#[test]
+fn keys_that_came_before_a_page_was_seen_do_not_turn_past_it() {
+    let mut open = long();
+    // Two pages on before any of it is drawn.
+    open.keys("pagedown pagedown");
+    open.shown(60);
+    open.keys("pagedown pagedown");
+    let last = open.shown(60);
+    assert!(last.contains("│line 60"), "{last}");
+    assert!(last.contains("before it not read (pageup)"), "{last}");
+}
+
+#[test]
+fn who_goes_to_the_end_is_told_what_was_not_read() {
+    let mut open = long();
+    open.keys("end");
+    let end = open.shown(60);
+    insta::assert_snapshot!(end);
+    assert_eq!(open.keys("y"), Reply::Open, "it has just appeared");
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), YES);
+    // Going back and reading it makes it whole.
+    let mut open = long();
+    open.keys("end");
+    open.shown(60);
+    let mut open = open.later(300);
+    open.keys("home");
+    open.shown(60);
+    for _ in 0..4 {
+        open.keys("space");
+        open.shown(60);
+    }
+    let all = open.shown(60);
+    assert!(!all.contains("not read") && all.contains("that is all"), "{all}");
+}
+
+#[test]
+fn another_size_forgets_nothing_that_was_read() {
+    let mut open = long();
+    open.keys("space");
+    let before = open.shown(60);
+    assert!(before.contains("│line 36"), "{before}");
+    // It is where it was, and goes on from there.
+    for (width, height) in [(31, 12), (60, 24), (100, 9), (20, 3), (45, 20)] {
+        open.shown_at(width, height);
+    }
+    let mut shown = open.shown_at(45, 20);
+    assert!(shown.contains("more rows to read"), "{shown}");
+    for _ in 0..9 {
+        open = open.later(300);
+        open.keys("space");
+        shown = open.shown_at(45, 20);
+    }
+    assert!(shown.contains("that is all") && !shown.contains("not read"), "{shown}");
+    let mut open = open.later(300);
+    // What was read stays read, however small it becomes.
+    let small = open.shown_at(24, 8);
+    assert!(!small.contains("not read"), "{small}");
+    assert_eq!(open.keys("y"), YES);
+}
+
+#[test]
+fn what_a_size_does_not_show_is_not_read() {
+    let mut open = Open::new(long_call());
+    open.shown_at(19, 24);
+    let mut open = open.later(1000);
+    open.keys("end");
+    open.shown_at(19, 24);
+    let mut open = open.later(1000);
+    open.shown_at(60, 24);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), Reply::Open);
+}
+
+#[test]
+fn what_is_very_long_can_be_granted() {
+    let text = "0123456789 abcdef\n".repeat(10_000);
+    let mut open = Open::new(approve(&serde_json::json!({"path": "big", "content": text}).to_string()));
+    open.shown(80);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y end"), Reply::Open);
+    let end = open.shown(80);
+    assert!(end.contains("[Allow once, 99"), "{end}");
+    let mut open = open.later(300);
+    assert_eq!(open.keys("y"), YES);
+}
+
+#[test]
+fn what_becomes_of_a_gate_is_read_to_its_end_too() {
+    let go_on = || Reply::Answered(UiAnswer::Value("continue_without".to_owned()));
+    let mut open = Open::new(gate());
+    open.shown_at(40, 8);
+    let mut open = open.later(300);
+    assert_eq!(open.keys("2 enter"), Reply::Open);
+    open.shown_at(40, 8);
+    let mut shown = open.shown_at(40, 8);
+    assert!(shown.contains("space reads on"), "{shown}");
+    while shown.contains("more row") {
+        open.keys("space");
+        shown = open.shown_at(40, 8);
+        assert_eq!(open.keys("enter"), Reply::Open, "{shown}");
+        shown = open.shown_at(40, 8);
+    }
+    let mut open = open.later(300);
+    assert_eq!(open.keys("enter"), go_on());
+    let mut stop = Open::new(gate());
+    stop.shown_at(40, 8);
+    assert_eq!(stop.later(300).keys("enter"), Reply::Answered(UiAnswer::Value("stop".to_owned())));
+}
+
+#[test]
+fn what_grants_nothing_is_answered_at_once() {
+    let message = "a line\n".repeat(100);
+    let mut open =
+        Open::new(Question { message, ..Question::of(&request(haft_protocol::rpc::UiKind::Confirm)) });
+    open.shown(60);
+    assert_eq!(open.keys("y"), YES);
+}
