@@ -118,16 +118,16 @@ fn extension() -> Extension {
                 Panel::new("board").title("Board").lines(["one", "two"]).footer("enter closes"),
             )
         })
-        .complete("board", |typed, _host| async move {
-            let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
-            views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
-        })
         .panel("board", |event, host| async move {
             match event {
                 PanelEvent::Key(key) if key.key == "enter" => host.close_panel("board"),
                 PanelEvent::Key(key) => host.render_panel(Panel::new("board").lines([key.key])),
                 PanelEvent::Resized { .. } | PanelEvent::Closed => {}
             }
+        })
+        .complete("board", |typed, _host| async move {
+            let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
+            views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
         })
 }
 
