@@ -2,6 +2,7 @@
 
 mod actor;
 mod alarm;
+mod commands;
 mod connection;
 mod decode;
 mod dialect;
@@ -26,10 +27,7 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{
-    CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
-    capability,
-};
+use haft_protocol::ext::{Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, Request, capability};
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -228,18 +226,6 @@ impl Extension {
         let what = intercept_label(H::KIND);
         let outcome = self.ask(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
-    }
-
-    /// Runs one of its commands.
-    pub(crate) async fn command(
-        &self,
-        cancel: &CancellationToken,
-        command: InvokeCommand,
-        deadline: Deadline,
-    ) -> Result<CommandAction, CallError> {
-        let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
-        outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
     /// Asks something. The inner error is an answer that does not fit the question; it is not reported yet.

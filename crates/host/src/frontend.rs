@@ -29,6 +29,9 @@ pub trait Frontend: Send + Sync {
     /// An extension closes its panel.
     fn close_panel(&self, _extension: &ExtensionName, _panel: &PanelId) {}
 
+    /// An extension's item in the status line says something else, or is gone.
+    fn set_status(&self, _extension: &ExtensionName, _key: &str, _text: Option<&str>) {}
+
     /// A command puts text into the editor at the cursor.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
 

@@ -2,6 +2,7 @@
 
 mod builder;
 mod commands;
+mod completions;
 mod config;
 mod life;
 mod reload;
@@ -38,6 +39,7 @@ pub use builder::HostBuilder;
 #[cfg(test)]
 pub(crate) use builder::stream_spec;
 pub use commands::{CommandError, CommandInfo, CommandOutcome};
+use completions::Completing;
 pub use config::HostConfig;
 pub use life::RestartError;
 pub use reload::ReloadStats;
@@ -88,6 +90,7 @@ struct Inner {
     source: SpecSource,
     gates: Gates,
     set: Mutex<Set>,
+    completing: Completing,
     /// One start, restart, reload or shutdown at a time.
     turnstile: tokio::sync::Mutex<()>,
 }
@@ -204,6 +207,7 @@ impl Host {
             .iter()
             .map(|entry| ExtensionStatus {
                 gates_off: self.gates().is_off(entry.name()),
+                status_items: self.shared().status_line.of(entry.name()),
                 ..status(entry, logs.map(|dir| log_path(dir, entry.name())))
             })
             .collect()

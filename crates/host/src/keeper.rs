@@ -165,6 +165,7 @@ impl Keeper {
             facts: self.shared.facts(&self.spec),
             reporter: self.shared.reporter(&self.spec.name),
             frontend: Arc::clone(&self.shared.frontend),
+            status: self.shared.status_line.place(&self.spec.name),
             log: Arc::clone(self.log()),
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),

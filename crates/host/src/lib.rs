@@ -41,6 +41,7 @@ mod services;
 mod shared;
 mod silent;
 mod state_files;
+mod status_line;
 mod supervisor;
 mod tool;
 

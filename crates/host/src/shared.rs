@@ -29,6 +29,7 @@ use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
 use crate::spec::{ExtensionSpec, Launch};
 use crate::state_files::StateFiles;
+use crate::status_line::StatusLine;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) events: EventSink,
     pub(crate) frontend: Arc<dyn Frontend>,
+    /// What extensions say there.
+    pub(crate) status_line: Arc<StatusLine>,
     /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
     /// As many may be starting at once as there are permits.
@@ -86,6 +89,7 @@ impl Shared {
         let state = Arc::new(StateFiles::new(config.state.clone(), prefixes));
         Self {
             events,
+            status_line: Arc::new(StatusLine::new(Arc::clone(&frontend))),
             frontend,
             provided,
             changes: watch::Sender::new(0),
@@ -269,6 +273,8 @@ impl Shared {
             capability::EVENT_GAP,
             capability::INTERCEPT_ROLES,
             capability::REGISTER_REJECTED,
+            capability::COMMAND_COMPLETIONS,
+            capability::STATUS,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()

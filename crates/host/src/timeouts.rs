@@ -21,6 +21,8 @@ pub struct Timeouts {
     pub tool_call: Duration,
     /// One command, from the moment of asking.
     pub command: Duration,
+    /// What may follow a command that is typed, from the moment of asking.
+    pub completions: Duration,
     /// What the host does with a file for an extension, from the moment it was allowed.
     pub host_call: Duration,
     /// Longest time in which an extension takes nothing of what is written to it.
@@ -85,6 +87,7 @@ impl Default for Timeouts {
             approval: Duration::from_secs(60),
             tool_call: Duration::from_secs(60),
             command: Duration::from_secs(30),
+            completions: Duration::from_secs(1),
             host_call: Duration::from_secs(30),
             write_stall: Duration::from_secs(10),
             partial_line: Duration::from_secs(30),
@@ -137,6 +140,7 @@ impl Timeouts {
             hello_ms: ms(self.hello),
             ready_ms: ms(self.ready),
             command_ms: ms(self.command),
+            completions_ms: ms(self.completions),
             tool_call_ms: ms(self.tool_call),
             host_call_ms: ms(self.host_call),
             intercept_ms: ms(self.intercept),

@@ -5,6 +5,7 @@
 
 mod author;
 mod command;
+mod completion;
 mod event;
 mod frames;
 mod handshake;
@@ -17,10 +18,12 @@ mod ping;
 mod registration;
 mod request;
 mod service;
+mod status;
 mod subscription;
 mod tool;
 
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
+pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{Event, EventGap};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
@@ -39,7 +42,8 @@ pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
 pub(crate) use request::null_is_default;
-pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use request::{AnswerError, CallTool, CompleteCommand, InvokeCommand, Request, Response};
 pub use service::Service;
+pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

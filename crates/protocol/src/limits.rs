@@ -32,6 +32,12 @@ pub const MAX_TOOLS_IN_ALL: usize = 512;
 /// Commands one extension may register.
 pub const MAX_COMMANDS: usize = 256;
 
+/// What an extension may offer to complete one command.
+pub const MAX_COMPLETIONS: usize = 100;
+
+/// The longest text of one such item, in characters.
+pub const MAX_COMPLETION_TEXT: usize = 200;
+
 /// `host_call`s of one extension that may be under way at once.
 pub const MAX_HOST_CALLS: u32 = 16;
 
@@ -52,6 +58,12 @@ pub const NOTES_PER_SECOND: u32 = 10;
 
 /// As many notes may come at once.
 pub const NOTE_BURST: u32 = 50;
+
+/// Items of one extension in the status line.
+pub const MAX_STATUS_ITEMS: usize = 8;
+
+/// The longest item in the status line, in characters.
+pub const MAX_STATUS_TEXT: usize = 80;
 
 /// Panel contents of one extension a second that are shown.
 pub const PANELS_PER_SECOND: u32 = 30;

@@ -37,16 +37,17 @@ mod response;
 #[cfg(feature = "schema")]
 pub use command::ReplyData;
 pub use command::{
-    Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, FollowUp, Fork, GetMessages,
-    GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions, MoveTo,
-    NewSession, PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand, SetModel,
-    SetName, SetThinking, SetTools, Shutdown, Steer, SwitchSession, TakeQueued, Token, Tree,
+    Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, CompleteCommand, FollowUp, Fork,
+    GetMessages, GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions,
+    MoveTo, NewSession, PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand,
+    SetModel, SetName, SetThinking, SetTools, Shutdown, Steer, SwitchSession, TakeQueued, Token, Tree,
 };
 pub use data::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, ContextData, EntryInfo, ExtensionInfo,
-    ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData, MovedData,
-    NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData, ShownBlock,
-    ShownMessage, Started, StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, TreeData,
+    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ContextData, EntryInfo,
+    ExtensionInfo, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData, ModelInfo, ModelsData,
+    MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionInfo, SessionsData,
+    ShownBlock, ShownMessage, Started, StateData, StatusItem, ThinkingData, ToolInfo, ToolsData, ToolsSet,
+    TreeData,
 };
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};

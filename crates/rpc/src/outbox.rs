@@ -3,7 +3,7 @@
 //! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
 //! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
 //! of their session. So is what an extension can tell without end. Of an extension's panel, what is newer takes the place of
-//! what waits.
+//! what waits, and so does what it says in the status line.
 
 #[cfg(test)]
 mod tests;
@@ -46,8 +46,8 @@ pub(crate) struct Outbox {
     empty: usize,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// The last place where something about the panel of an extension waits.
-    panels: BTreeMap<PanelOf, u64>,
+    /// The last place where something about the panel of an extension waits, or about one of its items in the status line.
+    newest: BTreeMap<NewestOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
 }
@@ -115,8 +115,8 @@ impl Place {
 /// The session of an event, if it is about one.
 type Session = Option<String>;
 
-/// Whose panel. An extension has one open at a time.
-type PanelOf = (Session, ExtensionName);
+/// Whose panel, of which an extension has one open at a time; or whose item in the status line, with its key.
+type NewestOf = (Session, ExtensionName, Option<String>);
 
 /// What a client loses with an event.
 enum Worth {
@@ -129,6 +129,8 @@ enum Worth {
     /// Something about an extension's panel: what is in it is replaced by what is in it next, and all that was before it
     /// opens again by that.
     Panel(ExtensionName, Told),
+    /// What an extension says in the status line under a key, which the next thing that it says there replaces.
+    Status(ExtensionName, String),
 }
 
 impl Outbox {
@@ -159,7 +161,7 @@ impl Outbox {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
-            Worth::All | Worth::Panel(..) => usize::MAX,
+            Worth::All | Worth::Panel(..) | Worth::Status(..) => usize::MAX,
             Worth::Piece => self.room.pieces,
             Worth::Note => self.room.notes,
         };
@@ -168,17 +170,23 @@ impl Outbox {
             return Ok(());
         }
         let kept = self.kept(EventLine { event, session: session.clone() })?;
-        let Worth::Panel(extension, told) = worth else {
-            self.tell_gap(session)?;
-            self.push(Place::One(kept));
-            return Ok(());
+        let (newest, place) = match worth {
+            Worth::All | Worth::Piece | Worth::Note => (None, Some(Place::One(kept))),
+            Worth::Panel(extension, told) => {
+                let panel = (session.clone(), extension, None);
+                let last = self.join(&panel, told, kept);
+                (Some(panel), last.map(|last| Place::Panel(VecDeque::from([last]))))
+            }
+            Worth::Status(extension, key) => {
+                let item = (session.clone(), extension, Some(key));
+                let last = self.replace(&item, kept);
+                (Some(item), last.map(Place::One))
+            }
         };
-        let panel = (session.clone(), extension);
-        if let Some((told, kept)) = self.join(&panel, told, kept) {
-            self.tell_gap(session)?;
-            self.panels.insert(panel, self.next());
-            self.push(Place::Panel(VecDeque::from([(told, kept)])));
-        }
+        let Some(place) = place else { return Ok(()) };
+        self.tell_gap(session)?;
+        newest.map(|newest| self.newest.insert(newest, self.next()));
+        self.push(place);
         Ok(())
     }
 
@@ -276,7 +284,7 @@ impl Outbox {
             (self.first, self.empty) = (self.first + 1, self.empty - 1);
         }
         let first = self.first;
-        self.panels.retain(|_, at| *at >= first);
+        self.newest.retain(|_, at| *at >= first);
         if self.empty > MOST_EMPTY.max(self.places.len() / 2) {
             self.close_ranks();
         }
@@ -284,11 +292,11 @@ impl Outbox {
 
     /// Takes the empty places away.
     fn close_ranks(&mut self) {
-        let panels = std::mem::take(&mut self.panels);
-        let mut panels: BTreeMap<u64, PanelOf> = panels.into_iter().map(|(panel, at)| (at, panel)).collect();
+        let newest = std::mem::take(&mut self.newest);
+        let mut newest: BTreeMap<u64, NewestOf> = newest.into_iter().map(|(of, at)| (at, of)).collect();
         for (at, place) in (self.first..).zip(std::mem::take(&mut self.places)) {
             if place.first().is_some() {
-                panels.remove(&at).map(|panel| self.panels.insert(panel, self.next()));
+                newest.remove(&at).map(|of| self.newest.insert(of, self.next()));
                 self.places.push_back(place);
             }
         }
@@ -306,8 +314,8 @@ impl Outbox {
 
     /// While much waits, puts news of an extension's panel where older ones wait, and in their place as far as nobody
     /// misses them. Gives it back where it comes last.
-    fn join(&mut self, panel: &PanelOf, told: Told, kept: Kept) -> Option<(Told, Kept)> {
-        let older = self.panels.get(panel).filter(|_| self.bytes > self.room.pieces);
+    fn join(&mut self, panel: &NewestOf, told: Told, kept: Kept) -> Option<(Told, Kept)> {
+        let older = self.newest.get(panel).filter(|_| self.bytes > self.room.pieces);
         let place = older.and_then(|at| usize::try_from(at - self.first).ok());
         let Some(Place::Panel(lines)) = place.and_then(|place| self.places.get_mut(place)) else {
             return Some((told, kept));
@@ -325,6 +333,19 @@ impl Outbox {
             self.bytes -= lines.pop_back().map_or(0, |(_, kept)| kept.bytes());
         }
         lines.push_back((told, kept));
+        None
+    }
+
+    /// While much waits, puts what an item in the status line says in the place of what waits of it. Gives it back if nothing
+    /// does.
+    fn replace(&mut self, item: &NewestOf, kept: Kept) -> Option<Kept> {
+        let older = self.newest.get(item).filter(|_| self.bytes > self.room.pieces);
+        let place = older.and_then(|at| usize::try_from(at - self.first).ok());
+        let Some(Place::One(older)) = place.and_then(|place| self.places.get_mut(place)) else {
+            return Some(kept);
+        };
+        self.bytes = self.bytes - older.bytes() + kept.bytes();
+        *older = kept;
         None
     }
 
@@ -370,6 +391,9 @@ fn worth(event: &Event) -> Worth {
             Worth::Panel(extension.clone(), Told::Holds(panel.panel_id.clone()))
         }
         Event::Rpc(RpcEvent::PanelClose { extension, .. }) => Worth::Panel(extension.clone(), Told::Closes),
+        Event::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
+            Worth::Status(extension.clone(), key.clone())
+        }
         _ => Worth::All,
     }
 }

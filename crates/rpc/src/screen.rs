@@ -156,6 +156,11 @@ impl Frontend for Screen {
         self.event(RpcEvent::Insert { extension: extension.clone(), text: text.to_owned() });
     }
 
+    fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
+        let (key, text) = (key.to_owned(), text.map(str::to_owned));
+        self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
+    }
+
     async fn gate_failing(&self, cancel: &CancellationToken, failing: &GateFailing) -> GateChoice {
         let GateFailing { extension, reason, failures } = failing;
         let question = Question {

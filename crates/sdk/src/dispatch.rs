@@ -5,9 +5,10 @@ use std::sync::Arc;
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
-    InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall, capability,
+    CallTool, CommandCompletions, CommandInvoked, CompleteCommand, EventIntercept, EventInterceptResponse,
+    HelloAck, HostFrame, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong,
+    ToolCall, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -105,6 +106,7 @@ impl Dispatcher {
         match frame {
             HostFrame::HelloAck(ack) => self.greet(ack)?,
             HostFrame::CommandInvoked(command) => self.command(command)?,
+            HostFrame::CommandCompletions(asked) => self.complete(asked)?,
             HostFrame::ToolCall(call) => self.tool(call)?,
             HostFrame::Event(event) => self.in_order(OneWay::Event(event))?,
             HostFrame::RegisterRejected(rejected) => self.in_order(OneWay::Rejected(rejected))?,
@@ -161,6 +163,13 @@ impl Dispatcher {
         let handler =
             found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
         self.ask::<InvokeCommand, _>(handler, command.args, command.id)
+    }
+
+    fn complete(&mut self, asked: CommandCompletions) -> Result<(), ServeError> {
+        let found = self.extension.completions.iter().find(|(command, _)| *command == asked.name);
+        let handler =
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("completion of", &asked.name));
+        self.ask::<CompleteCommand, _>(handler, asked.prefix, asked.id)
     }
 
     fn tool(&mut self, call: ToolCall) -> Result<(), ServeError> {

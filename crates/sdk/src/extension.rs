@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::completion::Completion;
 use crate::handler::{Failure, Handler, IntoAnswer};
 use crate::host::Host;
 use crate::panel::PanelEvent;
@@ -34,6 +35,8 @@ pub struct Extension {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) commands: Vec<(RegisterCommand, Handler<String, CommandAction>)>,
+    /// By the command that they are for.
+    pub(crate) completions: Vec<(String, Handler<String, Vec<Completion>>)>,
     pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
     pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
     pub(crate) event_gap: Option<Handler<u64, ()>>,
@@ -55,6 +58,7 @@ impl Extension {
             name: name.into(),
             version: version.into(),
             commands: Vec::new(),
+            completions: Vec::new(),
             tools: Vec::new(),
             events: Vec::new(),
             event_gap: None,
@@ -80,8 +84,32 @@ impl Extension {
         F: Fn(String, Host) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswer<CommandAction>> + Send + 'static,
     {
-        let command = RegisterCommand { name: name.into(), description: description.into() };
+        let command =
+            RegisterCommand { name: name.into(), description: description.into(), completes: false };
         self.commands.push((command, Handler::new(handler)));
+        self
+    }
+
+    /// Says what may follow one of the commands registered before, while it is typed. The handler gets what is typed behind
+    /// the name, up to the cursor, and answers within 1 s with what may stand in its place, the likeliest first: what it
+    /// does not filter, nobody does. Late or failed means that nothing is offered. Hosts that do not ask never call it.
+    pub fn complete<F, Fut>(mut self, command: &str, handler: F) -> Self
+    where
+        F: Fn(String, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<Vec<Completion>>> + Send + 'static,
+    {
+        match self.commands.iter_mut().find(|(registered, _)| registered.name == command) {
+            Some((registered, _)) if registered.completes => {
+                self.faults.push(format!("command {command:?} is completed by two handlers"));
+            }
+            Some((registered, _)) => {
+                registered.completes = true;
+                self.completions.push((command.to_owned(), Handler::new(handler)));
+            }
+            None => self
+                .faults
+                .push(format!("completion of command {command:?}, which is not registered before it")),
+        }
         self
     }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use haft_protocol::RawJson;
 use haft_protocol::event::Level;
-use haft_protocol::ext::{ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender};
+use haft_protocol::ext::{
+    ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender, SetStatus, capability,
+};
 use haft_protocol::ids::PanelId;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -49,6 +51,26 @@ impl Host {
     /// Takes back every note of this extension.
     pub fn clear_notes(&self) {
         self.0.outbox.push(ClearNotes {});
+    }
+
+    /// Keeps something in the status line, beside the extension's name: a line, as short as it can be. `key` is this
+    /// extension's name for it (letters, digits, `_`, `-`); saying something else under the same key takes its place, an
+    /// empty text takes it away. It is gone when the extension is. Hosts that have no status line are not told.
+    pub fn set_status(&self, key: impl Into<String>, text: impl Into<String>) {
+        if self.announces(capability::STATUS) {
+            self.0.outbox.push(SetStatus { key: key.into(), text: text.into() });
+        }
+    }
+
+    /// Takes away what [`set_status`](Self::set_status) keeps in the status line.
+    pub fn clear_status(&self, key: impl Into<String>) {
+        self.set_status(key, "");
+    }
+
+    /// Whether the host has said that it knows this. Handlers are not called before it has greeted.
+    fn announces(&self, capability: &str) -> bool {
+        let ack = self.0.ack.borrow();
+        ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))
     }
 
     /// Redraws an open panel. An empty title keeps the old one. May be called as often as there is something new: the

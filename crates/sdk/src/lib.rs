@@ -26,6 +26,7 @@
 
 #![warn(clippy::exhaustive_structs)]
 
+mod completion;
 mod config;
 mod dispatch;
 mod error;
@@ -47,6 +48,7 @@ mod work;
 pub mod hook;
 pub mod testing;
 
+pub use completion::Completion;
 pub use config::ConfigError;
 pub use error::ServeError;
 pub use extension::{Extension, GateDecision, Tools};

@@ -208,8 +208,9 @@ impl Outbox {
 }
 
 fn is_answer(frame: &ExtensionFrame) -> bool {
-    use ExtensionFrame::{CommandResponse, EventInterceptResponse, ToolResult};
-    matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
+    use ExtensionFrame::{CommandCompletionsResponse, CommandResponse, EventInterceptResponse, ToolResult};
+    let completes = matches!(frame, CommandCompletionsResponse(_));
+    completes || matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
 }
 
 fn drop_unsendable<T>(sent: Result<T, Unsendable>) -> Option<T> {

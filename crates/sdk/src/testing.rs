@@ -85,9 +85,16 @@ pub fn host_info() -> HelloAck {
         cwd: "/work".into(),
         extension_dir: None,
         data_dir: None,
-        capabilities: ["before_agent_start", "panel_resize", "intercept_roles", "host_services"]
-            .map(str::to_owned)
-            .into(),
+        capabilities: [
+            "before_agent_start",
+            "panel_resize",
+            "intercept_roles",
+            "host_services",
+            "status",
+            "command_completions",
+        ]
+        .map(str::to_owned)
+        .into(),
         limits: None,
         config: None,
         sandbox: None,

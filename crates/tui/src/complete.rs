@@ -42,6 +42,10 @@ pub trait Source {
     /// then [`Completer::update`] is called again when it has answered.
     fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>>;
 
+    /// What may take the place of all that follows a command, as whoever has the command says, the likeliest first. None
+    /// where what follows is completed word by word, by [`arguments`](Self::arguments).
+    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>>;
+
     /// The files to mention, as seen from the project, with `/` between names and behind directories.
     fn files(&self) -> &[String];
 
@@ -97,6 +101,16 @@ pub struct Popup {
     pub room: usize,
     /// Whether somebody moved to the chosen one.
     moved: bool,
+    /// Whether somebody else says what may stand there: what is typed may be meant all the same.
+    pub told: bool,
+}
+
+impl Popup {
+    /// Whether what is typed is to be sent as it stands: it is the chosen one, or nobody has chosen.
+    pub fn is_typed(&self) -> bool {
+        let chosen = self.candidates.get(self.chosen);
+        chosen.is_some_and(|candidate| candidate.text == self.wanted.query) || self.told && !self.moved
+    }
 }
 
 /// Completion in an editor.
@@ -120,11 +134,20 @@ impl Completer {
             (self.popup, self.closed) = (None, None);
             return;
         };
+        let whole = wanted.whole(text, cursor);
+        let told = whole.and_then(|whole| {
+            let Kind::Argument { command, .. } = &whole.kind else { return None };
+            source.answers(command, &whole.query).map(|candidates| (whole, candidates))
+        });
+        let (wanted, told) = match told {
+            Some((whole, candidates)) => (whole, Some(candidates)),
+            None => (wanted, None),
+        };
         if self.closed.as_ref() == Some(&wanted.word()) {
             return;
         }
         self.closed = None;
-        self.show(wanted, source);
+        self.show(wanted, told, source);
     }
 
     /// Somebody asks for candidates: also where they were closed.
@@ -166,9 +189,10 @@ impl Completer {
         }
     }
 
-    fn show(&mut self, wanted: Wanted, source: &impl Source) {
+    fn show(&mut self, wanted: Wanted, told: Option<Vec<Candidate>>, source: &impl Source) {
         let before = self.popup.take().filter(|popup| popup.wanted.word() == wanted.word());
-        let Some(candidates) = self.ranks.candidates(&wanted, source) else {
+        let is_told = told.is_some();
+        let Some(candidates) = told.or_else(|| self.ranks.candidates(&wanted, source)) else {
             // Nobody knows yet: what was shown stays, so that nothing flickers.
             self.popup = before.map(|popup| Popup { wanted, ..popup });
             return;
@@ -183,7 +207,7 @@ impl Completer {
             candidates.iter().position(|candidate| candidate.text == was.text)
         });
         let (chosen, moved) = (kept.unwrap_or(0), kept.is_some());
-        self.popup = Some(Popup { wanted, candidates, chosen, room, moved });
+        self.popup = Some(Popup { wanted, candidates, chosen, room, moved, told: is_told });
     }
 }
 

@@ -51,6 +51,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         | HostFrame::HostResult(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
+        | HostFrame::CommandCompletions(_)
         | HostFrame::Event(_)
         | HostFrame::PanelKey(_)
         | HostFrame::PanelResize(_)

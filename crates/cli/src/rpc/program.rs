@@ -169,7 +169,8 @@ impl haft_rpc::Sessions for Program {
         let skills = resources.skills.skills.iter();
         let skills = skills.map(|skill| (format!("skill:{}", skill.name), skill.description.clone()));
         let all = templates.map(|template| (template.name, template.description)).chain(skills);
-        all.map(|(name, description)| CommandInfo { name, description, extension: None }).collect()
+        all.map(|(name, description)| CommandInfo { name, description, extension: None, completes: false })
+            .collect()
     }
 
     fn expand(&self, name: &str, arguments: &str) -> Expanded {

@@ -32,6 +32,7 @@ use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::services::Desk;
+use crate::status_line::StatusPlace;
 use crate::supervisor::Supervisor;
 use calls::Calls;
 use sources::{Happening, Incoming, happened, incoming, received};
@@ -48,6 +49,8 @@ pub(crate) struct Start {
     pub(crate) facts: Facts,
     pub(crate) reporter: Reporter,
     pub(crate) frontend: Arc<dyn Frontend>,
+    /// Its place in the status line.
+    pub(crate) status: StatusPlace,
     pub(crate) log: Arc<Log>,
     /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
@@ -96,6 +99,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
+        status: start.status,
         log: start.log,
         snapshot,
         changes: start.changes,
@@ -145,6 +149,7 @@ struct Actor {
     seldom: Seldom,
     reporter: Reporter,
     frontend: Arc<dyn Frontend>,
+    status: StatusPlace,
     log: Arc<Log>,
     snapshot: watch::Sender<Snapshot>,
     changes: watch::Sender<u64>,

@@ -315,7 +315,7 @@ mod tests {
         offers.add_tool(tool("t0", r#"{"title":"new"}"#)).unwrap();
         assert_eq!(offers.tools.len(), 2);
         assert_eq!(offers.tools[0].schema.as_str(), r#"{"title":"new"}"#);
-        let command = || RegisterCommand { name: "c".into(), description: String::new() };
+        let command = || RegisterCommand { name: "c".into(), description: String::new(), completes: false };
         assert!(offers.has_room_for_command("c"));
         offers.add_command(command()).unwrap();
         assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));

@@ -27,6 +27,7 @@ pub(crate) struct Open<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Command,
+    Completions,
     Tool,
     Intercept,
 }
@@ -36,6 +37,7 @@ impl Kind {
     pub(crate) fn asked_by(frame: &HostFrame) -> Option<Self> {
         match frame {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
+            HostFrame::CommandCompletions(_) => Some(Self::Completions),
             HostFrame::ToolCall(_) => Some(Self::Tool),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
@@ -55,6 +57,7 @@ impl Kind {
     pub(crate) fn of(response: &Response) -> Self {
         match response {
             Response::Command(_) => Self::Command,
+            Response::Completions(_) => Self::Completions,
             Response::Tool(_) => Self::Tool,
             Response::Intercept(_) => Self::Intercept,
         }
@@ -64,6 +67,7 @@ impl Kind {
     pub(crate) fn response_type(self) -> &'static str {
         match self {
             Self::Command => "command_response",
+            Self::Completions => "command_completions_response",
             Self::Tool => "tool_result",
             Self::Intercept => "event_intercept_response",
         }

@@ -16,6 +16,7 @@ mod rates;
 mod replies;
 mod reports;
 mod state;
+mod status;
 #[cfg(test)]
 mod tests;
 mod unasked;
@@ -26,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender};
+use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender, SetStatus};
 use haft_protocol::ids::RequestId;
 
 use super::dialect::{Answer, Speech, Words};
@@ -40,6 +41,7 @@ use panels::Panels;
 use rates::Rates;
 use reports::Reports;
 pub use state::ExtensionState;
+use status::Status;
 use watch::{Alert, Watch};
 
 /// One question to the extension.
@@ -89,6 +91,7 @@ pub(crate) enum Ui {
     ClearNotes(ClearNotes),
     PanelRender(PanelRender),
     PanelClose(PanelClose),
+    Status(SetStatus),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,6 +123,7 @@ pub(crate) struct Session<T> {
     reports: Reports,
     rates: Rates,
     panels: Panels,
+    status: Status,
     watch: Watch,
     /// It said too much: nothing is read until then.
     paused: Option<Instant>,
@@ -149,6 +153,7 @@ impl<T> Session<T> {
             reports: Reports::default(),
             rates: Rates::new(&limits),
             panels: Panels::new(&limits),
+            status: Status::new(&limits),
             offers: Arc::new(Offers { limits, ..Offers::default() }),
             watch: Watch::default(),
             paused: None,
@@ -187,7 +192,7 @@ impl<T> Session<T> {
         };
         let ending = self.ending.as_ref().map(|(at, _)| *at);
         let watch = if self.is_in_use() { self.watch.deadline(&self.facts.timeouts) } else { None };
-        let flow = [self.paused, self.panels.deadline(), watch];
+        let flow = [self.paused, self.panels.deadline(), self.status.deadline(), watch];
         [phase, ending, self.pending.deadline()].into_iter().chain(flow).flatten().min()
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::completions::Completing;
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
@@ -141,6 +142,7 @@ impl HostBuilder {
             source,
             gates: Gates::default(),
             set: Mutex::new(set),
+            completing: Completing::default(),
             turnstile: tokio::sync::Mutex::new(()),
         };
         let host = Host { inner: Arc::new(inner) };

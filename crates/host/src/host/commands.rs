@@ -23,6 +23,8 @@ pub struct CommandInfo {
     pub description: String,
     /// Who runs it.
     pub extension: ExtensionName,
+    /// Whether its extension says what may follow it: [`Host::complete_command`].
+    pub completes: bool,
 }
 
 /// What a command came to.
@@ -43,6 +45,12 @@ pub enum CommandError {
     /// No extension has such a command.
     #[error("no extension has a command /{name}")]
     Unknown {
+        /// The command.
+        name: String,
+    },
+    /// A newer question about the same command took the place of this one.
+    #[error("a newer question about /{name} took the place of this one")]
+    Superseded {
         /// The command.
         name: String,
     },
@@ -136,7 +144,7 @@ impl Host {
         }
     }
 
-    fn find_command(&self, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
+    pub(super) fn find_command(&self, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
         let mut known = self.owned_commands();
         let exact = known.iter().position(|(info, _)| info.name == name);
         let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
@@ -157,6 +165,7 @@ impl Host {
                             name: command.name.clone(),
                             description: command.description.clone(),
                             extension: entry.name().clone(),
+                            completes: command.completes,
                         },
                         Arc::clone(entry),
                     )),

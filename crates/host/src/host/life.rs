@@ -83,6 +83,7 @@ impl Host {
         if entry.stays || !entry.restart().await {
             return Err(RestartError::NoProcess { name: name.clone() });
         }
+        self.inner.completing.forget(Some(name));
         entry.settled().await;
         match entry.stage() {
             Stage::Failed(Failure { code, message }) | Stage::Restarting(Failure { code, message }) => {

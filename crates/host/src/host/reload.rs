@@ -59,6 +59,7 @@ impl Host {
         let (streams, old): (Vec<_>, Vec<_>) =
             self.set().entries.iter().cloned().partition(|entry| entry.stays);
         self.shared().pins.forget();
+        self.inner.completing.forget(None);
         let found = self.look();
         let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
         let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());

@@ -33,6 +33,8 @@ pub struct ExtensionStatus {
     pub commands: Vec<String>,
     /// The tools it registered, whether or not it got the names.
     pub tools: Vec<String>,
+    /// What it says in the status line, by key.
+    pub status_items: Vec<(String, String)>,
     /// Events that it was not told, because it does not read fast enough.
     pub events_dropped: usize,
 }
@@ -52,6 +54,7 @@ pub(super) fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
+        status_items: Vec::new(),
         events_dropped: entry.events_dropped(),
     }
 }

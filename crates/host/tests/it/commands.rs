@@ -163,3 +163,65 @@ async fn panels_open_draw_close_and_get_keys() {
     let seen = ["todo opens main", "todo draws main [\"y\"]", "todo closes main", "todo is gone"];
     assert_eq!(*screen.0.lock().unwrap(), seen);
 }
+
+fn completing(name: &str) -> Value {
+    json!({"type": "register_command", "name": name, "completes": true})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_is_completed_by_its_extension() {
+    let (host, mut peer, events) = host_with("todo", [completing("todo"), register("plain")]).await;
+    let completes: Vec<_> = host.commands().into_iter().map(|command| command.completes).collect();
+    assert_eq!(completes, [true, false]);
+    let cancel = CancellationToken::new();
+    let reply = async {
+        let question = peer.expect("command_completions").await;
+        let item = json!({"value": "done 1", "description": "milk"});
+        peer.answer(&question, "command_completions_response", json!({"items": [item]})).await;
+        question
+    };
+    let (items, question) = tokio::join!(host.complete_command(&cancel, "TODO", "d"), reply);
+    assert_eq!(items.unwrap()[0].value, "done 1");
+    assert_eq!((&question["name"], &question["prefix"]), (&json!("todo"), &json!("d")));
+    assert_eq!(host.complete_command(&cancel, "plain", "d").await, Ok(Vec::new()), "it is not asked");
+    let unknown = host.complete_command(&cancel, "nothing", "").await;
+    assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_newer_question_takes_the_place_of_an_older_one() {
+    let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
+    let cancel = CancellationToken::new();
+    let newer = async {
+        let older = peer.expect("command_completions").await;
+        let asked = host.complete_command(&cancel, "todo", "do");
+        let reply = async {
+            let question = peer.expect("command_completions").await;
+            peer.answer(&question, "command_completions_response", json!({"items": [{"value": "do"}]})).await;
+            peer.answer(&older, "command_completions_response", json!({})).await;
+        };
+        tokio::join!(asked, reply).0
+    };
+    let (older, newer) = tokio::join!(host.complete_command(&cancel, "todo", "d"), newer);
+    assert_eq!(older, Err(CommandError::Superseded { name: "todo".into() }));
+    assert_eq!(newer.unwrap().len(), 1);
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_keeps_failing_is_not_asked_any_more() {
+    let (host, mut peer, events) = host_with("todo", [completing("todo")]).await;
+    let cancel = CancellationToken::new();
+    for _ in 0..3 {
+        assert_eq!(host.complete_command(&cancel, "todo", "").await, Ok(Vec::new()));
+        peer.expect("command_completions").await;
+    }
+    let before = tokio::time::Instant::now();
+    assert_eq!(host.complete_command(&cancel, "todo", "").await, Ok(Vec::new()));
+    assert_eq!(before.elapsed(), std::time::Duration::ZERO);
+    assert_eq!(
+        events.faults(),
+        [fault("todo", "call_timeout"), fault("todo", "call_timeout"), fault("todo", "call_timeout")]
+    );
+}

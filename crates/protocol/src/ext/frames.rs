@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::codec::{Checked, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
-    Hello, HelloAck, HostCall, HostCallCancel, HostResult, Notify, PanelClose, PanelKey, PanelRender,
-    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck,
-    Subscribe, ToolCall, ToolResult,
+    ClearNotes, CommandCompletions, CommandCompletionsResponse, CommandInvoked, CommandResponse, Event,
+    EventGap, EventIntercept, EventInterceptResponse, Hello, HelloAck, HostCall, HostCallCancel, HostResult,
+    Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
+    RegisterRejected, RegisterTool, SetStatus, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -65,6 +65,8 @@ frames! {
         EventInterceptResponse = "event_intercept_response",
         /// Answer to `command_invoked`.
         CommandResponse = "command_response",
+        /// Answer to `command_completions`.
+        CommandCompletionsResponse = "command_completions_response",
         /// Has the host read, write, edit or run something. Behind the capability `host_services`.
         HostCall = "host_call",
         /// A `host_call` is no longer wanted. Behind the capability `host_services`.
@@ -77,6 +79,8 @@ frames! {
         Notify = "notify",
         /// Takes this extension's notes back.
         ClearNotes = "clear_notes",
+        /// What the extension keeps saying in the status line. Behind the capability `status`.
+        SetStatus = "set_status",
         /// Answer to `ping`. Behind the capability `ping`.
         Pong = "pong",
         /// Answer to `shutdown`.
@@ -93,6 +97,8 @@ frames! {
         RegisterRejected = "register_rejected",
         /// The user ran one of the extension's commands.
         CommandInvoked = "command_invoked",
+        /// The user types what follows one of the extension's commands. Only about commands that complete.
+        CommandCompletions = "command_completions",
         /// The model called one of the extension's tools.
         ToolCall = "tool_call",
         /// Something the extension watches happened.

@@ -40,6 +40,10 @@ pub mod capability {
     pub const HOST_SERVICES: &str = "host_services";
     /// The extension is told what it may not register.
     pub const REGISTER_REJECTED: &str = "register_rejected";
+    /// The host asks what may follow a command that is registered with `completes`.
+    pub const COMMAND_COMPLETIONS: &str = "command_completions";
+    /// The host has a status line for extensions, `set_status`.
+    pub const STATUS: &str = "status";
 
     /// Every capability this version knows.
     pub const ALL: &[&str] = &[
@@ -55,6 +59,8 @@ pub mod capability {
         INTERCEPT_ROLES,
         HOST_SERVICES,
         REGISTER_REJECTED,
+        COMMAND_COMPLETIONS,
+        STATUS,
     ];
 }
 

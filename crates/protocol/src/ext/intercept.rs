@@ -284,7 +284,7 @@ impl<H: Hook> Request for H {
                 Err(AnswerError::new(format!("failed to decide: {}", response.error)))
             }
             Response::Intercept(response) => H::read(response),
-            Response::Command(_) | Response::Tool(_) => {
+            Response::Command(_) | Response::Completions(_) | Response::Tool(_) => {
                 Err(AnswerError::wrong_kind("event_intercept_response"))
             }
         }

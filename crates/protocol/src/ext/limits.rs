@@ -41,6 +41,10 @@ limits! {
     max_tools_in_all: usize = limits::MAX_TOOLS_IN_ALL,
     /// Commands one extension may register.
     max_commands: usize = limits::MAX_COMMANDS,
+    /// Items of one `command_completions_response`.
+    max_completions: usize = limits::MAX_COMPLETIONS,
+    /// Longest text of such an item, in characters.
+    max_completion_text: usize = limits::MAX_COMPLETION_TEXT,
     /// Longest description of a tool; also its guidelines together.
     max_tool_description: usize = limits::MAX_TOOL_DESCRIPTION,
     /// Longest schema of a tool.
@@ -51,6 +55,8 @@ limits! {
     ready_ms: u64 = 10_000,
     /// From a `command_invoked` to its answer.
     command_ms: u64 = 30_000,
+    /// From a `command_completions` to its answer.
+    completions_ms: u64 = 1_000,
     /// From a `tool_call` to its answer.
     tool_call_ms: u64 = 60_000,
     /// `host_call`s that may be under way at once.
@@ -80,6 +86,10 @@ limits! {
     notes_per_second: u32 = limits::NOTES_PER_SECOND,
     /// As many notes may come at once.
     note_burst: u32 = limits::NOTE_BURST,
+    /// Items in the status line. They change as often as there are notes; of more changes, the last one counts.
+    max_status_items: usize = limits::MAX_STATUS_ITEMS,
+    /// Longest item in the status line, in characters.
+    max_status_text: usize = limits::MAX_STATUS_TEXT,
     /// Panel contents a second that are shown; of more, the last one is.
     panels_per_second: u32 = limits::PANELS_PER_SECOND,
     /// Silence of an extension that has something to do, after which it is asked for a sign of life.

@@ -3,13 +3,14 @@
 use serde::{Deserialize, Deserializer};
 
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
+use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 use super::intercept::EventInterceptResponse;
 use super::tool::{ToolCall, ToolResult};
 use super::{ExtensionFrame, HostFrame};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 
-/// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CallTool`] and every
+/// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
 /// [`Hook`](super::Hook).
 pub trait Request: Sized {
     /// What the answer means.
@@ -44,7 +45,35 @@ impl Request for InvokeCommand {
     fn answer(response: Response) -> Result<CommandAction, AnswerError> {
         match response {
             Response::Command(response) => response.try_into(),
-            Response::Tool(_) | Response::Intercept(_) => Err(AnswerError::wrong_kind("command_response")),
+            Response::Completions(_) | Response::Tool(_) | Response::Intercept(_) => {
+                Err(AnswerError::wrong_kind("command_response"))
+            }
+        }
+    }
+}
+
+/// What may follow a command: [`CommandCompletions`] without its id. Answered by the items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompleteCommand {
+    /// The command, without the slash.
+    pub name: String,
+    /// What is typed behind it, up to the cursor.
+    pub prefix: String,
+}
+
+impl Request for CompleteCommand {
+    type Answer = Vec<CompletionItem>;
+
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        HostFrame::CommandCompletions(CommandCompletions { id, name: self.name, prefix: self.prefix })
+    }
+
+    fn answer(response: Response) -> Result<Vec<CompletionItem>, AnswerError> {
+        match response {
+            Response::Completions(response) => Ok(response.items),
+            Response::Command(_) | Response::Tool(_) | Response::Intercept(_) => {
+                Err(AnswerError::wrong_kind("command_completions_response"))
+            }
         }
     }
 }
@@ -68,7 +97,9 @@ impl Request for CallTool {
     fn answer(response: Response) -> Result<ToolResult, AnswerError> {
         match response {
             Response::Tool(result) => Ok(result),
-            Response::Command(_) | Response::Intercept(_) => Err(AnswerError::wrong_kind("tool_result")),
+            Response::Command(_) | Response::Completions(_) | Response::Intercept(_) => {
+                Err(AnswerError::wrong_kind("tool_result"))
+            }
         }
     }
 }
@@ -78,6 +109,8 @@ impl Request for CallTool {
 pub enum Response {
     /// Answers `command_invoked`.
     Command(CommandResponse),
+    /// Answers `command_completions`.
+    Completions(CommandCompletionsResponse),
     /// Answers `tool_call`.
     Tool(ToolResult),
     /// Answers `event_intercept`.
@@ -89,6 +122,7 @@ impl Response {
     pub fn id(&self) -> &RequestId {
         match self {
             Self::Command(response) => &response.id,
+            Self::Completions(response) => &response.id,
             Self::Tool(result) => &result.id,
             Self::Intercept(response) => &response.id,
         }
@@ -99,6 +133,7 @@ impl From<Response> for ExtensionFrame {
     fn from(response: Response) -> Self {
         match response {
             Response::Command(response) => Self::CommandResponse(response),
+            Response::Completions(response) => Self::CommandCompletionsResponse(response),
             Response::Tool(result) => Self::ToolResult(result),
             Response::Intercept(response) => Self::EventInterceptResponse(response),
         }

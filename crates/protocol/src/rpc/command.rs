@@ -12,15 +12,17 @@ use std::fmt;
 use serde::Serialize;
 
 use super::data::{
-    CommandResult, CommandsData, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData,
-    ModelsData, MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionsData,
-    Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    CommandResult, CommandsData, CompletionsData, ExtensionsData, HelloData, InterruptData, MessagesData,
+    ModelData, ModelsData, MovedData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData,
+    SessionsData, Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::read;
 use crate::reader::Checked;
 
-pub use extension::{ListCommands, ListExtensions, PanelClose, PanelKey, PanelResize, ReloadExt, RunCommand};
+pub use extension::{
+    CompleteCommand, ListCommands, ListExtensions, PanelClose, PanelKey, PanelResize, ReloadExt, RunCommand,
+};
 pub use greeting::{Client, Hello, Ping, Shutdown, Token};
 pub use prompt::{Abort, FollowUp, Interrupt, Prompt, Steer, TakeQueued};
 pub use session::{CloseSession, Fork, ListSessions, MoveTo, NewSession, SetName, SwitchSession, Tree};
@@ -164,6 +166,9 @@ commands! {
     ListCommands -> CommandsData = "list_commands" "",
     /// Runs a command. What it shows comes as events; a prompt of its own is worked on like any other.
     RunCommand -> CommandResult = "run_command" r#","name":"…","args":"…""#,
+    /// What may follow a command that is being typed. Of two about one command, the newer one takes the place of the older,
+    /// which is refused as `aborted`.
+    CompleteCommand -> CompletionsData = "complete_command" r#","name":"…","prefix":"…""#,
     /// The extensions, and how they are.
     ListExtensions -> ExtensionsData = "list_extensions" "",
     /// Looks for extensions again and puts new ones in the place of the old; with a name, starts that one again.

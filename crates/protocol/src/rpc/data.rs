@@ -10,7 +10,8 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 pub use extension::{
-    CommandAction, CommandInfo, CommandResult, CommandsData, ExtensionInfo, ExtensionsData, ReloadData,
+    CommandAction, CommandInfo, CommandResult, CommandsData, CompletionsData, ExtensionInfo, ExtensionsData,
+    ReloadData, StatusItem,
 };
 pub use greeting::{HelloData, Pong};
 pub use message::{MessagesData, ShownBlock, ShownMessage};

@@ -107,6 +107,17 @@ pub enum RpcEvent {
         /// The text.
         text: String,
     },
+    /// An extension's item in the status line is another one, or is gone. When a client reads too slowly, only the newest
+    /// counts. `list_extensions` says which there are.
+    ExtStatus {
+        /// Whose.
+        extension: ExtensionName,
+        /// Which item: the extension's name for it.
+        key: String,
+        /// What it says; absent when it is gone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
     /// A session is open; the field `session` says which.
     SessionOpened {
         /// Whether it leaves no file.

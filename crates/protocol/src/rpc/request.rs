@@ -126,7 +126,7 @@ const LONGEST_DETAIL: usize = 300;
 const LONGEST_NAME: usize = 128;
 
 /// Fields that hold text for people and models. In any other one a text that was mended would be another one.
-const TEXTS: &[&str] = &["args", "hint", "instructions", "message", "text", "value"];
+const TEXTS: &[&str] = &["args", "hint", "instructions", "message", "prefix", "text", "value"];
 
 fn refused(Refused { text, error }: Refused<'_>) -> Unread {
     let (code, what) = match error {

@@ -32,6 +32,8 @@ pub(crate) fn host() -> Vec<HostFrame> {
         .into(),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
+        CompleteCommand { name: "todo".into(), prefix: "d".into() }.into_frame(id("1")),
+        CompleteCommand { name: "todo".into(), prefix: String::new() }.into_frame(id("1")),
         CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
         Event::session_start().into(),
         Event::session_start_of("0199".into(), Some("/s/0199.jsonl".into())).into(),
@@ -115,6 +117,7 @@ fn hello_ack() -> HelloAck {
             capability::INTERCEPT_ROLES.into(),
             capability::HOST_SERVICES.into(),
             capability::REGISTER_REJECTED.into(),
+            capability::STATUS.into(),
         ],
         limits: Some(Box::default()),
         config: ExtensionConfig::new(json(r#"{"units":"si"}"#)),
@@ -127,7 +130,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     let mut frames = vec![
         hello(None).into(),
         hello(Some(json("1"))).into(),
-        RegisterCommand { name: "todo".into(), description: "show the list".into() }.into(),
+        RegisterCommand { name: "todo".into(), description: "show the list".into(), completes: false }.into(),
+        RegisterCommand { name: "todo".into(), description: String::new(), completes: true }.into(),
         register_tool().into(),
         Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
         Subscribe {
@@ -140,7 +144,15 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     ];
     frames.extend(decisions().map(ExtensionFrame::from));
     frames.extend(commands().map(ExtensionFrame::from));
+    let item = |value: &str, label: &str, description: &str| CompletionItem {
+        value: value.into(),
+        label: label.into(),
+        description: description.into(),
+    };
+    let items = vec![item("done 1", "milk", "is done"), item("drop 1", "", "")];
     frames.extend([
+        CommandCompletionsResponse { id: id("1"), items }.into(),
+        CommandCompletionsResponse { id: id("1"), items: Vec::new() }.into(),
         HostCall { id: id("c1"), call: "read".into(), args: json(r#"{"path":"notes.txt"}"#) }.into(),
         HostCallCancel { id: id("c1") }.into(),
         PanelRender {
@@ -153,6 +165,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         PanelClose { panel_id: panel() }.into(),
         Notify { level: Level::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
+        SetStatus { key: "open".into(), text: "3 open".into() }.into(),
+        SetStatus { key: "open".into(), text: String::new() }.into(),
         Pong { id: id("8") }.into(),
         ShutdownAck {}.into(),
     ]);

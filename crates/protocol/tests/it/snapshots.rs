@@ -18,10 +18,12 @@ fn lines<F: FrameSet>(frames: &[F]) -> String {
 #[test]
 fn host_frames() {
     assert_snapshot!(lines(&samples::host()), @r#"
-    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"tool_call_ms":60000,"max_host_calls":16,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
+    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected","status"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_completions":100,"max_completion_text":200,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"completions_ms":1000,"tool_call_ms":60000,"max_host_calls":16,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"max_status_items":8,"max_status_text":80,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
     {"type":"register_rejected","what":"tool","name":"bash2","permission":"tools.register","reason":"not granted"}
     {"type":"command_invoked","id":"1","name":"weather","args":"berlin"}
     {"type":"command_invoked","id":"2","name":"weather"}
+    {"type":"command_completions","id":"1","name":"todo","prefix":"d"}
+    {"type":"command_completions","id":"1","name":"todo"}
     {"type":"tool_call","id":"3","name":"weather","args":{"city":"Berlin"}}
     {"type":"event","event":"session_start"}
     {"type":"event","event":"session_start","session_id":"0199","session_path":"/s/0199.jsonl"}
@@ -57,6 +59,7 @@ fn extension_frames() {
     {"type":"hello","name":"todo","version":"1.0.0","capabilities":["panels"]}
     {"type":"hello","name":"todo","version":"1.0.0","capabilities":["panels"],"protocol_version":1}
     {"type":"register_command","name":"todo","description":"show the list"}
+    {"type":"register_command","name":"todo","completes":true}
     {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
     {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
     {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"}]}
@@ -84,12 +87,16 @@ fn extension_frames() {
     {"type":"command_response","id":"1","action":"open_panel","open_panel":{"id":"todos","title":"Todos","lines":["□ a"],"footer":"esc"}}
     {"type":"command_response","id":"1","action":"noop"}
     {"type":"command_response","id":"1","action":"noop","error":"no network"}
+    {"type":"command_completions_response","id":"1","items":[{"value":"done 1","label":"milk","description":"is done"},{"value":"drop 1"}]}
+    {"type":"command_completions_response","id":"1"}
     {"type":"host_call","id":"c1","call":"read","args":{"path":"notes.txt"}}
     {"type":"host_call_cancel","id":"c1"}
     {"type":"panel_render","panel_id":"todos","lines":["□ a"]}
     {"type":"panel_close","panel_id":"todos"}
     {"type":"notify","level":"warn","message":"slow"}
     {"type":"clear_notes"}
+    {"type":"set_status","key":"open","text":"3 open"}
+    {"type":"set_status","key":"open"}
     {"type":"pong","id":"8"}
     {"type":"shutdown_ack"}
     "#);

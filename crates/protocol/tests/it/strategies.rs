@@ -71,6 +71,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
         hello_ack(),
         (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
+        (id(), name(), text()).prop_map(|(id, name, prefix)| CommandCompletions { id, name, prefix }.into()),
         (id(), name(), object()).prop_map(|(id, name, args)| ToolCall { id, name, args }.into()),
         event(),
         (id(), intercept()).prop_map(|(id, intercept)| EventIntercept { id, intercept }.into()),
@@ -213,7 +214,9 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             protocol_version: None
         }
         .into()),
-        (name(), text()).prop_map(|(name, description)| RegisterCommand { name, description }.into()),
+        (name(), text(), any::<bool>()).prop_map(|(name, description, completes)| {
+            RegisterCommand { name, description, completes }.into()
+        }),
         (name(), text(), option::of(object()), texts()).prop_map(
             |(name, description, schema, guidelines)| {
                 RegisterTool { name, description, schema, guidelines }.into()
@@ -227,12 +230,17 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         id().prop_map(|id| HostCallCancel { id }.into()),
         intercept_response(),
         command_response(),
+        (id(), vec((text(), text(), text()), 0..3)).prop_map(|(id, items)| {
+            let item = |(value, label, description)| CompletionItem { value, label, description };
+            CommandCompletionsResponse { id, items: items.into_iter().map(item).collect() }.into()
+        }),
         panel().prop_map(|Panel { id, title, lines, footer }| {
             PanelRender { panel_id: id, title, lines, footer }.into()
         }),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
+        (name(), text()).prop_map(|(key, text)| SetStatus { key, text }.into()),
         id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]

@@ -140,6 +140,24 @@ fn only_the_newest_content_of_a_panel_waits() {
 }
 
 #[test]
+fn only_the_newest_text_of_an_item_in_the_status_line_waits() {
+    let mut outbox = filled();
+    let status = |key: &str, text: Option<&str>| RpcEvent::ExtStatus {
+        extension: ExtensionName::new("todo"),
+        key: key.to_owned(),
+        text: text.map(str::to_owned),
+    };
+    for (key, text) in [("a", Some("1")), ("b", Some("2")), ("a", Some("3")), ("b", None)] {
+        outbox.event(session("s"), status(key, text)).unwrap();
+    }
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"error","message":"…","session":"s"}
+    {"type":"ext_status","extension":"todo","key":"a","text":"3","session":"s"}
+    {"type":"ext_status","extension":"todo","key":"b","session":"s"}
+    "#);
+}
+
+#[test]
 fn the_content_of_a_panel_stays_before_its_end() {
     let mut outbox = filled();
     outbox.event(session("s"), panel("a", 1)).unwrap();

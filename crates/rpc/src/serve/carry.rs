@@ -149,6 +149,7 @@ impl<S: Sessions> Hub<S> {
             Command::PanelKey(key) => Carried::Now(extension::panel_key(opened, key)),
             Command::PanelClose(close) => Carried::Now(extension::panel_close(opened, &close)),
             Command::PanelResize(room) => Carried::Now(extension::panel_resize(opened, room)),
+            Command::CompleteCommand(wish) => extension::complete(opened, seat.closing.clone(), wish),
             Command::RunCommand(wish) => {
                 let work = extension::run_command(Arc::clone(opened), sessions, seat.closing.clone(), wish);
                 let id = id.to_owned();

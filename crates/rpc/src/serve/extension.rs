@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use haft_host::{ExtensionState, ExtensionStatus, Host, Origin, ReloadStats, RestartError};
+use haft_host::{CommandError, ExtensionState, ExtensionStatus, Host, Origin, ReloadStats, RestartError};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
 use haft_protocol::rpc::{
-    self, CommandInfo, CommandResult, CommandsData, ErrorCode, ExtensionInfo, ExtensionsData, Failure,
-    PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt, RunCommand,
+    self, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData, ErrorCode,
+    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt,
+    RunCommand, StatusItem,
 };
 use haft_protocol::{RawJson, ids::ExtensionName};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +47,7 @@ pub(super) fn list_commands(session: &Opened, sessions: Arc<impl Sessions>) -> C
             name: command.name,
             description: command.description,
             extension: Some(command.extension),
+            completes: command.completes,
         })
         .collect();
     Carried::blocking(move || {
@@ -75,13 +77,29 @@ pub(super) async fn run_command(
         }
         Ran::Shown(action, extension) => (shown(&action), Some(extension), None),
         Ran::Failed(why) => return Err(Failure::other(why)),
-        Ran::Unknown => {
-            let name = shortened(&name);
-            let error = format!("there is no command /{name}; `list_commands` says which there are");
-            return Err(Failure::new(ErrorCode::CommandNotFound, error));
-        }
+        Ran::Unknown => return Err(unknown(&name)),
     };
     data(CommandResult { action, extension }).map(|reply| (reply, job))
+}
+
+/// What may follow a command.
+pub(super) fn complete(session: &Arc<Opened>, closing: CancellationToken, wish: CompleteCommand) -> Carried {
+    let session = Arc::clone(session);
+    Carried::later(async move {
+        let CompleteCommand { name, prefix } = wish;
+        let Some(host) = session.host() else { return Err(unknown(&name)) };
+        match host.complete_command(&closing, &name, &prefix).await {
+            Ok(items) => data(CompletionsData { items }),
+            Err(CommandError::Unknown { name }) => Err(unknown(&name)),
+            Err(error) => Err(Failure::new(ErrorCode::Aborted, error.to_string())),
+        }
+    })
+}
+
+fn unknown(name: &str) -> Failure {
+    let name = shortened(name);
+    let error = format!("there is no command /{name}; `list_commands` says which there are");
+    Failure::new(ErrorCode::CommandNotFound, error)
 }
 
 fn owner(host: &Host, name: &str) -> Option<ExtensionName> {
@@ -141,6 +159,7 @@ fn info(status: ExtensionStatus) -> ExtensionInfo {
         log: status.log.map(|log| log.to_string_lossy().into_owned()),
         commands: status.commands,
         tools: status.tools,
+        status: status.status_items.into_iter().map(|(key, text)| StatusItem { key, text }).collect(),
     }
 }
 

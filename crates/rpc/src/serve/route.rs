@@ -85,6 +85,7 @@ impl<S: Sessions> Hub<S> {
             | CommandKind::SetName
             | CommandKind::ListCommands
             | CommandKind::RunCommand
+            | CommandKind::CompleteCommand
             | CommandKind::ListExtensions
             | CommandKind::ReloadExt
             | CommandKind::PanelKey

@@ -275,7 +275,12 @@ impl Sessions for Program {
     }
 
     fn templates(&self) -> Vec<CommandInfo> {
-        vec![CommandInfo { name: "review".into(), description: "Looks at a file.".into(), extension: None }]
+        vec![CommandInfo {
+            name: "review".into(),
+            description: "Looks at a file.".into(),
+            extension: None,
+            completes: false,
+        }]
     }
 
     fn expand(&self, name: &str, arguments: &str) -> Expanded {

@@ -5,7 +5,9 @@
 //! that died of it would be worse.
 
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{CallTool, EventInterceptResponse, InterceptToolCall, InvokeCommand};
+use haft_protocol::ext::{
+    CallTool, CompleteCommand, EventInterceptResponse, InterceptToolCall, InvokeCommand,
+};
 use haft_protocol::ids::RequestId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,6 +36,7 @@ pub(crate) fn answer(line: &[u8], error: &DecodeError, outbox: &Outbox) {
     let Some(id) = head.id.as_str().map(RequestId::new) else { return };
     match (head.kind.as_str().unwrap_or_default(), head.event.as_str().unwrap_or_default()) {
         ("command_invoked", _) => refuse::<InvokeCommand>(id, error, outbox),
+        ("command_completions", _) => refuse::<CompleteCommand>(id, error, outbox),
         ("tool_call", _) => refuse::<CallTool>(id, error, outbox),
         ("event_intercept", "tool_call") => refuse::<InterceptToolCall>(id, error, outbox),
         ("event_intercept", _) => outbox.push(EventInterceptResponse::pass(id)),

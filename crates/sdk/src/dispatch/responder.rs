@@ -4,14 +4,16 @@ use std::marker::PhantomData;
 
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    EventInterceptResponse, ExtensionFrame, Hook, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, ToolCallDecision,
-    TurnStartDecision,
+    CommandCompletionsResponse, CompleteCommand, EventInterceptResponse, ExtensionFrame, Hook,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
+    InterceptTurnStart, InvokeCommand, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
+use crate::completion::Completion;
 use crate::extension::GateDecision;
 use crate::handler::Failure;
+use crate::logging::log;
 use crate::outbox::Outbox;
 use crate::tool::ToolResult;
 
@@ -36,6 +38,21 @@ impl Question for InvokeCommand {
 
     fn failed(reason: String, id: RequestId) -> ExtensionFrame {
         Self::frame(CommandAction::Failed(reason), id)
+    }
+}
+
+impl Question for CompleteCommand {
+    type Answer = Vec<Completion>;
+
+    fn frame(items: Vec<Completion>, id: RequestId) -> ExtensionFrame {
+        let items = items.into_iter().map(Into::into).collect();
+        CommandCompletionsResponse { id, items }.into()
+    }
+
+    // Whoever types is not stopped by it: the log says why there is nothing.
+    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+        log(format_args!("completion failed: {reason}"));
+        Self::frame(Vec::new(), id)
     }
 }
 

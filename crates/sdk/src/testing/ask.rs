@@ -3,20 +3,27 @@
 use haft_protocol::event::Level;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
-    InterceptTurnStart, InvokeCommand, Panel, RegisterCommand, RegisterTool, ToolCallDecision,
-    TurnStartDecision,
+    CompleteCommand, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptToolCall, InterceptTurnStart, InvokeCommand, Panel, RegisterCommand, RegisterTool,
+    ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use serde_json::Value;
 
 use super::Harness;
+use crate::completion::Completion;
 use crate::tool::ToolResult;
 
 impl Harness {
     /// Runs a command as the user would: `/name args`.
     pub async fn command(&self, name: &str, args: &str) -> CommandAction {
         self.ask(InvokeCommand { name: name.into(), args: args.into() }).await
+    }
+
+    /// What a command offers while a user types `/name prefix`.
+    pub async fn complete(&self, name: &str, prefix: &str) -> Vec<Completion> {
+        let question = CompleteCommand { name: name.into(), prefix: prefix.into() };
+        self.ask(question).await.into_iter().map(Completion::from).collect()
     }
 
     /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
@@ -72,6 +79,11 @@ impl Harness {
     /// The notes the user sees now: sent and not taken back.
     pub fn notes(&self) -> Vec<(Level, String)> {
         self.seen.borrow().notes()
+    }
+
+    /// What it says in the status line now, by key.
+    pub fn status(&self) -> Vec<(String, String)> {
+        self.seen.borrow().status()
     }
 
     /// What an open panel shows now; `None` when it is not open.

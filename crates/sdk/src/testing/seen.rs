@@ -1,5 +1,7 @@
 //! Everything an extension said; all else is derived from it.
 
+use std::collections::BTreeMap;
+
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::event::Level;
 use haft_protocol::ext::{
@@ -91,6 +93,16 @@ impl Seen {
         notes.collect()
     }
 
+    pub(super) fn status(&self) -> Vec<(String, String)> {
+        let mut now = BTreeMap::new();
+        for frame in &self.frames {
+            if let ExtensionFrame::SetStatus(status) = frame {
+                now.insert(status.key.clone(), status.text.clone());
+            }
+        }
+        now.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+    }
+
     pub(super) fn panel(&self, id: &str) -> Option<Panel> {
         self.frames.iter().fold(None, |shown, frame| next_panel(shown, frame, id))
     }
@@ -125,6 +137,8 @@ impl Seen {
 fn response_of(frame: &ExtensionFrame) -> Option<Response> {
     if let ExtensionFrame::CommandResponse(response) = frame {
         Some(Response::Command(response.clone()))
+    } else if let ExtensionFrame::CommandCompletionsResponse(response) = frame {
+        Some(Response::Completions(response.clone()))
     } else if let ExtensionFrame::ToolResult(result) = frame {
         Some(Response::Tool(result.clone()))
     } else if let ExtensionFrame::EventInterceptResponse(response) = frame {

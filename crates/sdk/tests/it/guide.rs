@@ -6,7 +6,8 @@ use std::{env, fs};
 use haft_sdk::protocol::message::Stop;
 use haft_sdk::testing::Harness;
 use haft_sdk::{
-    Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision, ToolResult,
+    Completion, Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision,
+    ToolResult,
 };
 use serde_json::json;
 
@@ -113,11 +114,17 @@ fn extension() -> Extension {
             GateDecision::allow()
         })
         .command("board", "open the board", |_, _| async {
-            Response::open_panel(Panel::new("board").title("Board").lines(["one", "two"]).footer("esc close"))
+            Response::open_panel(
+                Panel::new("board").title("Board").lines(["one", "two"]).footer("enter closes"),
+            )
+        })
+        .complete("board", |typed, _host| async move {
+            let views = ["week", "month"].into_iter().filter(|view| view.starts_with(&typed));
+            views.map(|view| Completion::new(view).description("what is due then")).collect::<Vec<_>>()
         })
         .panel("board", |event, host| async move {
             match event {
-                PanelEvent::Key(key) if key.key == "esc" => host.close_panel("board"),
+                PanelEvent::Key(key) if key.key == "enter" => host.close_panel("board"),
                 PanelEvent::Key(key) => host.render_panel(Panel::new("board").lines([key.key])),
                 PanelEvent::Resized { .. } | PanelEvent::Closed => {}
             }
@@ -141,10 +148,11 @@ async fn the_other_fragments_do_what_the_guide_says() {
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
     assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
+    assert_eq!(harness.complete("board", "w").await.len(), 1);
     harness.command("board", "").await;
     harness.panel_key("board", "up").await;
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
-    harness.panel_key("board", "esc").await;
+    harness.panel_key("board", "enter").await;
     assert_eq!(harness.panel("board"), None);
     harness.event(Event::turn_end(Stop::End, None)).await;
     assert_eq!(harness.notes(), []);

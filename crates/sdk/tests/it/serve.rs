@@ -24,7 +24,10 @@ fn everything() -> Extension {
         .on("turn_end", |event, host: Host| async move {
             host.notify(Level::Info, format!("stopped: {:?}", event.stop));
         })
-        .on("session_start", |_, host: Host| async move { host.clear_notes() })
+        .on("session_start", |_, host: Host| async move {
+            host.clear_notes();
+            host.set_status("mood", "fine");
+        })
         .intercept_tool_call(|call, _| async move {
             match call.tool_name.as_str() {
                 "bash" => ToolCallDecision::block("no shell today"),
@@ -60,7 +63,7 @@ async fn opening() {
     ← {"type":"register_tool","name":"echo","description":"Its arguments.","schema":{"type":"object"}}
     ← {"type":"subscribe","events":["session_start","turn_end"],"intercept":["tool_call","turn_start","assistant_message","before_agent_start"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","status","command_completions"]}
     "#);
 }
 
@@ -142,7 +145,7 @@ async fn an_extension_that_offers_nothing_says_hello_and_ready() {
     insta::assert_snapshot!(harness.hang_up().await, @r#"
     ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services","status","command_completions"]}
     "#);
 }
 

@@ -1,6 +1,6 @@
 //! Where prompts are written: the editor, what it completes, the prompts of before, and searches.
 
-use crate::complete::{self, Completer, Kind};
+use crate::complete::{self, Completer, Kind, Popup};
 use crate::editor::{Content, Editor, Outcome};
 use crate::history::{self, History};
 use crate::keys::{Chord, Edit};
@@ -98,6 +98,17 @@ impl Input {
         complete::wanted(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind)
     }
 
+    /// The command that is typed, and all that stands behind it up to the cursor.
+    pub(super) fn arguments(&self) -> Option<(&str, &str)> {
+        let (text, cursor) = (self.editor.text(), self.editor.cursor());
+        let wanted = complete::wanted(text, cursor)?;
+        if !matches!(wanted.kind, Kind::Argument { .. }) || self.history.is_shown(&self.editor.content()) {
+            return None;
+        }
+        let (command, behind) = text.get(1..cursor)?.split_once(char::is_whitespace)?;
+        Some((command, behind.trim_start()))
+    }
+
     /// Puts the chosen candidate in. Whether it is a command that can be run at once.
     pub(super) fn accept(&mut self, known: &Known) -> bool {
         let Some(accepted) = self.completer.accept(self.editor.text()) else { return false };
@@ -106,13 +117,9 @@ impl Input {
         accepted.complete
     }
 
-    /// Whether the chosen candidate is what is typed already.
+    /// Whether what is typed is sent as it stands.
     pub(super) fn is_typed(&self) -> bool {
-        let chosen = self.completer.popup().and_then(|popup| {
-            let candidate = popup.candidates.get(popup.chosen)?;
-            Some(candidate.text == popup.wanted.query)
-        });
-        chosen.unwrap_or(false)
+        self.completer.popup().is_some_and(Popup::is_typed)
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,9 +1,11 @@
 //! What completion knows: commands, files, and what may follow a command.
 
+use haft_protocol::ext::CompletionItem;
 use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
 use haft_protocol::thinking::Thinking;
+use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::complete::{Argument, Command, Source};
+use crate::complete::{Argument, Candidate, Command, Source};
 
 use super::Provider;
 use super::commands::{self, COMMANDS, Completes};
@@ -23,6 +25,16 @@ pub(super) struct Known {
     pub(super) providers: Option<Vec<Provider>>,
     pub(super) extensions: Vec<String>,
     pub(super) themes: Vec<String>,
+    /// What the extension whose command is typed has said last.
+    pub(super) said: Option<Completed>,
+}
+
+/// What may follow a command, as its extension says.
+#[derive(Debug)]
+pub(super) struct Completed {
+    /// The command and what was typed behind it.
+    pub(super) of: (String, String),
+    pub(super) items: Vec<CompletionItem>,
 }
 
 /// How the server names the command of a skill.
@@ -118,6 +130,21 @@ impl Known {
     }
 }
 
+/// What an extension says may follow its command.
+fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
+    let matched = match item.value.starts_with(prefix) {
+        true => (0..u32::try_from(prefix.graphemes(true).count()).unwrap_or(0)).collect(),
+        false => Vec::new(),
+    };
+    Candidate {
+        text: item.value.clone(),
+        matched,
+        hint: item.label.clone(),
+        description: item.description.clone(),
+        source,
+    }
+}
+
 /// What a session is about, in a line.
 pub(super) fn about(session: &SessionInfo) -> &str {
     let name = session.name.as_deref().filter(|name| !name.is_empty());
@@ -135,6 +162,17 @@ impl Source for Known {
             Some(completes) => self.candidates(completes),
             None => Some(Vec::new()),
         }
+    }
+
+    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
+        let info = self.other(command).filter(|info| info.completes)?;
+        let Some(Completed { of: (of, before), items }) = &self.said else { return Some(Vec::new()) };
+        if of != &info.name || !prefix.starts_with(before.as_str()) {
+            return Some(Vec::new());
+        }
+        // What was said of less fits what is typed on, as far as it begins so, until there is an answer to that.
+        let fits = |item: &&CompletionItem| prefix == before || item.value.starts_with(prefix);
+        Some(items.iter().filter(fits).map(|item| candidate(item, prefix, source_of(info))).collect())
     }
 
     fn files(&self) -> &[String] {

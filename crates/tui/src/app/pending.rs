@@ -31,6 +31,8 @@ pub(super) enum Pending {
     ShellSaid,
     /// A command that is not haft's own.
     Command(Box<Submission>),
+    /// What may follow a command, and what was typed behind it.
+    Completions(String, String),
     Abort,
     /// What waits comes back.
     Taken(Taken),
@@ -126,6 +128,10 @@ impl Pending {
     /// Whether what waited in another session is still to come back.
     pub(super) fn is_left(&self) -> bool {
         matches!(self, Self::Left(..))
+    }
+
+    pub(super) fn is_completions(&self) -> bool {
+        matches!(self, Self::Completions(..))
     }
 
     pub(super) fn is_models(&self) -> bool {

@@ -1,8 +1,13 @@
 //! What is known of the session that is shown.
 
+use std::collections::BTreeMap;
+
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Usage;
 use haft_protocol::rpc::{ContextData, ExtensionInfo, StateData};
 use haft_protocol::thinking::Thinking;
+
+use crate::clean::CleanLine;
 
 /// What is known of the session that is shown.
 #[derive(Debug, Default)]
@@ -25,7 +30,12 @@ pub(super) struct Session {
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,
+    /// What extensions say in the status line, by whose it is and its key: `name: text`, fit to be shown.
+    pub(super) said: BTreeMap<(ExtensionName, String), CleanLine>,
 }
+
+/// The longest name of an extension in the status line.
+const LONGEST_NAME: usize = 24;
 
 impl Session {
     pub(super) fn update(&mut self, data: StateData) {
@@ -50,6 +60,18 @@ impl Session {
         name.lines().map(str::trim).find(|line| !line.is_empty())
     }
 
+    /// An extension says something else in the status line, or nothing any more.
+    pub(super) fn says(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
+        let line = text.map(|text| {
+            let name = CleanLine::new(extension.as_str()).shortened(LONGEST_NAME);
+            CleanLine::new(&format!("{}: {text}", name.as_str()))
+        });
+        match line {
+            Some(line) => self.said.insert((extension, key), line),
+            None => self.said.remove(&(extension, key)),
+        };
+    }
+
     /// The whole name of a model, as `PROVIDER/MODEL`.
     pub(super) fn set_model(&mut self, whole: &str) {
         if let Some((provider, model)) = whole.split_once('/') {
@@ -70,8 +92,14 @@ impl Session {
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
-    /// How the extensions are now. Returns those that run again and did not.
+    /// How the extensions are now, and what they say. Returns those that run again and did not.
     pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
+        self.said.clear();
+        for info in &extensions {
+            for item in &info.status {
+                self.says(info.name.clone(), item.key.clone(), Some(&item.text));
+            }
+        }
         let before = std::mem::replace(&mut self.extensions, extensions);
         let was_down = |info: &&ExtensionInfo| {
             let down = |before: &ExtensionInfo| matches!(before.state.as_str(), "restarting" | "failed");

@@ -1,6 +1,7 @@
 //! What follows from what happens.
 
 mod answers;
+mod completions;
 mod dialog;
 mod events;
 mod keys;
@@ -133,6 +134,7 @@ impl State {
         if std::mem::replace(&mut self.input.asked_at, revision) == revision {
             return;
         }
+        self.ask_completions();
         match self.input.wanted() {
             Some(Kind::File { .. }) if self.input.files == Files::Unknown => {
                 self.input.files = Files::Asked;

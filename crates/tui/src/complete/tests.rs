@@ -11,6 +11,14 @@ struct Fixed {
     arguments: Option<Vec<Argument>>,
     files: Vec<String>,
     version: u64,
+    /// What is said of a text.
+    answers: Vec<(&'static str, &'static str)>,
+}
+
+fn told((_, value): &(&str, &str)) -> Candidate {
+    let none = String::new;
+    let (text, source) = ((*value).to_owned(), "todo".to_owned());
+    Candidate { text, matched: Vec::new(), hint: none(), description: none(), source }
 }
 
 impl Source for Fixed {
@@ -21,6 +29,10 @@ impl Source for Fixed {
     fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
         let known = command == "model" && before.is_empty();
         if known { self.arguments.clone() } else { Some(Vec::new()) }
+    }
+
+    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
+        (command == "todo").then(|| self.answers.iter().filter(|(of, _)| *of == prefix).map(told).collect())
     }
 
     fn files(&self) -> &[String] {
@@ -52,6 +64,7 @@ fn source() -> Fixed {
         arguments: Some(["sonnet", "opus", "haiku"].map(argument).to_vec()),
         files: files.map(Into::into).to_vec(),
         version: 1,
+        answers: vec![("", "add"), ("", "done 1"), ("d", "done 1"), ("d", "drop 1"), ("done ", "done 1")],
     }
 }
 
@@ -227,4 +240,28 @@ proptest! {
         let word = wanted(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
         prop_assert_eq!(word.query.trim_end(), path.trim_end());
     }
+}
+
+#[test]
+fn what_is_told_stands_for_all_that_follows_a_command() {
+    let source = source();
+    let mut completer = Completer::default();
+    let mut shown = |text: &str| {
+        let (text, cursor) = at(text);
+        completer.open(&text, cursor, &source);
+        let popup = completer.popup()?;
+        let values = popup.candidates.iter().map(|candidate| candidate.text.clone()).collect::<Vec<_>>();
+        let typed = popup.is_typed();
+        Some((values.join(","), typed, completer.accept(&text)?))
+    };
+    let accepted =
+        |range: Range<usize>, text: &str| Accepted { range, text: text.to_owned(), complete: false };
+    assert_eq!(shown("/todo |"), Some(("add,done 1".to_owned(), true, accepted(6..6, "add "))));
+    assert_eq!(shown("/todo d|x rest"), Some(("done 1,drop 1".to_owned(), true, accepted(6..8, "done 1"))));
+    assert_eq!(shown("/todo   done |"), Some(("done 1".to_owned(), true, accepted(8..13, "done 1 "))));
+    assert_eq!(shown("/todo x|"), None);
+    let (text, cursor) = at("/todo d|");
+    completer.open(&text, cursor, &source);
+    completer.next();
+    assert!(!completer.popup().unwrap().is_typed(), "somebody has chosen");
 }

@@ -33,6 +33,15 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// All that follows the command, in place of the last word of it.
+    pub(super) fn whole(&self, text: &str, cursor: usize) -> Option<Self> {
+        let Kind::Argument { command, .. } = &self.kind else { return None };
+        let behind = text.get(1 + command.len()..cursor)?;
+        let prefix = behind.trim_start();
+        let range = cursor - prefix.len()..self.range.end;
+        Some(Self { kind: self.kind.clone(), range, query: prefix.to_owned() })
+    }
+
     /// Which word it is, whatever is typed of it.
     pub(super) fn word(&self) -> (Kind, usize) {
         let kind = match &self.kind {

@@ -46,7 +46,7 @@ impl Atom {
     pub fn label(&self) -> String {
         match self {
             Self::Paste { number, text } => match text.lines().count() {
-                0 | 1 => format!("[paste #{number}: {} characters]", text.graphemes(true).count()),
+                0 | 1 => format!("[paste #{number}: {} characters]", text.chars().count()),
                 lines => format!("[paste #{number}: {lines} lines]"),
             },
             Self::Image { number, path } => format!("[image #{number}: {}]", shown_name(path)),

@@ -1,6 +1,7 @@
 //! The whole interface: scripts of events, and what comes of them.
 
 mod commands;
+mod completions;
 mod fake;
 mod held;
 mod inline;

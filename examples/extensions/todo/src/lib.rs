@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use haft_sdk::{Extension, Host, PanelEvent, Response, ToolResult};
+use haft_sdk::{Completion, Extension, Host, PanelEvent, Response, ToolResult};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,14 +34,18 @@ enum Action {
     Complete,
 }
 
-/// The extension: `/todo` opens the panel, `/todo TEXT` adds to the list, tool `todo` does it for the model.
+/// The extension: `/todo` opens the panel, `/todo TEXT` adds to the list, `/todo done NUMBER` takes from it, tool `todo` does it for the model.
 pub fn extension() -> Extension {
     let state = State::default();
-    let (command, tool, panel) = (state.clone(), state.clone(), state);
+    let (command, completion, tool, panel) = (state.clone(), state.clone(), state.clone(), state);
     Extension::new("todo", "1.0.0")
-        .command("todo", "open the todo list, or add TEXT to it", move |text, host| {
+        .command("todo", "open the todo list, add TEXT to it, or `done NUMBER`", move |text, host| {
             let state = command.clone();
             async move { state.with(&host, |board| invoke(board, &text)).await }
+        })
+        .complete("todo", move |typed, host| {
+            let state = completion.clone();
+            async move { state.with(&host, |board| completions(&board.list, &typed)).await }
         })
         .tool("todo", "Read and change the user's todo list.", move |change: Change, host| {
             let state = tool.clone();
@@ -63,8 +67,21 @@ fn invoke(board: &mut Board, text: &str) -> Response {
     if text.is_empty() {
         return Response::open_panel(board.open());
     }
+    if let Some(number) = text.strip_prefix("done ").and_then(|number| number.trim().parse().ok())
+        && board.list.complete(number)
+    {
+        return Response::display(format!("done: number {number}"));
+    }
     board.list.add(text);
     Response::display(format!("added: {text}"))
+}
+
+/// `done NUMBER` for everything that is to do, as far as it begins as what is typed.
+fn completions(list: &List, typed: &str) -> Vec<Completion> {
+    let open = list.todos.iter().zip(1..).filter(|(todo, _)| !todo.done);
+    let offered = open.map(|(todo, number)| (format!("done {number}"), todo));
+    let fitting = offered.filter(|(value, _)| value.starts_with(typed));
+    fitting.map(|(value, todo)| Completion::new(value).description(&todo.text)).collect()
 }
 
 fn act(list: &mut List, change: &Change) -> ToolResult {
@@ -98,6 +115,10 @@ impl State {
         let outcome = work(board);
         if board.list != before {
             board.list.save(&file)?;
+        }
+        match board.list.open() {
+            0 => host.clear_status("open"),
+            open => host.set_status("open", format!("{open} open")),
         }
         Ok(outcome)
     }

@@ -46,6 +46,11 @@ impl List {
         todo.map(|todo| todo.done = true).is_some()
     }
 
+    /// How many are to be done.
+    pub(crate) fn open(&self) -> usize {
+        self.todos.iter().filter(|todo| !todo.done).count()
+    }
+
     /// Turns done into not done and back.
     pub(crate) fn toggle(&mut self, at: usize) {
         if let Some(todo) = self.todos.get_mut(at) {

@@ -23,6 +23,7 @@ pub(super) const SCENES: &[Scene] = &[
             sink("branch", 1, branch),
             sink("model, directory, session's name", 3, state),
             sink("extensions that are not ready", 2, not_ready),
+            sink("what extensions say, and their names", 2, said),
         ],
     ),
     scene("model of a request", (60, 8), &[sink("model", 1, model)]),
@@ -115,6 +116,14 @@ fn not_ready(stage: &mut Stage, texts: &[String]) -> Result<()> {
     broken["name"] = name.as_str().into();
     broken["state"] = state.as_str().into();
     stage.reply("list_extensions", &json!({ "extensions": [broken] }))
+}
+
+fn said(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    let [name, text] = texts else { return Ok(()) };
+    for (extension, text) in [(named(name), "hi"), (named("x"), text)] {
+        stage.rpc(RpcEvent::ExtStatus { extension, key: "k".to_owned(), text: Some(text.to_owned()) });
+    }
+    Ok(())
 }
 
 pub(super) fn model(stage: &mut Stage, texts: &[String]) -> Result<()> {

@@ -32,6 +32,7 @@ pub(super) const SCENES: &[Scene] = &[
     scene("commands to complete", SIZE, &[sink("names, descriptions, sources", 4, complete_command)]),
     scene("files to complete", SIZE, &[sink("names", 5, complete_file)]),
     scene("arguments to complete", SIZE, &[sink("names, descriptions", 4, complete_argument)]),
+    scene("what an extension completes", SIZE, &[sink("values, labels, descriptions", 6, complete_told)]),
 ];
 
 /// A setting.
@@ -248,4 +249,18 @@ fn complete_argument(stage: &mut Stage, texts: &[String]) -> Result<()> {
     stage.write("")?;
     stage.types("/model zz");
     Ok(())
+}
+
+fn complete_told(stage: &mut Stage, texts: &[String]) -> Result<()> {
+    stage.command("/reload-ext")?;
+    stage.reply("reload_ext", &json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] }))?;
+    let command = json!({ "name": "told", "description": "", "extension": "x", "completes": true });
+    stage.reply("list_commands", &json!({ "commands": [command] }))?;
+    stage.write("")?;
+    stage.types("/told ");
+    let item = |texts: &[String]| match texts {
+        [value, label, description] => json!({ "value": value, "label": label, "description": description }),
+        _ => json!({ "value": "" }),
+    };
+    stage.reply("complete_command", &json!({ "items": texts.chunks(3).map(item).collect::<Vec<_>>() }))
 }

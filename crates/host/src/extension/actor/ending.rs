@@ -91,6 +91,7 @@ impl Actor {
     pub(super) async fn finish(mut self: Box<Self>) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
+        self.status.leave();
         self.calls.cancel_all();
         self.seat = None;
         self.watching.end();

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::SetStatus;
 
 use super::{Actor, EVENTS_DROPPED, now};
 use crate::extension::Snapshot;
@@ -73,6 +74,7 @@ impl Actor {
             }
             Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
             Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
+            Ui::Status(SetStatus { key, text }) => self.status.set(&key, text),
             Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::status::Status;
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
@@ -99,7 +100,8 @@ impl<T> Session<T> {
     pub(super) fn overdue(&mut self, open: Open<T>, flushed: u64) {
         let Open { ticket, kind, what, after, line, .. } = open;
         let seconds = after.as_secs_f64();
-        if line > flushed {
+        // What is only typed is not worth the extension.
+        if line > flushed && kind != Kind::Completions {
             let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
             self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
             self.fail(FaultCode::WriteStalled, why);
@@ -107,7 +109,7 @@ impl<T> Session<T> {
         }
         let code = match kind {
             Kind::Intercept => FaultCode::HookTimeout,
-            Kind::Command | Kind::Tool => FaultCode::CallTimeout,
+            Kind::Command | Kind::Completions | Kind::Tool => FaultCode::CallTimeout,
         };
         self.fault(code, format!("{what} was not answered within {seconds} s"));
         self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
@@ -133,6 +135,7 @@ impl<T> Session<T> {
         self.phase = Phase::Closed(state);
         self.paused = None;
         self.panels.flush().for_each(drop);
+        self.status = Status::new(&self.facts.limits);
         self.report_dropped_notes();
         if let Some(text) = self.reports.summary() {
             self.log(text);

@@ -116,6 +116,9 @@ impl<T> Session<T> {
                 self.flush_panels();
                 self.on_response(Response::Command(answer), bytes, now);
             }
+            ExtensionFrame::CommandCompletionsResponse(answer) => {
+                self.on_response(Response::Completions(answer), bytes, now);
+            }
             ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
             ExtensionFrame::PanelRender(panel) => self.on_panel_render(panel, now),
@@ -125,6 +128,7 @@ impl<T> Session<T> {
                 self.out.push_back(Output::Ui(Ui::ClearNotes(clear)));
             }
             ExtensionFrame::ClearNotes(_) => {}
+            ExtensionFrame::SetStatus(status) => self.on_status(status, now),
             ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
             ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
         }

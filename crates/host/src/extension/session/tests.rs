@@ -3,6 +3,7 @@
 
 mod bench;
 mod calls;
+mod completions;
 mod floods;
 mod grants;
 mod hook;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use haft_protocol::ext::{ExtensionFrame, HostFrame, Notify, PanelClose, PanelRender, Ping, Pong};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, Notify, PanelClose, PanelRender, Ping, Pong, SetStatus};
 
 use super::rates::Unasked;
 use super::{Alert, Output, Phase, Session, Ui};
@@ -47,6 +47,7 @@ impl<T> Session<T> {
             ExtensionFrame::ToolResult(_)
             | ExtensionFrame::EventInterceptResponse(_)
             | ExtensionFrame::CommandResponse(_)
+            | ExtensionFrame::CommandCompletionsResponse(_)
             | ExtensionFrame::HostCall(_)
             | ExtensionFrame::HostCallCancel(_)
             | ExtensionFrame::Pong(_) => false,
@@ -59,6 +60,7 @@ impl<T> Session<T> {
             | ExtensionFrame::PanelClose(_)
             | ExtensionFrame::Notify(_)
             | ExtensionFrame::ClearNotes(_)
+            | ExtensionFrame::SetStatus(_)
             | ExtensionFrame::ShutdownAck(_) => true,
         }
     }
@@ -126,6 +128,13 @@ impl<T> Session<T> {
         self.out.extend(shown);
     }
 
+    pub(super) fn on_status(&mut self, status: SetStatus, now: Instant) {
+        match self.status.set(status, &self.facts.limits, now) {
+            Ok(shown) => self.out.extend(shown.map(|status| Output::Ui(Ui::Status(status)))),
+            Err(text) => self.report(FaultCode::RegisterRejected, text),
+        }
+    }
+
     pub(super) fn on_pong(&mut self, pong: &Pong, now: Instant) {
         if !self.watch.answers(&pong.id) {
             self.count(0, now);
@@ -152,6 +161,9 @@ impl<T> Session<T> {
         self.paused = self.paused.filter(|until| *until > now);
         while let Some(panel) = self.panels.due(now) {
             self.out.push_back(Output::Ui(Ui::PanelRender(panel)));
+        }
+        while let Some(status) = self.status.due(now) {
+            self.out.push_back(Output::Ui(Ui::Status(status)));
         }
         if !self.is_in_use() {
             return;

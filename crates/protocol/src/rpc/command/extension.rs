@@ -1,4 +1,4 @@
-//! `list_commands`, `run_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_resize`, `panel_close`: extensions.
+//! `list_commands`, `run_command`, `complete_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_resize`, `panel_close`: extensions.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,18 @@ pub struct RunCommand {
     /// What was typed after the name.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub args: String,
+}
+
+/// What may follow a command is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CompleteCommand {
+    /// The command's name, without the slash.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub name: String,
+    /// What is typed behind the name and the blanks that follow it, up to the cursor.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
 }
 
 /// The extensions there are.

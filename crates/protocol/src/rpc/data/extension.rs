@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::ExtensionFault;
+use crate::ext::CompletionItem;
 use crate::ids::ExtensionName;
 
 /// The commands that a person can type.
@@ -24,6 +25,18 @@ pub struct CommandInfo {
     /// The extension whose command it is; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
+    /// Whether `complete_command` says what may follow it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completes: bool,
+}
+
+/// What may follow a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CompletionsData {
+    /// The items, the likeliest first. None where the command does not complete, or its extension fails to.
+    #[serde(default)]
+    pub items: Vec<CompletionItem>,
 }
 
 /// What a command came to.
@@ -96,6 +109,19 @@ pub struct ExtensionInfo {
     /// The tools that it registered.
     #[serde(default)]
     pub tools: Vec<String>,
+    /// What it says in the status line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub status: Vec<StatusItem>,
+}
+
+/// An extension's item in the status line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatusItem {
+    /// The extension's name for it.
+    pub key: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// What a reload did.

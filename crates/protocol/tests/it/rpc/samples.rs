@@ -99,6 +99,8 @@ fn extensions() -> Vec<Command> {
         ListCommands {}.into(),
         RunCommand { name: "todo".into(), args: "buy milk".into() }.into(),
         RunCommand { name: "todo".into(), args: String::new() }.into(),
+        CompleteCommand { name: "todo".into(), prefix: "d".into() }.into(),
+        CompleteCommand { name: "todo".into(), prefix: String::new() }.into(),
         ListExtensions {}.into(),
         ReloadExt::default().into(),
         ReloadExt { name: Some(todo()) }.into(),

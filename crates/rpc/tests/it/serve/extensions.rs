@@ -71,6 +71,46 @@ async fn notes_and_what_it_has_haft_do() {
     assert_snapshot!(said);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_it_says_in_the_status_line_goes_with_it() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", []).await;
+    client.hello().await;
+    for (key, text) in [("open", json!("3 open")), ("late", json!("1 late")), ("late", Value::Null)] {
+        peer.send(json!({"type": "set_status", "key": key, "text": text})).await;
+        client.until("ext_status").await;
+    }
+    client.ask(json!({"type": "list_extensions"})).await;
+    drop(peer);
+    client.until("ext_status").await;
+    client.ask(json!({"type": "list_extensions"})).await;
+    let (_, said) = client.end().await;
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_follow_a_command() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    let completes = json!({"type": "register_command", "name": "todo", "completes": true});
+    begins(&mut peer, "todo", [completes, command("plain")]).await;
+    let extension = answers(peer, |frame| match frame["prefix"].as_str() {
+        Some("silent") => vec![],
+        _ => {
+            let items = json!([{"value": "done 1", "label": "milk"}]);
+            vec![json!({"type": "command_completions_response", "id": "its", "items": items})]
+        }
+    });
+    client.ask(json!({"type": "list_commands"})).await;
+    for (name, prefix) in [("todo", "d"), ("plain", "d"), ("none", ""), ("todo", "silent")] {
+        client.ask(json!({"type": "complete_command", "name": name, "prefix": prefix})).await;
+    }
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
 /// Panels are opened, filled, given keys, and closed from either side.
 pub(super) async fn with_panels(drives: Drives) -> String {
     let (program, mut peer) = Program::new([]).with_extension("todo");

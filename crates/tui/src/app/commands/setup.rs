@@ -2,7 +2,7 @@
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
-    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking,
+    ExtensionInfo, GetModels, GetTools, ListExtensions, ReloadExt, SetModel, SetThinking, StatusItem,
 };
 use haft_protocol::thinking::Thinking;
 
@@ -174,6 +174,12 @@ impl State {
     }
 }
 
+/// What it says in the status line.
+fn said(items: &[StatusItem]) -> Option<String> {
+    let said = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
+    Some(said).filter(|said| !said.is_empty())
+}
+
 fn page(info: &ExtensionInfo) -> String {
     let state = if info.gates_off {
         format!("{}, and is not asked about anything", info.state)
@@ -190,6 +196,7 @@ fn page(info: &ExtensionInfo) -> String {
         ("version", info.version.clone()),
         ("state", Some(state)),
         ("failed", fault),
+        ("says", said(&info.status)),
         ("commands", named(&info.commands, "/")),
         ("tools", named(&info.tools, "")),
         ("needed", info.required.then(|| "what it guards does not happen without it".to_owned())),

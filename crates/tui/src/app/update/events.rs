@@ -137,6 +137,9 @@ impl State {
                 self.input.completer.close();
                 self.flash(format!("[{extension}] put text into the editor"));
             }
+            RpcEvent::ExtStatus { extension, key, text } => {
+                self.session.says(extension, key, text.as_deref());
+            }
             RpcEvent::SessionOpened { .. } => {}
             RpcEvent::SessionClosed { reason } => self.closed(reason),
         }

@@ -3,9 +3,10 @@
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
-    CommandAction, CommandResult, CommandsData, ErrorCode, ExtensionsData, Failure, GetState, HelloData,
-    ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData, QueuedData, ReloadData,
-    Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
+    CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
+    GetState, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
+    QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
+    ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
@@ -61,6 +62,9 @@ impl State {
             }
             Pending::Said(_) => self.with(&data, Self::said),
             Pending::Command(_) => self.with(&data, Self::command_done),
+            Pending::Completions(command, prefix) => {
+                self.with(&data, |state, data| state.completed((command, prefix), data));
+            }
             Pending::Abort => self.ask_state(),
             Pending::Taken(taken) => self.with(&data, |state, data| state.taken(data, taken)),
             Pending::Model => self.with(&data, Self::model_set),
@@ -124,6 +128,10 @@ impl State {
             Pending::Command(_) => self.error(failure.error),
             Pending::Before(submission) => self.back_from_before(&[submission.content]),
             Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
+            // Nothing comes to mind. Whoever types need not know why.
+            Pending::Completions(command, prefix) => {
+                self.completed((command, prefix), CompletionsData::default());
+            }
             Pending::Taken(_) => {
                 self.held.waiting = Queued::Told;
                 self.error(failure.error);

@@ -143,6 +143,7 @@ impl State {
         self.resumes = false;
         (self.browses, self.searched) = (false, false);
         self.known.sessions = None;
+        self.known.said = None;
     }
 
     /// What was under way for the session before: prompts come back into the editor, and what commands print is told to

@@ -1,5 +1,7 @@
 //! The status line.
 
+mod said;
+
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
@@ -36,10 +38,10 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         Some(flash) => hint(&flash.text, Role::Accent),
         None if state.quits_until.is_some() => hint(&state.quit_offer(), Role::Accent),
         None if state.browses => hint(&browsing(state), Role::Status),
-        None => fitting(left(state, theme), width),
+        None => with_said(fitting(left(state, theme), width), state, width, theme),
     };
     let left = joined(left, theme);
-    let used: usize = left.iter().map(|span| columns(&span.content)).sum();
+    let used = columns_of(&left);
     put(buffer, area, 0, &Line::from(left));
     // What is on the right has the room that is left.
     let right = right(state, width.saturating_sub(used + 2));
@@ -126,6 +128,22 @@ fn fitting(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'stati
         items.remove(least);
     }
     items.into_iter().map(|(_, item)| item).collect()
+}
+
+/// What extensions say has the room that haft's own items leave.
+fn with_said(
+    mut items: Vec<Span<'static>>,
+    state: &State,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Span<'static>> {
+    let used = columns_of(&items) + columns(BETWEEN) * items.len();
+    items.extend(said::fitting(state.session.said.values(), width.saturating_sub(used), theme));
+    items
+}
+
+fn columns_of(spans: &[Span<'static>]) -> usize {
+    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 fn joined(items: Vec<Span<'static>>, theme: &Theme) -> Vec<Span<'static>> {

@@ -295,6 +295,7 @@ impl Fake {
                 format!(r#"{{"session":"{session}","ephemeral":false}}"#)
             }
             Command::Tree(_) => data::TREE.to_owned(),
+            Command::CompleteCommand(_) => data::COMPLETIONS.to_owned(),
             Command::MoveTo(to) if to.before == Some(true) => {
                 r#"{"entry":"e2","text":"the first\n\nwith all that was said of it"}"#.to_owned()
             }

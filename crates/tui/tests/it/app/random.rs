@@ -99,6 +99,8 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
             panel: content(text)
         }),
         Just(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("p1") }),
+        (hostile(), hostile(), proptest::option::of(hostile()))
+            .prop_map(|(name, key, text)| { RpcEvent::ExtStatus { extension: extension(&name), key, text } }),
         hostile().prop_map(|text| RpcEvent::Insert { extension: extension("todo"), text }),
         (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(
             UiRequest {

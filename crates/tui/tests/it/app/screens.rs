@@ -198,6 +198,59 @@ fn notes_and_errors() {
 }
 
 #[test]
+fn what_extensions_say_in_the_status_line() {
+    let mut fake = Fake::new();
+    let mut says = |name: &str, key: &str, text: Option<&str>| {
+        fake.rpc(RpcEvent::ExtStatus {
+            extension: extension(name),
+            key: key.to_owned(),
+            text: text.map(str::to_owned),
+        });
+    };
+    says("todo", "open", Some("3 open"));
+    says("todo", "late", Some("1 late"));
+    says("clock", "time", Some("12:00, and it is \u{1b}[31mnot\nlate at all"));
+    says("todo", "late", None);
+    let mut lines = Vec::new();
+    for columns in [120, 100, 80, 60] {
+        fake.resize(columns, 12);
+        lines.push(fake.screen().lines().rev().nth(1).unwrap().to_owned());
+    }
+    insta::assert_snapshot!(lines.join("\n"), @"
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main · clock: 12:00, and it is not late at all · todo: 3 open
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main · clock: 12:00, and it … · todo: 3 open
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main · clock: 12:00… · …
+    claude-opus · thinking high · 34k/200k (17 %) · $0.12 · main
+    ");
+}
+
+#[test]
+fn what_an_extension_says_goes_with_it() {
+    let mut fake = Fake::new();
+    let says = |text: Option<&str>| RpcEvent::ExtStatus {
+        extension: extension("todo"),
+        key: "open".to_owned(),
+        text: text.map(str::to_owned),
+    };
+    fake.rpc(says(Some("3 open")));
+    assert!(fake.screen().contains(" · todo: 3 open"));
+    fake.rpc(says(None));
+    assert!(!fake.screen().contains("todo"));
+    // Who comes later asks.
+    fake.hold.push("list_extensions");
+    fake.event(AgentEvent::GateOff { extension: extension("guard"), reason: String::new() });
+    let request = fake.held.pop().unwrap();
+    let todo = r#"{"extensions":[{"name":"todo","state":"ready","origin":"global","dir":"/x","required":false,
+        "gates_off":false,"commands":[],"tools":[],"status":[{"key":"open","text":"2 open"}]}]}"#;
+    fake.reply(&request, todo);
+    assert!(fake.screen().contains(" · todo: 2 open"));
+    fake.enter("/ext todo");
+    let request = fake.held.pop().unwrap();
+    fake.reply(&request, todo);
+    assert!(fake.screen().contains("open: 2 open"), "{}", fake.screen());
+}
+
+#[test]
 fn help() {
     let mut fake = Fake::new();
     fake.keys("f1");

@@ -2,7 +2,7 @@
 
 use haft_example_todo::extension;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Response, ToolResult};
+use haft_sdk::{Completion, Response, ToolResult};
 use serde_json::json;
 
 const PANEL: &str = "todos-main";
@@ -112,4 +112,23 @@ async fn a_broken_file_is_reported_and_kept() {
     let harness = Harness::start_in(extension(), dir.path()).await;
     assert!(matches!(harness.command("todo", "buy milk").await, Response::Failed(_)));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "[{]");
+}
+
+#[tokio::test]
+async fn what_is_open_is_counted_and_completed() {
+    let harness = Harness::start(extension()).await;
+    assert_eq!(harness.complete("todo", "d").await, []);
+    harness.command("todo", "buy milk").await;
+    harness.command("todo", "sleep").await;
+    assert_eq!(harness.status(), [("open".to_owned(), "2 open".to_owned())]);
+    let sleep = Completion::new("done 2").description("sleep");
+    let milk = Completion::new("done 1").description("buy milk");
+    assert_eq!(harness.complete("todo", "d").await, [milk, sleep.clone()]);
+    assert_eq!(harness.command("todo", "done 1").await, Response::display("done: number 1"));
+    assert_eq!(harness.complete("todo", "").await, [sleep]);
+    assert_eq!(harness.complete("todo", "add").await, []);
+    assert_eq!(harness.command("todo", "done 7").await, Response::display("added: done 7"));
+    assert_eq!(harness.command("todo", "done 2").await, Response::display("done: number 2"));
+    assert_eq!(harness.command("todo", "done 3").await, Response::display("done: number 3"));
+    assert_eq!(harness.status(), []);
 }

@@ -62,6 +62,21 @@ fn the_model_calls_a_tool_which_stands_there_with_its_owner() {
     seat.leave();
 }
 
+#[test]
+fn a_command_is_completed_and_what_is_open_is_said_in_the_status_line() {
+    let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
+    seat.say("/todo buy milk");
+    seat.sees(&["added: buy milk", "todo: 1 open"]);
+    seat.pty.send("/todo d");
+    seat.sees(&["▸ done 1", "buy milk"]);
+    seat.pty.press(&["tab"]);
+    seat.sees(&["› /todo done 1"]);
+    seat.pty.press(&["enter"]);
+    seat.sees(&["done: number 1"]);
+    seat.pty.wait_gone("todo: 1 open");
+    seat.leave();
+}
+
 const COUNTING: &str = r#"
 emit("register_command", name="VERSION", description="Says its version.")
 emit("ready")
@@ -91,6 +106,7 @@ fn a_new_version_is_looked_for_and_its_command_works() {
 
 const DYING: &str = r#"
 emit("register_command", name="die", description="Ends at once.")
+emit("set_status", key="mood", text="still well")
 emit("ready")
 for frame in frames():
     if frame["type"] == "command_invoked":
@@ -101,6 +117,7 @@ for frame in frames():
 fn one_that_crashes_is_told_of_and_the_rest_goes_on() {
     let scene = Scene::new(vec![Scenario::text("Still here.")]).python("frail", DYING).shipped("hello");
     let seat = Seat::at(scene, &[]);
+    seat.sees(&["frail: still well"]);
     seat.say("/die");
     seat.sees(&["[frail]", "7"]);
     seat.say("and you?");

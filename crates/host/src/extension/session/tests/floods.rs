@@ -31,6 +31,7 @@ fn the_burst_may_come_at_once_and_one_more_is_a_pause() {
         NOTE,
         CLOSE,
         r#"{"type":"clear_notes"}"#,
+        r#"{"type":"set_status","key":"k"}"#,
         r#"{"type":"panel_render","panel_id":"p"}"#,
         r#"{"type":"register_command","name":"c"}"#,
         r#"{"type":"register_tool","name":"t"}"#,
@@ -195,6 +196,29 @@ fn of_many_panel_contents_the_last_one_is_shown() {
     assert!(bench.transcript.contains(r#"lines: ["99"]"#), "{}", bench.transcript);
     assert_eq!(times(&bench, "· PanelRender"), 1);
     assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn of_many_texts_in_the_status_line_the_last_one_counts() {
+    let mut bench = Bench::ready_within(Limits { max_status_items: 1, note_burst: 2, ..Limits::default() });
+    for index in 0..100 {
+        bench.line(&format!(r#"{{"type":"set_status","key":"open","text":"{index}"}}"#));
+    }
+    assert_eq!(times(&bench, "· Status"), 2);
+    bench.transcript.clear();
+    bench.pass(Duration::from_millis(99));
+    assert_eq!(times(&bench, "· Status"), 0);
+    bench.pass(Duration::from_millis(1));
+    assert!(bench.transcript.contains(r#"text: "99""#), "{}", bench.transcript);
+    assert_eq!((times(&bench, "· Status"), bench.faults()), (1, Vec::new()));
+    bench.line(r#"{"type":"set_status","key":"late","text":"1"}"#);
+    bench.line(r#"{"type":"set_status","key":"a b","text":"1"}"#);
+    assert_eq!(bench.faults(), ["register_rejected", "register_rejected"]);
+    bench.line(r#"{"type":"set_status","key":"open","text":null}"#);
+    bench.session.end("gone");
+    bench.settle();
+    bench.pass(seconds(1));
+    assert_eq!(times(&bench, "· Status"), 0, "what it says goes with it, and so does what waits");
 }
 
 #[test]

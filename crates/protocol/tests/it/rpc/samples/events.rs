@@ -83,5 +83,7 @@ fn panels() -> Vec<RpcEvent> {
         RpcEvent::PanelRender { extension: todo(), panel: content("") },
         RpcEvent::PanelClose { extension: todo(), panel_id: panel() },
         RpcEvent::Insert { extension: todo(), text: "/todo ".into() },
+        RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: Some("3 open".into()) },
+        RpcEvent::ExtStatus { extension: todo(), key: "open".into(), text: None },
     ]
 }

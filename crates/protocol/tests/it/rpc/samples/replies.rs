@@ -2,6 +2,7 @@
 
 use haft_protocol::content::{Content, Image, ToolCall};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ext::CompletionItem;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage, Usage};
 use haft_protocol::rpc::*;
@@ -58,6 +59,7 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::SetName(_) => Response::success::<SetName>(id, &no),
         Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),
+        Command::CompleteCommand(_) => Response::success::<CompleteCommand>(id, &completions()),
         Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
         Command::ReloadExt(_) => Response::success::<ReloadExt>(id, &reloaded()),
         Command::PanelKey(_) => Response::success::<PanelKey>(id, &no),
@@ -239,10 +241,20 @@ fn tree() -> TreeData {
 }
 
 fn commands() -> CommandsData {
-    let of_extension =
-        CommandInfo { name: "todo".into(), description: "show the list".into(), extension: Some(todo()) };
-    let template = CommandInfo { name: "review".into(), extension: None, ..of_extension.clone() };
+    let of_extension = CommandInfo {
+        name: "todo".into(),
+        description: "show the list".into(),
+        extension: Some(todo()),
+        completes: true,
+    };
+    let template =
+        CommandInfo { name: "review".into(), extension: None, completes: false, ..of_extension.clone() };
     CommandsData { commands: vec![of_extension, template] }
+}
+
+fn completions() -> CompletionsData {
+    let (label, description) = ("milk".into(), "is done".into());
+    CompletionsData { items: vec![CompletionItem { value: "done 1".into(), label, description }] }
 }
 
 fn ran() -> CommandResult {
@@ -267,6 +279,7 @@ fn extensions() -> ExtensionsData {
         log: Some("/h/logs/todo.log".into()),
         commands: vec!["todo".into()],
         tools: vec!["todo_add".into()],
+        status: vec![StatusItem { key: "open".into(), text: "3 open".into() }],
     };
     let failed = ExtensionInfo {
         version: None,
@@ -276,6 +289,7 @@ fn extensions() -> ExtensionsData {
         log: None,
         commands: Vec::new(),
         tools: Vec::new(),
+        status: Vec::new(),
         ..ready.clone()
     };
     ExtensionsData { extensions: vec![ready, failed] }

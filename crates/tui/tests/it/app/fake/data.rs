@@ -2,8 +2,13 @@
 
 pub(super) const COMMANDS: &str = r#"{"commands":[
     {"name":"todo","description":"Shows what is to be done","extension":"todo"},
+    {"name":"note","description":"Notes something","extension":"todo","completes":true},
     {"name":"review","description":"Reviews a change"},
     {"name":"skill:pdf","description":"Reads PDF files"}]}"#;
+
+pub(super) const COMPLETIONS: &str = r#"{"items":[
+    {"value":"done 1","label":"buy milk","description":"is done"},
+    {"value":"drop 1","label":"buy milk","description":"is of no use"}]}"#;
 
 pub(super) const EXTENSIONS: &str = r#"{"extensions":[{"name":"todo","version":"1.0","description":"A list",
     "state":"ready","origin":"global","dir":"/ext/todo","required":false,"gates_off":false,

@@ -1,0 +1,198 @@
+//! What may follow a command while it is typed.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::ext::{CompleteCommand, CompletionItem, Limits};
+use haft_protocol::ids::ExtensionName;
+use tokio_util::sync::CancellationToken;
+
+use super::{CommandError, Host};
+use crate::extension::Deadline;
+use crate::fault::CallError;
+
+/// So many failures in a row, and a command is not asked any more until its extension is looked for again: each of them
+/// is told the user, who only types.
+const MOST_FAILURES: u32 = 3;
+
+/// The questions that are open, and how the commands did.
+#[derive(Debug, Default)]
+pub(super) struct Completing(Mutex<BTreeMap<Whose, Asked>>);
+
+/// A command.
+type Whose = (ExtensionName, String);
+
+#[derive(Debug, Default)]
+struct Asked {
+    /// The number of the newest question.
+    last: u64,
+    /// Ends it.
+    open: Option<CancellationToken>,
+    /// Failures in a row.
+    failures: u32,
+}
+
+impl Completing {
+    /// A question begins, and ends the one before it. None when the command has failed too often.
+    fn begin(&self, whose: &Whose, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
+        let mut all = self.all();
+        let asked = all.entry(whose.clone()).or_default();
+        if asked.failures >= MOST_FAILURES {
+            return None;
+        }
+        let newest = cancel.child_token();
+        if let Some(older) = asked.open.replace(newest.clone()) {
+            older.cancel();
+        }
+        asked.last += 1;
+        Some((asked.last, newest))
+    }
+
+    /// A question is over.
+    fn end(&self, whose: &Whose, number: u64, failed: Option<bool>) {
+        let mut all = self.all();
+        let Some(asked) = all.get_mut(whose) else { return };
+        if asked.last == number {
+            asked.open = None;
+        }
+        match failed {
+            Some(true) => asked.failures += 1,
+            Some(false) => asked.failures = 0,
+            None => {}
+        }
+    }
+
+    /// Its extension is looked for again: what was before does not count.
+    pub(super) fn forget(&self, extension: Option<&ExtensionName>) {
+        self.all().retain(|(of, _), _| extension.is_some_and(|extension| of != extension));
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Whose, Asked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Host {
+    /// What may follow a command of which so much is typed behind its name. Of two questions about one command, the newer
+    /// one ends the older. A command that does not complete has no items, nor has one that fails to: that is reported.
+    ///
+    /// # Errors
+    /// [`CommandError`] when there is no such command, or a newer question is asked.
+    pub async fn complete_command(
+        &self,
+        cancel: &CancellationToken,
+        name: &str,
+        prefix: &str,
+    ) -> Result<Vec<CompletionItem>, CommandError> {
+        let Some((info, entry)) = self.find_command(name) else {
+            return Err(CommandError::Unknown { name: name.to_owned() });
+        };
+        let whose = (info.extension.clone(), info.name.clone());
+        let completing = &self.inner.completing;
+        let begun = if info.completes { completing.begin(&whose, cancel) } else { None };
+        let Some((number, newest)) = begun else { return Ok(Vec::new()) };
+        let ending = Ending { completing, whose: &whose, number, failed: None };
+        let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
+        let deadline = Deadline::after(entry.timeouts.completions);
+        let answer = match entry.reach(&newest, deadline).await {
+            Ok(extension) => extension.complete(&newest, question, deadline).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(items) => {
+                ending.over(Some(false));
+                Ok(fit(items, &self.limits()))
+            }
+            Err(CallError::Cancelled) => Err(CommandError::Superseded { name: info.name.clone() }),
+            // It is being started, or has gone: that is no failure of this command.
+            Err(CallError::Gone { .. }) => Ok(Vec::new()),
+            Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
+                ending.over(Some(true));
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+/// Ends a question, also when nobody waits for it any more.
+struct Ending<'a> {
+    completing: &'a Completing,
+    whose: &'a Whose,
+    number: u64,
+    failed: Option<bool>,
+}
+
+impl Ending<'_> {
+    fn over(mut self, failed: Option<bool>) {
+        self.failed = failed;
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.completing.end(self.whose, self.number, self.failed);
+    }
+}
+
+/// No more of them than there may be, and none that says too much: a value that was cut would be another one.
+fn fit(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
+    let longest = limits.max_completion_text;
+    let cut = |text: String| match text.char_indices().nth(longest) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    };
+    let is_line = |value: &str| {
+        !value.is_empty() && value.chars().nth(longest).is_none() && !value.contains(char::is_control)
+    };
+    let items = items.into_iter().filter(|item| is_line(&item.value)).take(limits.max_completions);
+    items
+        .map(|CompletionItem { value, label, description }| CompletionItem {
+            value,
+            label: cut(label),
+            description: cut(description),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_is_left_out() {
+        let item = |value: &str, label: &str| CompletionItem {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            description: String::new(),
+        };
+        let limits = Limits { max_completions: 2, max_completion_text: 3, ..Limits::default() };
+        let items =
+            vec![item("", ""), item("a\nb", ""), item("abcd", ""), item("äbc", "äbcd"), item("x", "")];
+        assert_eq!(fit(items.clone(), &limits), [item("äbc", "äbc"), item("x", "")]);
+        assert_eq!(fit([items, vec![item("y", "")]].concat(), &limits).len(), 2);
+    }
+
+    #[test]
+    fn a_newer_question_ends_the_older_and_failures_in_a_row_end_them_all() {
+        let completing = Completing::default();
+        let whose = (ExtensionName::new("todo"), "todo".to_owned());
+        let cancel = CancellationToken::new();
+        let begin = || completing.begin(&whose, &cancel);
+        let (first, older) = begin().unwrap();
+        let (second, newer) = begin().unwrap();
+        assert_eq!((older.is_cancelled(), newer.is_cancelled()), (true, false));
+        completing.end(&whose, first, None);
+        let (third, _) = begin().unwrap();
+        assert!(newer.is_cancelled(), "the end of an older one is not that of a newer one");
+        for (number, failed) in [(second, true), (third, false), (third, true), (third, true)] {
+            completing.end(&whose, number, Some(failed));
+            assert!(begin().is_some());
+        }
+        completing.end(&whose, third, Some(true));
+        assert!(begin().is_none());
+        completing.forget(Some(&ExtensionName::new("other")));
+        assert!(begin().is_none());
+        completing.forget(None);
+        assert!(begin().is_some());
+    }
+}
