@@ -113,6 +113,10 @@ impl Open {
 }
 
 impl Pending {
+    pub(super) fn is_completions(&self) -> bool {
+        matches!(self, Self::Completions(..))
+    }
+
     /// What becomes of it when the session that was shown when it was sent is shown no more.
     fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
@@ -128,10 +132,6 @@ impl Pending {
     /// Whether what waited in another session is still to come back.
     pub(super) fn is_left(&self) -> bool {
         matches!(self, Self::Left(..))
-    }
-
-    pub(super) fn is_completions(&self) -> bool {
-        matches!(self, Self::Completions(..))
     }
 
     pub(super) fn is_models(&self) -> bool {

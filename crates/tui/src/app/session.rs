@@ -48,18 +48,6 @@ impl Session {
         (self.context, self.window) = (tokens, window);
     }
 
-    /// The session asks this model from here on.
-    pub(super) fn set_own_model(&mut self, provider: String, model: String) {
-        self.own_model = Some(format!("{provider}/{model}"));
-        (self.provider, self.model) = (provider, model);
-    }
-
-    /// What people know it by.
-    pub(super) fn about(&self) -> Option<&str> {
-        let name = self.name.as_deref().or(self.first_text.as_deref())?;
-        name.lines().map(str::trim).find(|line| !line.is_empty())
-    }
-
     /// An extension says something else in the status line, or nothing any more.
     pub(super) fn says(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
         let line = text.map(|text| {
@@ -70,6 +58,18 @@ impl Session {
             Some(line) => self.said.insert((extension, key), line),
             None => self.said.remove(&(extension, key)),
         };
+    }
+
+    /// The session asks this model from here on.
+    pub(super) fn set_own_model(&mut self, provider: String, model: String) {
+        self.own_model = Some(format!("{provider}/{model}"));
+        (self.provider, self.model) = (provider, model);
+    }
+
+    /// What people know it by.
+    pub(super) fn about(&self) -> Option<&str> {
+        let name = self.name.as_deref().or(self.first_text.as_deref())?;
+        name.lines().map(str::trim).find(|line| !line.is_empty())
     }
 
     /// The whole name of a model, as `PROVIDER/MODEL`.

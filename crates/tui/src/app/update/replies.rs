@@ -126,12 +126,12 @@ impl State {
                 self.not_sent(&submission, &failure);
             }
             Pending::Command(_) => self.error(failure.error),
-            Pending::Before(submission) => self.back_from_before(&[submission.content]),
-            Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
             // Nothing comes to mind. Whoever types need not know why.
             Pending::Completions(command, prefix) => {
                 self.completed((command, prefix), CompletionsData::default());
             }
+            Pending::Before(submission) => self.back_from_before(&[submission.content]),
+            Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
             Pending::Taken(_) => {
                 self.held.waiting = Queued::Told;
                 self.error(failure.error);
