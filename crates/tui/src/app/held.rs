@@ -24,6 +24,8 @@ pub(super) struct Held {
     pub(super) unsent: VecDeque<Unsent>,
     /// What is known of what waits at the agent.
     pub(super) waiting: Queued,
+    /// How often that was told, or something was sent there: what is known of an earlier time does not count.
+    pub(super) told: u64,
 }
 
 /// The conversation of the session that is shown.
@@ -103,6 +105,7 @@ impl Held {
             next: None,
             unsent: VecDeque::new(),
             waiting: Queued::Told,
+            told: 0,
         }
     }
 

@@ -9,9 +9,11 @@ use crate::queue::Queue;
 #[derive(Debug)]
 pub(super) enum Pending {
     Hello,
-    /// How the session is. Where it says that nothing is worked on, that counts if nothing has begun since.
+    /// How the session is. Where it says that nothing is worked on, that counts if nothing has begun since; what it says
+    /// that waits counts if nothing was told of that since.
     State {
         begun: u64,
+        told: u64,
     },
     Commands,
     Extensions(Shown),

@@ -60,6 +60,7 @@ impl State {
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.
         if !(is_of_queue && self.held.waiting == Queued::Asked) {
+            self.held.told += u64::from(is_of_queue);
             self.queue.update(event);
         }
     }

@@ -262,10 +262,12 @@ impl State {
                 self.send(Said { message, images }, Pending::Prompt(kept));
             }
             When::Steer => {
+                self.held.told += 1;
                 self.queue.sent(&kept);
                 self.send(Steer { message, images }, Pending::Said(kept));
             }
             When::FollowUp => {
+                self.held.told += 1;
                 self.queue.sent(&kept);
                 self.send(FollowUp { message, images }, Pending::Said(kept));
             }

@@ -46,7 +46,7 @@ impl State {
     fn succeeded(&mut self, pending: Pending, data: RawJson) {
         match pending {
             Pending::Hello => self.with(&data, Self::greeted),
-            Pending::State { begun } => self.with(&data, |state, data| state.state(begun, data)),
+            Pending::State { begun, told } => self.with(&data, |state, data| state.state(begun, told, data)),
             Pending::Commands => self.with(&data, |state, data: CommandsData| {
                 state.known.set_commands(data.commands);
                 state.input.complete(&state.known);
@@ -192,11 +192,11 @@ impl State {
     }
 
     pub(super) fn ask_state(&mut self) {
-        let begun = self.work.begun;
-        self.send(GetState {}, Pending::State { begun });
+        let (begun, told) = (self.work.begun, self.held.told);
+        self.send(GetState {}, Pending::State { begun, told });
     }
 
-    fn state(&mut self, begun: u64, data: StateData) {
+    fn state(&mut self, begun: u64, told: u64, data: StateData) {
         // What has begun or ended since is known better.
         match data.busy {
             _ if begun != self.work.begun => {}
@@ -204,7 +204,7 @@ impl State {
             false => self.work.is_over(),
         }
         let QueueData { steering, follow_up, next_turn } = data.queue.clone();
-        if self.held.waiting != Queued::Asked {
+        if self.held.waiting != Queued::Asked && told == self.held.told {
             self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
         }
         self.session.update(data);
@@ -285,6 +285,7 @@ impl State {
 
     fn taken(&mut self, data: QueueData, taken: Taken) {
         self.held.waiting = Queued::Told;
+        self.held.told += 1;
         let QueueData { steering, follow_up, .. } = data;
         let back = self.queue.taken(steering, follow_up);
         self.taken_back(back, taken);

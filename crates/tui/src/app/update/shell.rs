@@ -37,6 +37,7 @@ impl State {
 
     /// The agent reads it at its next step, or before the next prompt.
     pub(super) fn say_printed(&mut self, printed: Printed) {
+        self.held.told += 1;
         self.queue.printed(&printed);
         self.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
     }

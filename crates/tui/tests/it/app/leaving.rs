@@ -115,6 +115,26 @@ fn a_fork_is_told_what_a_command_prints() {
 }
 
 #[test]
+fn how_a_session_was_before_says_nothing_of_what_waits_since() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["get_state"];
+    fake.enter("/model openai/gpt-5");
+    let request = fake.held.remove(0);
+    fake.enter("!ls");
+    ended(&mut fake, 1, "a.rs");
+    assert!(fake.screen().contains("↳ with your next prompt: !ls"));
+    let queue = r#"{"steering":[],"follow_up":[],"next_turn":[]}"#;
+    let usage = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
+    let data = format!(
+        r#"{{"provider":"p","model":"m","cwd":"/","message_count":0,"busy":false,"usage":{usage},"session":"0199-first",
+        "thinking":"high","context":{{"tokens":0,"estimated":0}},"prompts":0,"queue":{queue}}}"#
+    );
+    fake.reply(&request, &data);
+    let screen = fake.screen();
+    assert!(screen.contains("\nm") && screen.contains("↳ with your next prompt: !ls"), "{screen}");
+}
+
+#[test]
 fn what_a_command_printed_waits_for_the_next_prompt_and_is_not_told_elsewhere() {
     let mut fake = Fake::new();
     fake.enter("!ls");
