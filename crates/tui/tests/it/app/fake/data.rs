@@ -1,7 +1,5 @@
 //! What the server of tests says each time.
 
-use haft_tui::app::SettingRow;
-
 pub(super) const COMMANDS: &str = r#"{"commands":[
     {"name":"todo","description":"Shows what is to be done","extension":"todo"},
     {"name":"note","description":"Notes something","extension":"todo","completes":true},
@@ -46,17 +44,7 @@ pub(super) fn sessions(shown: &str, messages: usize) -> String {
     ];
     format!(r#"{{"sessions":[{}]}}"#, list.join(","))
 }
+
 pub(super) const USED: &str = r#"{"input":1200,"output":340,"cache_read":0,"cache_write":0,"cost_usd":0.12}"#;
 
 pub(super) const UNUSED: &str = r#"{"input":0,"output":0,"cache_read":0,"cache_write":0,"cost_usd":0.0}"#;
-
-pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
-    let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
-    SettingRow {
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin: "the user's file".to_owned(),
-        choices,
-        about: "What it is for.".to_owned(),
-    }
-}
