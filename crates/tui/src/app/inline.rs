@@ -60,8 +60,7 @@ impl State {
         if !self.inline.on || !self.inline.greeted {
             return;
         }
-        let session = &self.session;
-        let name = session.name.as_deref().or(session.first_text.as_deref()).unwrap_or(fallback);
+        let name = self.session.about().unwrap_or(fallback);
         let name = CleanLine::new(name.lines().next().unwrap_or_default()).shortened(LONGEST_NAME);
         self.inline.begins = Some(name.as_str().to_owned());
     }

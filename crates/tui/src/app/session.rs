@@ -77,9 +77,9 @@ impl Session {
 
     /// What it is about, in one line: its name, or what was said first. No more of it than is shown, so that it costs the
     /// same however long that is.
-    pub(super) fn about(&self) -> &str {
-        let about = self.name.as_deref().or(self.first_text.as_deref()).unwrap_or_default();
-        beginning(about).lines().next().unwrap_or_default()
+    pub(super) fn about(&self) -> Option<&str> {
+        let about = self.name.as_deref().or(self.first_text.as_deref())?;
+        beginning(about).lines().next().filter(|line| !line.is_empty())
     }
 
     /// The whole name of a model, as `PROVIDER/MODEL`.
@@ -141,13 +141,13 @@ mod tests {
         let mut session = Session::default();
         session.said_first(&long);
         assert_eq!(session.first_text.as_deref().map(|text| text.chars().count()), Some(LONGEST));
-        assert_eq!(session.about().chars().count(), LONGEST);
+        assert_eq!(session.about().map(|about| about.chars().count()), Some(LONGEST));
         session.name = Some(long);
-        assert_eq!(session.about().chars().count(), LONGEST);
+        assert_eq!(session.about().map(|about| about.chars().count()), Some(LONGEST));
         session.name = Some("a name\nof two lines".into());
-        assert_eq!(session.about(), "a name");
+        assert_eq!(session.about(), Some("a name"));
         session.said_first("\n \n\tfirst\nsecond");
         session.name = None;
-        assert_eq!(session.about(), "first");
+        assert_eq!(session.about(), Some("first"));
     }
 }

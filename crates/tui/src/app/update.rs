@@ -186,7 +186,7 @@ impl State {
     }
 
     fn set_title(&mut self) {
-        let about = CleanLine::new(self.session.about()).shortened(LONGEST_TITLE);
+        let about = CleanLine::new(self.session.about().unwrap_or_default()).shortened(LONGEST_TITLE);
         let title = match about.as_str().trim() {
             "" => "haft".to_owned(),
             about => format!("haft – {about}"),

@@ -166,8 +166,7 @@ impl State {
     /// Says where a fork comes from.
     fn forked(&mut self, before: &Session, entry: Option<&str>) {
         let id = before.id.as_deref().unwrap_or_default();
-        let known_by = Some(before.about()).filter(|about| !about.is_empty()).unwrap_or(id);
-        let about: String = known_by.chars().take(LONGEST_NAME).collect();
+        let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
         let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
         self.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
     }
