@@ -2,12 +2,14 @@
 //!
 //! A [`Scene`] is the whole interface with something open, and has sinks: ways for texts into it. One frame takes
 //! random texts for each of them, is drawn, and goes through the program's own painter. Then no cell may hold what a
-//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. The same where images are shown, and
-//! where lines are printed, which hold no function at all. That a sink leads to the screen at all is seen by harmless
+//! terminal obeys, and the bytes may hold nothing but what the painter itself writes. The same where images are shown, at
+//! the end of the terminal's own screen, and where lines are printed, which hold no function at all. That a sink leads to the screen at all is seen by harmless
 //! words, which have to be read there.
 
 mod around;
 mod dialogs;
+mod hand;
+mod inline;
 mod lists;
 mod pictures;
 mod printed;
@@ -19,11 +21,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use haft_test_support::terminal::{ATTACKS, Hostile, Written, oversteps};
-use haft_tui::terminal::written::Painter;
+use haft_tui::terminal::written::{Painter, Strip};
+use haft_tui::theme::ColorDepth;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use stage::{Place, Stage, hostile_cell};
+use hand::{Place, hostile_cell};
+use stage::Stage;
 
 /// Frames on one stage: what is said there is kept, as in a session.
 const FRAMES: u64 = 100;
@@ -61,8 +65,8 @@ const fn scene(what: &'static str, size: (u16, u16), sinks: &'static [Sink]) -> 
 
 fn scenes() -> Vec<Scene> {
     let drawn = [around::SCENES, transcript::SCENES, dialogs::SCENES, lists::SCENES].concat();
-    let printed = printed::scenes(&drawn);
-    [drawn, printed, pictures::scenes()].concat()
+    let (inline, printed) = (inline::scenes(&drawn), printed::scenes(&drawn));
+    [drawn, inline, printed, pictures::scenes()].concat()
 }
 
 /// What was found.
@@ -259,25 +263,32 @@ pub(super) fn unseen() -> Result<Vec<String>> {
     Ok(unseen?.concat())
 }
 
-/// Of so many texts that nobody cleaned, those that the oracle finds in a cell, and in what is written.
-pub(super) fn control(texts: u64, seed: u64) -> (u64, u64) {
+/// Of so many texts that nobody cleaned, those that the oracle finds in a cell, in what is written for a screen, and for
+/// the end of the terminal's own.
+pub(super) fn control(texts: u64, seed: u64) -> [u64; 3] {
     const PLACE: &str = "PLACE";
     let area = Rect::new(0, 0, 60, 8);
-    let (mut hostile, mut cells, mut bytes) = (Hostile::new(seed), 0, 0);
+    let (mut hostile, mut found) = (Hostile::new(seed), [0; 3]);
+    let place = |buffer: &mut Buffer| {
+        buffer.set_string(0, 0, PLACE, ratatui_core::style::Style::new());
+        None
+    };
     for _ in 0..texts {
         let text = hostile.next_lossy();
         let mut raw = Buffer::empty(area);
         if let Some(cell) = raw.cell_mut((0, 1)) {
             cell.set_symbol(&text);
         }
-        cells += u64::from(hostile_cell(&raw).is_some());
         // A painter is never given such a cell, so its bytes get the text afterwards.
-        let frame = Painter::default().frame(area, |_, buffer| {
-            buffer.set_string(0, 0, PLACE, ratatui_core::style::Style::new());
-            None
-        });
-        let frame = frame.replace(PLACE, &text);
-        bytes += u64::from(!oversteps(frame.as_bytes(), Written::Frame(60, 8)).is_empty());
+        let frame = Painter::default().frame(area, |_, buffer| place(buffer)).replace(PLACE, &text);
+        let size = (area.width, area.height);
+        let strip = Strip::default().frame(size, &[], ColorDepth::True, |_, buffer| place(buffer));
+        let strip = strip.replace(PLACE, &text);
+        let whole = Written::Frame(size.0, size.1);
+        let below = Written::Strip { columns: size.0, rows: size.1, before: size.1 };
+        let oversteps = |bytes: &str, written| !oversteps(bytes.as_bytes(), written).is_empty();
+        let all = [hostile_cell(&raw).is_some(), oversteps(&frame, whole), oversteps(&strip, below)];
+        found.iter_mut().zip(all).for_each(|(found, is)| *found += u64::from(is));
     }
-    (cells, bytes)
+    found
 }

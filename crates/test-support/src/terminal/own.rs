@@ -2,6 +2,7 @@
 //! else is found, also a function of the list where haft does not write it.
 
 mod pictures;
+mod strip;
 
 use super::deceives;
 
@@ -12,6 +13,18 @@ pub enum Written {
     Frame(u16, u16),
     /// The same on a terminal that shows images, with some of them.
     Pictures(u16, u16),
+    /// Nothing, or one frame at the end of the terminal's own screen, so many columns wide: rows that are printed, and so
+    /// many others below them. So many stood there before.
+    Strip {
+        /// Columns of both.
+        columns: u16,
+        /// The rows that are drawn.
+        rows: u16,
+        /// The rows that were drawn before.
+        before: u16,
+    },
+    /// What takes so many drawn rows from the terminal's own screen.
+    Unstrip(u16),
     /// Rows for the normal screen, each ended.
     Rows,
     /// Lines where nothing is drawn: no function at all.
@@ -31,20 +44,25 @@ pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
             found.extend(oversteps(&others, Written::Frame(columns, rows)));
             return found;
         }
-        Written::Frame(..) | Written::Rows | Written::Title | Written::Clipboard => {}
+        Written::Frame(..) | Written::Strip { .. } | Written::Unstrip(_) => {}
+        Written::Rows | Written::Title | Written::Clipboard => {}
     }
     let (mut parser, mut heard) = (vte::Parser::new(), Heard::default());
     parser.advance(&mut heard, bytes);
     let Heard { mut deeds, shown } = heard;
     let mut found = match written {
         Written::Frame(columns, rows) => frame(&deeds, columns, rows),
+        Written::Strip { columns, rows, before } => strip::frame(&deeds, columns, rows, before),
+        Written::Unstrip(before) => strip::farewell(&deeds, before),
         Written::Rows => rows(&deeds),
         Written::Title => title(&deeds, bytes),
         Written::Clipboard => clipboard(&deeds),
         Written::Pictures(..) | Written::Lines => Vec::new(),
     };
     found.extend(deeds.iter().filter_map(Deed::never));
-    if matches!(written, Written::Frame(..) | Written::Rows) {
+    let has_pens =
+        matches!(written, Written::Frame(..) | Written::Strip { .. } | Written::Unstrip(_) | Written::Rows);
+    if has_pens {
         // A sequence that is cut off by the next one does nothing, and nobody wrote it.
         let escapes = bytes.iter().filter(|byte| **byte == 0x1b).count();
         let functions = deeds.iter().filter(|deed| deed.is_function()).count();
@@ -73,10 +91,16 @@ enum Deed {
     /// The cursor is not seen, or is.
     Hide,
     Unhide,
-    /// The screen is cleared.
+    /// The screen is cleared; what of it is below the cursor; what of the row is behind it.
     Clear,
+    ClearBelow,
+    ClearRow,
     /// The cursor goes to a row and a column, from 1.
     Go(u16, u16),
+    /// It goes so many rows up, or down, or to a column, from 1.
+    Up(u16),
+    Down(u16),
+    Column(u16),
     /// Everything is written like this from here on; whether nothing is special about it.
     Pen(bool),
     /// `\r`
@@ -103,7 +127,12 @@ impl Deed {
             | Self::Hide
             | Self::Unhide
             | Self::Clear
+            | Self::ClearBelow
+            | Self::ClearRow
             | Self::Go(..)
+            | Self::Up(_)
+            | Self::Down(_)
+            | Self::Column(_)
             | Self::Pen(_) => true,
             Self::Show | Self::Return | Self::Newline | Self::Command(..) | Self::Terminator => false,
             Self::Pass | Self::Passed(_) | Self::Other(_) => false,
@@ -171,6 +200,11 @@ impl vte::Perform for Heard {
             (b"?", [25], 'l') => Some(Deed::Hide),
             (b"?", [25], 'h') => Some(Deed::Unhide),
             (b"", [2], 'J') => Some(Deed::Clear),
+            (b"", [0], 'J') => Some(Deed::ClearBelow),
+            (b"", [0], 'K') => Some(Deed::ClearRow),
+            (b"", [rows], 'A') => Some(Deed::Up(*rows)),
+            (b"", [rows], 'B') => Some(Deed::Down(*rows)),
+            (b"", [column], 'G') => Some(Deed::Column(*column)),
             (b"", [row, column], 'H') => Some(Deed::Go(*row, *column)),
             (b"", [0, rest @ ..], 'm') if is_pen(rest) => Some(Deed::Pen(rest.is_empty())),
             _ => None,
@@ -253,10 +287,15 @@ fn frame(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
     }
     // What is written must begin somewhere, and leave no colour behind.
     let begins = matches!(cells.first(), None | Some(Deed::Go(..)));
-    let last = cells.iter().rev().find(|deed| matches!(deed, Deed::Pen(_)));
     found.extend((!begins).then(|| "cells nobody knows where".to_owned()));
-    found.extend((last == Some(&Deed::Pen(false))).then(|| "leave a colour".to_owned()));
+    found.extend(leaves_color(cells));
     found
+}
+
+/// Whether what is written behind these is in a colour of theirs.
+fn leaves_color(deeds: &[Deed]) -> Option<String> {
+    let last = deeds.iter().rev().find(|deed| matches!(deed, Deed::Pen(_)));
+    (last == Some(&Deed::Pen(false))).then(|| "leave a colour".to_owned())
 }
 
 /// Rows: letters and pens, each row ended by `\r\n`.

@@ -7,7 +7,8 @@ use haft_protocol::content::{Content, Image};
 use haft_protocol::event::AgentEvent;
 use haft_tui::terminal::Protocol;
 
-use super::stage::{Place, Stage};
+use super::hand::Place;
+use super::stage::Stage;
 use super::transcript::{image, time};
 use super::{Scene, Sink, scene, sink};
 

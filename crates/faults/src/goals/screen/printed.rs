@@ -1,6 +1,6 @@
 //! The same where nothing is drawn and lines are printed.
 
-use super::stage::Place;
+use super::hand::Place;
 use super::transcript::{answer, calls, image, user};
 use super::{Scene, scene, sink};
 

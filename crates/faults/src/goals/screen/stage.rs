@@ -6,55 +6,24 @@ use anyhow::{Context as _, Result};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
-use haft_test_support::terminal::{Written, deceives, oversteps};
+use haft_test_support::terminal::{Written, oversteps};
 use haft_tui::app::settings::Settings;
-use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Printed, State};
+use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
 use haft_tui::keys::{Chord, Code, Modifiers};
 use haft_tui::look::Look;
-use haft_tui::terminal::written::{self, Painter, Pictures};
-use haft_tui::terminal::{Interface, Protocol};
+use haft_tui::terminal::Interface;
+use haft_tui::terminal::written;
 use haft_tui::theme::ColorDepth;
-use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use serde::Serialize;
-use tokio::runtime::Runtime;
+
+use super::hand::{Eye, Hand, Place};
 
 /// The session.
 pub(super) const SESSION: &str = "0199";
 
 /// The most rows of the transcript that are left on the normal screen.
 const TAIL: usize = 200;
-
-/// Where it is played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// On a screen.
-    Screen,
-    /// On a screen that shows images.
-    Pictures(Protocol),
-    /// In lines.
-    Lines,
-}
-
-/// What makes bytes of frames.
-enum Hand {
-    Painter(Painter),
-    Pictures(Box<Pictures>, Runtime),
-    Lines,
-}
-
-impl Hand {
-    fn of(place: Place) -> Result<Self> {
-        Ok(match place {
-            Place::Screen => Self::Painter(Painter::default()),
-            Place::Pictures(protocol) => {
-                let runtime = tokio::runtime::Builder::new_current_thread().build();
-                Self::Pictures(Box::new(Pictures::new(protocol)), runtime.context("make a runtime")?)
-            }
-            Place::Lines => Self::Lines,
-        })
-    }
-}
 
 /// The interactive mode with nobody behind it.
 pub(super) struct Stage {
@@ -82,9 +51,7 @@ impl Stage {
     pub(super) fn new(place: Place, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();
-        if place == Place::Lines {
-            settings.set("tui.screen", "linear").context("have lines printed")?;
-        }
+        settings.set("tui.screen", place.setting()).context("choose the screen")?;
         let options = Options { size, settings, version: "0.1.0".to_owned(), ..Options::default() };
         let state = State::new(options, now);
         let look = state.look(now);
@@ -168,7 +135,9 @@ impl Stage {
                     self.tell(Event::Typed(line.to_owned()));
                 }
             }
-            Hand::Painter(_) | Hand::Pictures(..) => self.tell(Event::Paste(text.to_owned())),
+            Hand::Painter(_) | Hand::Pictures(..) | Hand::Inline(_) => {
+                self.tell(Event::Paste(text.to_owned()))
+            }
         }
         Ok(())
     }
@@ -250,51 +219,21 @@ impl Stage {
     pub(super) fn draw(&mut self) {
         let Self { state, look, hand, area, now, keeps, .. } = self;
         look.now = *now;
-        let (mut cells, mut drawn) = (None, String::new());
-        let mut keep = |buffer: &Buffer| {
-            if *keeps {
-                drawn = rows(buffer);
-            }
-        };
-        let (size, mut written) = ((area.width, area.height), Vec::new());
-        match hand {
-            Hand::Painter(painter) => {
-                let frame = painter.frame(*area, |area, buffer| {
-                    let cursor = app::draw(state, area, buffer, look);
-                    cells = hostile_cell(buffer);
-                    keep(buffer);
-                    cursor
-                });
-                written.push((frame, Written::Frame(size.0, size.1)));
-            }
-            Hand::Pictures(pictures, runtime) => loop {
-                look.images = pictures.images();
-                let frame = pictures.frame(*area, |area, buffer| {
-                    let cursor = app::draw(state, area, buffer, look);
-                    keep(buffer);
-                    (cursor, Interface::images(state).to_vec())
-                });
-                written.push((frame, Written::Pictures(size.0, size.1)));
-                if !runtime.block_on(pictures.make_ready()) {
-                    break;
-                }
-            },
-            Hand::Lines => {
-                let Printed { rows, .. } = state.print(*now, size.0);
-                written.push((written::lines(&rows), Written::Lines));
-                state.was_printed(*now);
-            }
-        }
+        let mut eye = Eye { keeps: *keeps, ..Eye::default() };
+        let written = hand.draw(state, *area, look, &mut eye);
         state.was_drawn(*now);
-        self.drawn = drawn;
-        self.found.extend(cells);
+        self.drawn = eye.drawn;
+        self.found.extend(eye.hostile);
         written.into_iter().for_each(|(text, what)| self.heard(&text, what));
     }
 
     /// The rows that are left when it is quit.
     pub(super) fn leave(&mut self) {
-        let theme = self.look.theme.clone();
-        let rows = self.state.transcript().tail(self.area.width, TAIL, &theme);
+        if let Some((bye, what)) = self.hand.farewell() {
+            self.heard(&bye, what);
+        }
+        let Self { state, look, area, .. } = self;
+        let rows = Interface::tail(state, area.width, TAIL, look);
         for depth in [ColorDepth::None, ColorDepth::True] {
             let text = written::tail(&rows, self.area.width, depth);
             self.heard(&text, Written::Rows);
@@ -310,22 +249,4 @@ impl Stage {
     pub(super) fn take_said(&mut self) -> String {
         std::mem::take(&mut self.said)
     }
-}
-
-/// What of a picture a terminal would obey if it was written as it is: before the painter's own fence.
-pub(super) fn hostile_cell(buffer: &Buffer) -> Option<String> {
-    let hostile = |cell: &&Cell| match cell.symbol().as_bytes() {
-        [byte] => byte.is_ascii_control(),
-        _ => cell.symbol().contains(char::is_control) || deceives(cell.symbol()),
-    };
-    buffer.content.iter().find(hostile).map(|cell| format!("{:?} is drawn", cell.symbol()))
-}
-
-fn rows(buffer: &Buffer) -> String {
-    let mut text = String::new();
-    for row in buffer.content.chunks(usize::from(buffer.area.width.max(1))) {
-        text.extend(row.iter().map(|cell| cell.symbol()));
-        text.push('\n');
-    }
-    text
 }

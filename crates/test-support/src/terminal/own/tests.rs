@@ -5,6 +5,8 @@ use super::*;
 
 const FRAME: Written = Written::Frame(10, 3);
 
+const STRIP: Written = Written::Strip { columns: 10, rows: 3, before: 2 };
+
 fn framed(inner: &str) -> String {
     format!("\x1b[?2026h\x1b[?25l{inner}\x1b[?2026l")
 }
@@ -16,6 +18,15 @@ fn what_haft_writes_is_let_pass() {
     check(&framed(""), FRAME);
     check(&framed("\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhi\x1b[2;3H\x1b[?25h"), FRAME);
     check(&framed("\x1b[3;10H\x1b[0;1;9;38;2;1;2;255;48;5;7m日\x1b[0;31;107mé\x1b[0m"), FRAME);
+    let last = "\x1b[J \x1b[0;2ms\x1b[0m\r";
+    let rows = format!("\x1b[Ka\r\n\x1b[K\x1b[0;31mb\x1b[0m\r\n\x1b[Kc\r\n{last}");
+    check(&framed(&format!("\r\x1b[1A\x1b[0m{rows}\x1b[2A\x1b[10G\x1b[?25h")), STRIP);
+    check(&framed(&format!("\r\x1b[0m{rows}")), STRIP);
+    check(&framed("\x1b[2A\x1b[3G\x1b[0mhi\x1b[1B\x1b[1G\x1b[0mho\r\x1b[1B\x1b[3G\x1b[?25h"), STRIP);
+    check("\x1b[?2026h\x1b[1A\x1b[3G\x1b[?25h\x1b[?2026l", STRIP);
+    check("", STRIP);
+    check("\x1b[?2026h\r\x1b[1A\x1b[0m\x1b[J\x1b[?2026l", Written::Unstrip(2));
+    check("", Written::Unstrip(2));
     check("a\x1b[0;1mb\x1b[0m\r\n\r\n", Written::Rows);
     check("\x1b]2;haft – a;b\x1b\\", Written::Title);
     check("a\tb日\n\n", Written::Lines);
@@ -30,9 +41,13 @@ fn every_attack_is_found_wherever_it_stands() {
     let harmless = ["not a character"];
     for (name, attack) in ATTACKS.iter().filter(|(name, _)| !harmless.contains(name)) {
         let cell = framed(&format!("\x1b[1;1H\x1b[0m{attack}"));
+        let strip = format!("\r\x1b[0m\x1b[Ka\r\n\x1b[K{attack}\r\n\x1b[J\r");
+        let change = format!("\x1b[1G\x1b[0m{attack}\r");
         let row = format!("{attack}\r\n");
         let title = format!("\x1b]2;{attack}\x1b\\");
         assert!(!oversteps(cell.as_bytes(), FRAME).is_empty(), "{name} in a frame");
+        assert!(!oversteps(framed(&strip).as_bytes(), STRIP).is_empty(), "{name} at the end of the screen");
+        assert!(!oversteps(framed(&change).as_bytes(), STRIP).is_empty(), "{name} in a change there");
         assert!(!oversteps(row.as_bytes(), Written::Rows).is_empty(), "{name} in a row");
         assert!(!oversteps(title.as_bytes(), Written::Title).is_empty(), "{name} in a title");
         let line = format!("{attack}\n");
@@ -64,6 +79,30 @@ fn functions_of_its_own_are_found_where_it_does_not_write_them() {
     ] {
         check(&framed(inner), FRAME);
     }
+    for inner in [
+        "\r\x1b[2A\x1b[0m\x1b[Ka\r\n\x1b[K\r\n\x1b[J\r",
+        "\r\x1b[Ka\r\n\x1b[K\r\n\x1b[J\r",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[J\r",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[K\n\x1b[K\r\n\x1b[J\r",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[K\x1b[1A\r\n\x1b[J\r",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[K\r\n\x1b[J\r\x1b[3A\x1b[1G\x1b[?25h",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[K\r\n\x1b[J\r\x1b[1A\x1b[11G\x1b[?25h",
+        "\r\x1b[0m\x1b[Ka\r\n\x1b[K\r\n\x1b[J\x1b[0;31mb\r",
+        "\x1b[3A\x1b[1Ga",
+        "\x1b[2A\x1b[1Ga\x1b[1B\x1b[1B\x1b[1B\x1b[1Gb",
+        "\x1b[1A\x1b[11Ga",
+        "\x1b[1G\x1b[0;31ma",
+        "\x1b[1Ga\x1b[J",
+        "\x1b[1;1Ha",
+        "a",
+    ] {
+        check(&framed(inner), STRIP);
+    }
+    check("\r", STRIP);
+    check("\x1b[?2026h\r\x1b[2A\x1b[0m\x1b[J\x1b[?2026l", Written::Unstrip(2));
+    check("\x1b[?2026h\r\x1b[0m\x1b[2J\x1b[?2026l", Written::Unstrip(2));
+    check("\x1b[J", Written::Unstrip(2));
+    check(&framed("\x1b[1A\x1b[1Ga"), FRAME);
     check("a", FRAME);
     check(&format!("{0}{0}", framed("")), FRAME);
     check("\x1b[?2026h", FRAME);

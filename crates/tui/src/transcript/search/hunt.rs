@@ -11,6 +11,9 @@ use super::needle::Scanned;
 /// What it costs to pass an item of which is known that it does not match.
 const PASSED: usize = 16;
 
+/// What it costs to come to an item that is read, beside each byte of it: most are short.
+const READ: usize = 256;
+
 /// What it costs to lay an item out and to look at its rows.
 const LAID_OUT: usize = 32 << 10;
 
@@ -194,8 +197,7 @@ impl Transcript {
             part += 1;
         });
         hunt.within = within;
-        // What it costs to come there, where there is nothing in it.
-        budget.take(PASSED);
+        budget.take(READ);
         if scanned == Scanned::No {
             self.misses(at);
         }

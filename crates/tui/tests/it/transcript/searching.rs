@@ -133,6 +133,22 @@ fn a_key_reads_so_much_and_no_more() {
 }
 
 #[test]
+fn a_key_looks_at_so_many_messages_and_no_more() {
+    let mut shown = Shown::new(80, 24);
+    let message =
+        |number| Message::User { content: vec![Content::text(format!("hay {number}"))], time: time() };
+    shown.transcript.restore(&(0..100_000).map(message).collect::<Vec<_>>());
+    shown.draw();
+    // To come to each of them takes longer than to read it.
+    let Found::Searching(done) = shown.transcript.search("needle") else { panic!("all were looked at") };
+    assert!((20..50).contains(&done), "{done}");
+    let steps = (0..10).take_while(|_| shown.transcript.search_on() != Found::Nothing).count();
+    assert!((1..5).contains(&steps), "{steps}");
+    // None of them is looked at again for a text that begins so.
+    assert_eq!(shown.transcript.search("needles"), Found::Nothing);
+}
+
+#[test]
 fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
     let mut shown = much();
     assert!(shown.transcript.search("n").is_match());

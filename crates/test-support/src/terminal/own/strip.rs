@@ -1,0 +1,115 @@
+//! What is drawn at the end of the terminal's own screen, below what is printed there.
+
+use super::{Deed, leaves_color};
+
+/// A frame: `Begin Hide? (anew | changes)? cursor? End`.
+///
+/// The cursor is found from where it was, so what counts is how far it goes: never above the rows that were drawn, which
+/// are all that is haft's.
+pub(super) fn frame(deeds: &[Deed], columns: u16, rows: u16, before: u16) -> Vec<String> {
+    if deeds.is_empty() {
+        return Vec::new();
+    }
+    let [Deed::Begin, inner @ .., Deed::End] = deeds else { return vec!["not one frame".to_owned()] };
+    let inner = inner.strip_prefix(&[Deed::Hide]).unwrap_or(inner);
+    let (inner, shown) = match inner {
+        [inner @ .., Deed::Unhide] => (inner, true),
+        inner => (inner, false),
+    };
+    let mut found = match inner {
+        [Deed::Return, rest @ ..] => anew(rest, shown, columns, rows, before),
+        changes => changed(changes, columns, rows),
+    };
+    found.extend(leaves_color(inner));
+    found
+}
+
+/// What takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none are.
+pub(super) fn farewell(deeds: &[Deed], before: u16) -> Vec<String> {
+    let rest = match deeds {
+        [] => return Vec::new(),
+        [Deed::Begin, Deed::Return, Deed::Up(up), rest @ ..] if (1..before).contains(up) => rest,
+        [Deed::Begin, Deed::Return, rest @ ..] => rest,
+        _ => &[],
+    };
+    let fits = rest == [Deed::Pen(true), Deed::ClearBelow, Deed::End];
+    if fits { Vec::new() } else { vec!["not one farewell".to_owned()] }
+}
+
+/// `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, and then where the cursor is seen.
+fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = match deeds {
+        [Deed::Up(up), rest @ ..] => {
+            found.extend((!(1..before).contains(up)).then(|| format!("{up} rows up, of {before}")));
+            rest
+        }
+        rest => rest,
+    };
+    rest = rest.strip_prefix(&[Deed::Pen(true)]).unwrap_or_else(|| {
+        found.push("in any colour".to_owned());
+        rest
+    });
+    let mut ended = 0;
+    while let [Deed::ClearRow, after @ ..] = rest {
+        let cells = after.iter().take_while(|deed| is_cell(deed)).count();
+        let Some([Deed::Return, Deed::Newline, after @ ..]) = after.get(cells..) else {
+            found.push("a row without an end".to_owned());
+            return found;
+        };
+        (rest, ended) = (after, ended + 1);
+    }
+    let last = match rest {
+        [Deed::ClearBelow, after @ ..] => after,
+        other => {
+            found.push(format!("{:?} where a row begins", other.first()));
+            return found;
+        }
+    };
+    let cells = last.iter().take_while(|deed| is_cell(deed)).count();
+    let moves = match last.get(cells..) {
+        Some([Deed::Return, moves @ ..]) => moves,
+        other => {
+            found.push(format!("{other:?} in the last row"));
+            return found;
+        }
+    };
+    found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows, not {rows}", ended + 1)));
+    let fits = match moves {
+        [] => !shown,
+        [Deed::Up(up), Deed::Column(column)] => shown && *up < rows && (1..=columns).contains(column),
+        [Deed::Column(column)] => shown && (1..=columns).contains(column),
+        _ => false,
+    };
+    found.extend((!fits).then(|| format!("{moves:?} at the end")));
+    found
+}
+
+/// `((Up | Down)? Column cells)* Return?`, and then where the cursor is seen, which is such a move, too.
+fn changed(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut row, mut top, mut bottom) = (0_i32, 0, 0);
+    let (mut begun, mut ended) = (false, false);
+    for deed in deeds {
+        match deed {
+            Deed::Return if !ended => ended = true,
+            Deed::Up(up) => row -= i32::from(*up),
+            Deed::Down(down) => row += i32::from(*down),
+            Deed::Column(column) if !(1..=columns).contains(column) => {
+                found.push(format!("to column {column}"));
+            }
+            Deed::Column(_) => begun = true,
+            cell if is_cell(cell) && begun && !ended => {}
+            cell if is_cell(cell) => found.push("cells nobody knows where".to_owned()),
+            other => found.push(format!("{other:?} among cells")),
+        }
+        (top, bottom) = (row.min(top), row.max(bottom));
+    }
+    let most = i32::from(rows) - 1;
+    found.extend((bottom - top > most).then(|| format!("over {} rows, of {rows}", bottom - top + 1)));
+    found
+}
+
+fn is_cell(deed: &Deed) -> bool {
+    matches!(deed, Deed::Show | Deed::Pen(_) | Deed::Other(_))
+}
