@@ -91,17 +91,18 @@ fn changed(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
     let (mut row, mut top, mut bottom) = (0_i32, 0, 0);
     let (mut begun, mut ended) = (false, false);
     for deed in deeds {
-        match deed {
-            Deed::Return if !ended => ended = true,
-            Deed::Up(up) => row -= i32::from(*up),
-            Deed::Down(down) => row += i32::from(*down),
-            Deed::Column(column) if !(1..=columns).contains(column) => {
-                found.push(format!("to column {column}"));
-            }
-            Deed::Column(_) => begun = true,
-            cell if is_cell(cell) && begun && !ended => {}
-            cell if is_cell(cell) => found.push("cells nobody knows where".to_owned()),
-            other => found.push(format!("{other:?} among cells")),
+        if let Deed::Up(up) = deed {
+            row -= i32::from(*up);
+        } else if let Deed::Down(down) = deed {
+            row += i32::from(*down);
+        } else if let Deed::Column(column) = deed {
+            found.extend((!(1..=columns).contains(column)).then(|| format!("to column {column}")));
+            begun = true;
+        } else if *deed == Deed::Return && !ended {
+            ended = true;
+        } else if ended || !begun || !is_cell(deed) {
+            // Behind the return is but the way of the cursor.
+            found.push(format!("{deed:?}, nobody knows where"));
         }
         (top, bottom) = (row.min(top), row.max(bottom));
     }
