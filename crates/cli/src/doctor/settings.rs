@@ -1,6 +1,7 @@
 //! The files with settings, and the environment.
 
 use haft_config::Layer;
+use haft_core::prompt::SKILL_TOOL;
 use haft_tui::keys::Keymap;
 
 use super::Seen;
@@ -25,7 +26,8 @@ fn approve(seen: &Seen) -> Option<Finding> {
     const KEY: &str = "tui.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
-    let wrong = names.iter().filter(|name| *name != "*" && !haft_tools::NAMES.contains(&name.as_str()));
+    let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
+    let wrong = names.iter().filter(|name| !known(name));
     let told = wrong.filter_map(|name| {
         let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
         match meant {
