@@ -239,6 +239,14 @@ fn time_is_told_when_it_is_wanted() {
 }
 
 #[test]
+fn a_moment_that_is_named_anew_each_time_comes_all_the_same() {
+    let pty = running(&[]);
+    pty.press(&["ctrl+u"]);
+    pty.wait_for("tick\ntick\ntick");
+    quit(&pty);
+}
+
+#[test]
 fn everything_is_drawn_anew_on_request() {
     let pty = running(&[]);
     let before = pty.bytes().len();
