@@ -80,7 +80,7 @@ fn what_nobody_heard_is_said_anew() {
     fake.enter("wait");
     fake.take_log();
     fake.done();
-    sent(&mut fake, "> take_queued\n> prompt message=\"wait\"");
+    sent(&mut fake, "> take_queued\n> prompt message=\"wait\" plain=true");
 }
 
 #[test]
@@ -210,6 +210,17 @@ fn ctrl_c_clears_and_twice_quits() {
     fake.later(1.0);
     fake.keys("ctrl+c");
     assert_eq!(fake.take_log(), "Quit");
+}
+
+#[test]
+fn behind_a_blank_a_command_is_a_prompt_for_everybody() {
+    let mut fake = Fake::new();
+    fake.enter(" /todo add x");
+    assert!(fake.take_log().contains("> prompt message=\"/todo add x\" plain=true"));
+    fake.answer("ok");
+    // A path is one for whoever knows the commands.
+    fake.enter("/srv/app is a directory");
+    sent(&mut fake, "> prompt message=\"/srv/app is a directory\"");
 }
 
 #[test]
