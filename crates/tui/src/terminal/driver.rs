@@ -63,6 +63,9 @@ pub(super) struct Driver<I, P> {
     /// Before, nothing is drawn: the terminal may still say what its background is.
     draws_from: Instant,
     ticked_at: Option<Instant>,
+    /// The moment at which the interface is told the time next. Once it has come it stays until it was told: asked then, the
+    /// interface would name a later one, as whoever counts the seconds does.
+    tick_due: Option<Instant>,
     cells: (u16, u16),
     /// The theme as it was chosen, and as the terminal shows it.
     theme: Option<(Theme, Theme)>,
@@ -134,6 +137,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             pace: Pace::default(),
             draws_from,
             ticked_at: None,
+            tick_due: None,
             cells: (0, 0),
             theme: None,
             depth: depth.unwrap_or_else(|| environment.depth()),
@@ -253,7 +257,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
             let events = self.replies.give_up();
             self.events(events).await?;
         }
-        if self.tick_at(now).is_some_and(|at| at <= now) {
+        if self.tick_due.take_if(|at| *at <= now).is_some() {
             self.ticked_at = Some(now);
             self.tell(Event::Tick).await?;
         }

@@ -22,6 +22,9 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line as Row;
 use tokio::sync::mpsc;
 
+/// How often it counts.
+const COUNTS: Duration = Duration::from_millis(20);
+
 /// Shows what it is told.
 #[derive(Default)]
 struct Peer {
@@ -31,6 +34,8 @@ struct Peer {
     lines: usize,
     ticks: bool,
     next_tick: Option<Instant>,
+    /// Since when it counts: as a spinner does, it always names the next moment.
+    counts: Option<Instant>,
     hides: bool,
     printed: usize,
     pictures: Pictures,
@@ -94,6 +99,10 @@ impl Peer {
             }
             "ctrl+t" => {
                 self.ticks = true;
+                Vec::new()
+            }
+            "ctrl+u" => {
+                self.counts = Some(Instant::now());
                 Vec::new()
             }
             _ => Vec::new(),
@@ -189,7 +198,12 @@ impl Interface for Peer {
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.ticks.then(|| self.next_tick.unwrap_or(now))
+        let ticks = self.ticks.then(|| self.next_tick.unwrap_or(now));
+        let counts = self.counts.map(|began| {
+            let turns = (now - began).as_millis() / COUNTS.as_millis() + 1;
+            began + COUNTS * u32::try_from(turns).unwrap()
+        });
+        ticks.into_iter().chain(counts).min()
     }
 
     fn theme(&self) -> Theme {

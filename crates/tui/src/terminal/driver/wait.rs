@@ -10,7 +10,11 @@ use crate::timeouts;
 impl<I: Interface, P: Program> Driver<I, P> {
     /// The next thing that happens. Whatever else has happened by then is kept for the next time.
     pub(super) async fn happening(&mut self) -> Happening {
-        let wakes_at = self.wakes_at(Instant::now());
+        let now = Instant::now();
+        if self.tick_due.is_none_or(|at| at > now) {
+            self.tick_due = self.tick_at(now);
+        }
+        let wakes_at = self.wakes_at();
         tokio::select! {
             signal = self.signals.next() => Happening::Signal(signal),
             events = self.input.next() => Happening::Input(events),
@@ -23,13 +27,13 @@ impl<I: Interface, P: Program> Driver<I, P> {
     }
 
     /// When there is something to do though nothing happens.
-    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+    fn wakes_at(&self) -> Option<Instant> {
         let frame = self.pace.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
-        [frame, self.tick_at(now), self.replies.gives_up_at()].into_iter().flatten().min()
+        [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
     }
 
     /// When the interface is told the time. It cannot keep the loop busy with it.
-    pub(super) fn tick_at(&self, now: Instant) -> Option<Instant> {
+    fn tick_at(&self, now: Instant) -> Option<Instant> {
         let wanted = self.interface.wakes_at(now)?;
         Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
     }

@@ -42,6 +42,15 @@ fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
 }
 
 #[test]
+fn the_time_that_is_left_is_counted_down() {
+    let seat = asked(vec![bash("t1", "touch one")]);
+    seat.sees(&["haft asks"]);
+    seat.changes("answers itself in");
+    seat.pty.signal(rustix::process::Signal::TERM);
+    ends_with(&seat.pty, 130);
+}
+
+#[test]
 fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
     let calls = ["one", "two", "three"].map(|name| bash(name, &format!("touch {name}")));
     let seat = asked([calls.as_slice(), &[Scenario::text("Done.")]].concat());

@@ -1,5 +1,6 @@
 //! A person at a terminal: `haft` of a scene, and what people do there.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use haft_test_support::pty::{Pty, Setup};
@@ -48,6 +49,18 @@ impl Seat {
         self.pty.wait_until("an empty editor", |screen| {
             let columns = screen.size().1.get();
             screen.rows(0, columns).any(|row| row.trim_end() == "›")
+        });
+    }
+
+    /// Waits until the row with this text has had other numbers three times: a time goes on in it.
+    #[track_caller]
+    pub(super) fn changes(&self, text: &str) {
+        let mut seen = BTreeSet::new();
+        self.pty.wait_until(&format!("a time that goes on beside {text:?}"), |screen| {
+            let columns = screen.size().1.get();
+            let row = screen.rows(0, columns).find(|row| row.contains(text));
+            seen.extend(row.map(|row| row.chars().filter(char::is_ascii_digit).collect::<String>()));
+            seen.len() > 3
         });
     }
 

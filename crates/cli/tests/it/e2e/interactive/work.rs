@@ -55,6 +55,14 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
 }
 
 #[test]
+fn seconds_go_on_while_nothing_else_happens() {
+    let seat = Seat::at(Scene::new(vec![bash("t1", "mkfifo gate && cat gate")]), &["work"]);
+    seat.sees(&["bash  mkfifo gate", "esc to stop"]);
+    seat.changes("esc to stop");
+    seat.leave();
+}
+
+#[test]
 fn a_command_that_wants_the_terminal_does_not_get_it_and_does_not_wait() {
     let seat = Seat::at(Scene::new(vec![Scenario::text("Hello.")]), &[]);
     for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
