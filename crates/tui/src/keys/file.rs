@@ -116,10 +116,6 @@ impl Reading<'_> {
     fn action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
         let Some(entry) = ACTIONS.get(at) else { return };
         self.lines.insert(at, line_of(self.text, key.span().start));
-        if list.is_empty() {
-            let detail = "it has no key; name one, or remove the line to have the usual ones";
-            return self.problem(key, entry.name, detail);
-        }
         let mut chords = Vec::new();
         for item in list {
             let chord = match item.get_ref().as_str() {
@@ -197,7 +193,7 @@ fn line_of(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{Context, Edit, Picker};
+    use crate::keys::{App, Context, Edit, Picker};
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
@@ -219,11 +215,25 @@ mod tests {
     }
 
     #[test]
+    fn an_action_may_have_no_key() {
+        let keymap = Keymap::read("[keys]\n'editor.yank' = []\n'app.help' = ['ctrl+y']\n").unwrap();
+        assert_eq!(keymap.keys(Edit::Yank), []);
+        assert_eq!(keymap.action(Context::Editor, "ctrl+y".parse().unwrap()), Some(App::Help.into()));
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_counts() {
+        let docs = include_str!("../../../../docs/tui.md");
+        let (_, rest) = docs.split_once("```toml\n[keys]\n").unwrap();
+        check(&format!("[keys]\n{}", rest.split("```").next().unwrap()), "fine");
+    }
+
+    #[test]
     fn every_mistake_is_told_with_its_line_and_what_to_do() {
         let text = concat!(
             "[keys]\n",
             "'editor.undoo' = ['f2']\n",
-            "'editor.yank' = []\n",
+            "'prompt.abort' = []\n",
             "'editor.undo' = ['crtl+u', 7]\n",
             "'editor.redo' = 'f3'\n",
             "'app.help' = ['f2', 'F2']\n",
@@ -233,7 +243,7 @@ mod tests {
         check(
             text,
             "line 2: `editor.undoo`: there is no such action; did you mean `editor.undo`?\n\
-             line 3: `editor.yank`: it has no key; name one, or remove the line to have the usual ones\n\
+             line 3: `prompt.abort`: it must keep `esc`; add it to the list\n\
              line 4: `editor.undo`: `crtl` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`\n\
              line 4: `editor.undo`: write each key as a text: \"ctrl+o\"\n\
              line 5: `editor.redo`: write a list of keys: [\"ctrl+o\", \"f2\"]\n\

@@ -7,6 +7,7 @@ mod wait;
 pub(super) use wait::until;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +16,7 @@ use haft_protocol::rpc;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 
-use super::editor::Draft;
+use super::editor::{self, Draft};
 use super::guard::Guard;
 use super::images::{Gallery, Protocol};
 use super::input::{self, Input};
@@ -79,8 +80,8 @@ pub(super) struct Driver<I, P> {
 enum Done {
     /// The program was asked something; what it says came by the channel.
     Asked,
-    /// The person's editor is closed.
-    Edited(Result<String, String>),
+    /// The person's editor is closed: its file, its name, and how it ended.
+    Edited(Draft, String, io::Result<Option<i32>>),
 }
 
 /// What the loop waited for.
@@ -171,13 +172,16 @@ impl<I: Interface, P: Program> Driver<I, P> {
     }
 
     /// Gives the terminal back with the end of the transcript on it, and lets what is under way come to its end for a
-    /// moment: a prompt that goes into the history, for example.
+    /// moment: a prompt that goes into the history, for example. While another program has the terminal, nothing is written
+    /// over that, and its file stays.
     pub(super) async fn leave(mut self) {
-        self.give_back();
-        let look = self.look();
-        let rows = self.interface.tail(self.cells.0, self.tail, &look);
-        // A terminal that is gone shows nothing.
-        let _ = out::write(&tail::text(&rows, self.cells.0, self.depth));
+        if !self.input.is_paused() {
+            self.give_back();
+            let look = self.look();
+            let rows = self.interface.tail(self.cells.0, self.tail, &look);
+            // A terminal that is gone shows nothing.
+            let _ = out::write(&tail::text(&rows, self.cells.0, self.depth));
+        }
         self.answers.close();
         let over = async { while self.tasks.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
@@ -239,7 +243,8 @@ impl<I: Interface, P: Program> Driver<I, P> {
     async fn done(&mut self, done: Result<Done, JoinError>) -> Result<(), TerminalError> {
         match done {
             Ok(Done::Asked) => Ok(()),
-            Ok(Done::Edited(edited)) => {
+            Ok(Done::Edited(draft, name, ended)) => {
+                let edited = editor::edited(&draft, &name, ended);
                 self.signals.forget_interrupts().await;
                 self.input.resume();
                 self.take_again().await?;

@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
-
-use tempfile::TempPath;
+use std::path::{Path, PathBuf};
 
 use super::{Environment, words};
 
@@ -26,12 +24,13 @@ pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> 
     }
 }
 
-/// The file that the editor opens. It goes when this is dropped.
+/// The file that the editor opens. It stays until its text was taken: whatever comes between, it may be all that is left of
+/// what was written there.
 #[derive(Debug)]
 pub(super) struct Draft {
-    path: TempPath,
-    /// Editors end the last line, which the text may not have done.
-    ended: bool,
+    path: PathBuf,
+    /// What the editor was given.
+    given: String,
 }
 
 impl Draft {
@@ -40,36 +39,65 @@ impl Draft {
         let mut file = tempfile::Builder::new().prefix("haft-").suffix(".md").tempfile()?;
         file.write_all(text.as_bytes())?;
         file.flush()?;
-        Ok(Self { path: file.into_temp_path(), ended: text.ends_with('\n') })
+        Ok(Self { path: file.into_temp_path().keep()?, given: text.to_owned() })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file holds now.
-    pub(super) fn text(&self) -> io::Result<String> {
-        let mut text = String::new();
-        fs::File::open(&self.path)?.take(MOST + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > MOST {
+    /// What the file holds now. Not every editor writes UTF-8: what is none stands there as `\u{fffd}`.
+    fn text(&self) -> io::Result<String> {
+        let mut bytes = Vec::new();
+        fs::File::open(&self.path)?.take(MOST + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MOST {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is longer than 4 MiB"));
         }
-        let text = text.replace("\r\n", "\n");
-        let shorter = (!self.ended).then(|| text.strip_suffix('\n')).flatten().map(str::to_owned);
+        let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+        // Editors end the last line, which the text may not have done.
+        let ended = self.given.ends_with('\n');
+        let shorter = (!ended).then(|| text.strip_suffix('\n')).flatten().map(str::to_owned);
         Ok(shorter.unwrap_or(text))
+    }
+
+    /// Removes the file.
+    fn remove(&self) {
+        // Nobody needs it any more, and whoever cleans up temporary files finds it.
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Keeps the file if something else was written there, and says where; else it goes.
+    fn kept(&self) -> String {
+        match self.text() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Ok(text) if text == self.given => {
+                self.remove();
+                String::new()
+            }
+            Ok(_) | Err(_) => format!(" What was written is in {}.", self.path.display()),
+        }
     }
 }
 
 /// What came of it: the text, or what is said to the person.
 pub(super) fn edited(draft: &Draft, command: &str, ended: io::Result<Option<i32>>) -> Result<String, String> {
-    match ended {
-        Ok(Some(0)) => draft.text().map_err(|error| format!("The edited text cannot be read: {error}.")),
-        Ok(Some(code)) => Err(format!("The editor {command} ended with {code}; the text is as it was.")),
-        Ok(None) => Err(format!("The editor {command} was stopped; the text is as it was.")),
-        Err(error) => Err(format!(
-            "The editor {command} cannot be started: {error}; set the variable VISUAL to another one."
-        )),
-    }
+    let why = match ended {
+        Ok(Some(0)) => match draft.text() {
+            Ok(text) => {
+                draft.remove();
+                return Ok(text);
+            }
+            Err(error) => format!("The edited text cannot be read: {error}."),
+        },
+        Ok(Some(code)) => format!("The editor {command} ended with {code}; the text is as it was."),
+        Ok(None) => format!("The editor {command} was stopped; the text is as it was."),
+        Err(error) => {
+            format!(
+                "The editor {command} cannot be started: {error}; set the variable VISUAL to another one."
+            )
+        }
+    };
+    Err(why + &draft.kept())
 }
 
 #[cfg(test)]
@@ -103,18 +131,40 @@ mod tests {
         assert_eq!(draft.text().unwrap(), "one\ntwo");
         fs::write(&path, "one\r\nthree\r\n").unwrap();
         assert_eq!(edited(&draft, "vi", Ok(Some(0))), Ok("one\nthree".to_owned()));
-        fs::write(&path, [0xff]).unwrap();
-        assert!(edited(&draft, "vi", Ok(Some(0))).unwrap_err().contains("cannot be read"));
-        drop(draft);
         assert!(!path.exists());
+        assert_eq!(
+            edited(&draft, "vi", Ok(Some(0))).unwrap_err().matches("is in").count(),
+            0,
+            "there is no file"
+        );
+    }
+
+    #[test]
+    fn what_was_written_is_not_lost() {
+        let draft = Draft::new("one").unwrap();
+        fs::write(draft.path(), b"caf\xe9\n").unwrap();
+        assert_eq!(edited(&draft, "vi", Ok(Some(0))), Ok("caf\u{fffd}".to_owned()));
+        let too_long = vec![b'x'; usize::try_from(MOST).unwrap() + 1];
+        for (text, ended) in [(too_long.as_slice(), Some(0)), (b"two", Some(1)), (b"two", None)] {
+            let draft = Draft::new("one").unwrap();
+            fs::write(draft.path(), text).unwrap();
+            let said = edited(&draft, "vi", Ok(ended)).unwrap_err();
+            assert!(said.contains(&draft.path().display().to_string()), "{said}");
+            assert_eq!(fs::read(draft.path()).unwrap(), text);
+            draft.remove();
+        }
     }
 
     #[test]
     fn an_editor_that_fails_changes_nothing() {
-        let draft = Draft::new("one").unwrap();
-        assert!(edited(&draft, "vi", Ok(Some(1))).unwrap_err().contains("ended with 1"));
-        assert!(edited(&draft, "vi", Ok(None)).unwrap_err().contains("was stopped"));
-        let missing = Err(io::ErrorKind::NotFound.into());
-        assert!(edited(&draft, "vi", missing).unwrap_err().contains("cannot be started"));
+        let missing = || Err(io::ErrorKind::NotFound.into());
+        for (ended, expect) in
+            [(Ok(Some(1)), "ended with 1"), (Ok(None), "was stopped"), (missing(), "cannot be started")]
+        {
+            let draft = Draft::new("one").unwrap();
+            let said = edited(&draft, "vi", ended).unwrap_err();
+            assert!(said.contains(expect) && !said.contains("is in"), "{said}");
+            assert!(!draft.path().exists());
+        }
     }
 }

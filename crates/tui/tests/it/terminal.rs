@@ -280,6 +280,29 @@ fn an_editor_has_the_terminal_and_gives_its_text_back() {
 }
 
 #[test]
+fn who_is_ended_while_an_editor_is_open_leaves_that_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let editor = home.path().join("editor");
+    let script =
+        "#!/bin/sh\nprintf 'my text' > \"$1\"\nprintf '%s' \"$1\" > \"$0.path\"\necho OPEN\nread answer\n";
+    std::fs::write(&editor, script).unwrap();
+    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
+    std::fs::set_permissions(&editor, mode).unwrap();
+    let pty = peer(&[]).env("VISUAL", &editor).spawn();
+    pty.wait_for("peer 80x24");
+    pty.press(&["ctrl+e"]);
+    pty.wait_for("OPEN");
+    pty.signal(Signal::TERM);
+    assert_eq!(pty.wait_for_end(), Ended { code: 143, signal: None });
+    let bytes = pty.bytes();
+    assert!(String::from_utf8_lossy(&bytes).trim_end().ends_with("OPEN"), "{pty:?}");
+    let draft = std::fs::read_to_string(editor.with_extension("path")).unwrap();
+    assert_eq!(std::fs::read_to_string(&draft).unwrap(), "my text");
+    std::fs::remove_file(draft).unwrap();
+    is_restored(&pty);
+}
+
+#[test]
 fn an_editor_that_is_not_there_is_said() {
     let pty = peer(&[]).env("EDITOR", "no-such-editor").spawn();
     pty.wait_for("peer 80x24");

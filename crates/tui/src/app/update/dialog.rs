@@ -81,10 +81,9 @@ impl State {
             return;
         }
         self.input.editor.keep_cut(text);
-        let key = self.keymap.keys(Edit::Yank).first().map_or_else(String::new, ToString::to_string);
-        self.info(format!(
-            "the question whose text you edited is closed, so nobody was given it; {key} puts it into the editor"
-        ));
+        let key = self.keymap.keys(Edit::Yank).first();
+        let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
+        self.info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
     }
 
     /// The terminal has taken all of what was drawn last.

@@ -61,11 +61,18 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
 
 /// What keys do in the transcript.
 fn browsing(state: &State) -> String {
-    let key =
-        |action: Browse| state.keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
-    let (up, down, mark) = (key(Browse::Up), key(Browse::Down), key(Browse::Mark));
-    let (copy, close) = (key(Browse::Copy), key(Browse::Close));
-    format!("browsing: {up} {down} move · {mark} marks · {copy} copies · {close} goes back")
+    let does: [(&[Browse], &str); 4] = [
+        (&[Browse::Up, Browse::Down], "move"),
+        (&[Browse::Mark], "marks"),
+        (&[Browse::Copy], "copies"),
+        (&[Browse::Close], "goes back"),
+    ];
+    let said = does.iter().filter_map(|(actions, does)| {
+        let keys = actions.iter().filter_map(|action| state.keymap.keys(*action).first());
+        let keys = keys.map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        (!keys.is_empty()).then(|| format!("{keys} {does}"))
+    });
+    format!("browsing: {}", said.collect::<Vec<_>>().join(" · "))
 }
 
 /// The items in the order in which they stand, each with how much it matters: what matters less goes first where there

@@ -22,18 +22,18 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
 pub(super) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
-    let key = |action: crate::keys::Action| {
-        let first = state.keymap.keys(action).first();
-        first.map_or_else(String::new, ToString::to_string)
-    };
+    let key = |action: crate::keys::Action| state.keymap.keys(action).first();
     let model = match session.model.as_str() {
         "" => String::new(),
         model => format!("{}/{model}", session.provider),
     };
+    let help = key(App::Help.into()).map_or_else(|| "/help".to_owned(), ToString::to_string);
+    let stop = key(Prompt::Abort.into()).map(|key| format!(", {key} to stop what runs"));
+    let leave = key(Prompt::ClearOrQuit.into()).map(|key| format!("{key} twice to leave"));
     let hints = [
         "/ for commands, @ for files, ! for the shell".to_owned(),
-        format!("{} for help, {} to stop what runs", key(App::Help.into()), key(Prompt::Abort.into())),
-        format!("{} twice to leave", key(Prompt::ClearOrQuit.into())),
+        format!("{help} for help{}", stop.unwrap_or_default()),
+        leave.unwrap_or_default(),
     ];
     let mut rows = vec![
         (format!("haft {}", state.version), Role::Heading),

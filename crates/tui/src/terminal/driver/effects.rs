@@ -84,7 +84,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         let program = self.program.clone();
         self.tasks.spawn(async move {
             let ended = program.edit(command).await;
-            Done::Edited(editor::edited(&draft, &name, ended))
+            Done::Edited(draft, name, ended)
         });
         Ok(())
     }
