@@ -75,7 +75,7 @@ pub const SETTINGS: &[Setting] = &[
         name: APPROVE,
         choices: &[],
         default: "none",
-        help: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none.",
+        help: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none. In the file it is a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         at_start: false,
     },
     Setting {

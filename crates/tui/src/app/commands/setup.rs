@@ -133,6 +133,10 @@ impl State {
         }
         let likeness = |id: &str| strsim::jaro_winkler(id, name);
         let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
+        // Of another provider only what is none of this one's.
+        if alike.iter().any(|model| model.provider == *provider) {
+            alike.retain(|model| model.provider == *provider);
+        }
         alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
         let alike: Vec<_> =
             alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();

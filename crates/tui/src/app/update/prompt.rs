@@ -284,9 +284,17 @@ impl State {
         self.notes.clear();
         match self.work.is_on() {
             true => self.abort(),
-            false if self.held.unsent.is_empty() => self.stop_shell(),
-            false => self.give_back_unsent(),
+            false if !self.held.unsent.is_empty() => self.give_back_unsent(),
+            false if self.work.shells.is_empty() && self.has_prompts_waiting() => {
+                self.take_back(Taken::Editor)
+            }
+            false => self.stop_shell(),
         }
+    }
+
+    /// A run that fails leaves what waited for it where it is.
+    fn has_prompts_waiting(&self) -> bool {
+        self.queue.waiting().any(|waiting| !waiting.shell)
     }
 
     /// Ends what is worked on; what waits comes back.
