@@ -65,7 +65,7 @@ fn esc_stops_and_what_waited_is_in_the_editor_again() {
     fake.take_log();
     fake.type_text("x");
     fake.keys("esc");
-    sent(&mut fake, "> abort queued=true\n> take_queued");
+    sent(&mut fake, "> abort queued=true\n> take_queued\n? Branch");
     assert!(!fake.state.works());
     let screen = fake.screen();
     assert!(screen.contains("› not like this") && screen.contains("\n  x"), "{screen}");
@@ -80,7 +80,7 @@ fn what_nobody_heard_is_said_anew() {
     fake.enter("wait");
     fake.take_log();
     fake.done();
-    sent(&mut fake, "> take_queued\n> prompt message=\"wait\"");
+    sent(&mut fake, "? Branch\n> take_queued\n> prompt message=\"wait\"");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
     fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
     fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
-    sent(&mut fake, r#"> steer message="I ran `ls`:\n\n```\na\n```""#);
+    sent(&mut fake, "? Branch\n> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"\n? Branch");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
 
