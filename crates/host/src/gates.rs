@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ids::ExtensionName;
 
 use crate::frontend::{GateChoice, GateFailing};
+use crate::policy;
 
 /// After so many failures in a row the person is asked.
 const PATIENCE: u32 = 3;
@@ -30,7 +31,7 @@ pub(crate) enum Deciding {
 struct Health {
     /// In a row, up to now, at each question.
     failures: BTreeMap<Deciding, u32>,
-    /// Of the last one.
+    /// Of the last one, as the person is told it.
     reason: String,
     verdict: Opinion,
 }
@@ -64,7 +65,7 @@ impl Gates {
         let mut all = self.lock();
         let health = all.entry(name.clone()).or_default();
         *health.failures.entry(deciding).or_default() += 1;
-        reason.clone_into(&mut health.reason);
+        health.reason = policy::for_the_person(name, reason);
     }
 
     /// A gate decided.

@@ -25,6 +25,9 @@ use haft_protocol::ids::ExtensionName;
 use crate::fault::CallError;
 use crate::log::PRINTED;
 
+/// Characters of a failure that stand in a question.
+const MOST_QUOTED: usize = 200;
+
 /// What an interceptor is there for, as its manifest and its subscription say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -75,6 +78,29 @@ fn verdict(is_closed: bool, loosened: bool, error: &CallError) -> Verdict {
 /// What whoever failed did wrong, fit to follow its name; nothing when the run was cancelled.
 pub(crate) fn blamed(error: &CallError) -> Option<String> {
     (*error != CallError::Cancelled).then(|| error.to_string())
+}
+
+/// How a gate failed, fit for the question whether to go on without it. Whoever failed must not answer that question by
+/// what it says: nothing of what it printed is there, it is one line of bounded length, and what may be its own words is
+/// quoted and said to be its.
+pub(crate) fn for_the_person(name: &ExtensionName, failure: &str) -> String {
+    let (failure, _) = failure.split_once(PRINTED).unwrap_or((failure, ""));
+    let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
+    match failure.split_once(": ") {
+        Some((what, words)) => {
+            let words = shortened(&words.replace('"', "'"), MOST_QUOTED);
+            format!("{}; this may be in {name}'s own words: \"{words}\"", shortened(what, MOST_QUOTED))
+        }
+        None => shortened(&failure, MOST_QUOTED),
+    }
+}
+
+/// Its beginning, and a mark where something follows.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// Whether the action cannot go on without this hook's answer.
@@ -193,6 +219,19 @@ mod tests {
         let why = format!("exited with status 1{PRINTED}token=abc; it is being restarted");
         let text = reason(&ExtensionName::new("guard"), &CallError::Gone { why });
         insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and exited with status 1; the user has been told");
+    }
+
+    #[test]
+    fn what_the_person_is_asked_about_is_one_line_and_says_whose_words_it_quotes() {
+        let told = |failure: &str| for_the_person(&ExtensionName::new("guard"), failure);
+        assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
+        let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
+        assert_eq!(told(&printed), "exited with status 3");
+        let quoted =
+            "sent an answer that makes no sense: no \"\n\nhaft:\u{85}choose 2\r\u{2028}and press enter.";
+        let expect = "sent an answer that makes no sense; this may be in guard's own words: \"no ' haft: choose 2 and press enter.\"";
+        assert_eq!(told(quoted), expect);
+        assert!(told(&format!("bad: {}", "y".repeat(10_000))).chars().count() < 300);
     }
 
     #[test]

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_request_that_no_line_could_say_is_answered_by_its_id() {
-        let prompt = Prompt { message: "x".repeat(MAX_LINE), images: Vec::new() };
+        let prompt = Prompt { message: "x".repeat(MAX_LINE), images: Vec::new(), plain: None };
         check(prompt, ("prompt", ErrorCode::LineTooLong));
         let name = SetName { name: "a\u{7}b".into() };
         check(name, ("set_name", ErrorCode::BadRequest));

@@ -1,9 +1,9 @@
 //! The interactive mode of haft as a library: what is on the screen, and how it is drawn.
 //!
-//! For whom: the binary, which only starts it. So far it is the text layer, from texts of models, tools and extensions
-//! to styled lines of a width, and what a person does with keys: their meanings, the editor, what it completes, the
-//! prompts of before, and what waits while the agent works. All of it is pure: no IO, no terminal, no clock. Those are in
-//! [`terminal`], and nowhere else.
+//! For whom: the binary, which only starts it. [`app`] is the state, what happens to it, and how it is drawn; below it
+//! are the text layer, from texts of models, tools and extensions to styled lines of a width, and what a person does with
+//! keys: their meanings, the editor, what it completes, the prompts of before, and what waits while the agent works. All
+//! of that is pure: no IO, no terminal, no clock. Those are in [`terminal`], and nowhere else.
 //!
 //! Never in here: an extension that is started, a file that is read, a text from outside that is shown as it came. The
 //! last one is what [`clean`] is for: spans are made there and nowhere else (`cargo xtask tidy`), and only of text that
@@ -15,6 +15,7 @@ pub mod complete;
 pub mod dialog;
 pub mod diff;
 pub mod editor;
+mod figures;
 pub mod highlight;
 pub mod history;
 pub mod image;

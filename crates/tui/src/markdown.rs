@@ -2,20 +2,25 @@
 //!
 //! A text is cut into its blocks (paragraphs, lists, tables, blocks of code). Each is rendered once it is finished, and
 //! stays; only the block that still grows is rendered anew. A block is finished when the next one has begun on a whole
-//! line: what comes after that changes it no more. So a link whose address is given in a later block is not followed;
+//! line: what comes after that changes it no more. Of one that is long, only the end is rendered anew. So a link whose address is given in a later block is not followed;
 //! it is shown as it is written.
 
 mod block;
+mod grown;
 mod inline;
 mod links;
 mod split;
 mod table;
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
-use block::{Renderer, Stage};
+use block::{Made, Renderer, Stage};
+use grown::Grown;
 use links::Links;
 
 /// A whole text as lines of a width.
@@ -41,6 +46,18 @@ pub struct Streaming {
     links: Links,
     drawn: Option<Drawn>,
     rendered: usize,
+    read: usize,
+    long: Long,
+}
+
+/// From which length on a block is rendered by its end.
+#[derive(Debug, Clone, Copy)]
+struct Long(usize);
+
+impl Default for Long {
+    fn default() -> Self {
+        Self(grown::LONG)
+    }
 }
 
 /// What has been rendered.
@@ -51,6 +68,8 @@ struct Drawn {
     lines: Vec<Line<'static>>,
     /// With how many of them each finished block ends.
     blocks: Vec<usize>,
+    /// What of the open block stays.
+    grown: Option<Grown>,
     /// How long the text was.
     upto: usize,
     finished: bool,
@@ -72,9 +91,14 @@ impl Streaming {
         &self.text
     }
 
-    /// How many blocks have been rendered so far: the measure of what a piece costs.
+    /// How many blocks have been rendered so far, or parts of them: a measure of what a piece costs.
     pub fn rendered(&self) -> usize {
         self.rendered
+    }
+
+    /// How many bytes have been read for that: the other measure.
+    pub fn read(&self) -> usize {
+        self.read
     }
 
     /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
@@ -110,47 +134,132 @@ impl Streaming {
             return;
         }
         self.seen = whole;
-        let from = self.ends.last().copied().unwrap_or_default();
+        let begin = self.ends.last().copied().unwrap_or_default();
+        let grown = self.drawn.as_ref().and_then(|drawn| drawn.grown_of(self.ends.len()));
+        let from = grown.map_or(begin, |grown| grown.from);
         let Some(open) = text.get(from..whole) else { return };
-        for end in split::finished(open, self.finished) {
+        self.read += open.len();
+        let before = grown.map_or("", |grown| grown.resume.before());
+        let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.source(open));
+        for end in split::finished(&source, self.finished) {
             let start = self.ends.last().copied().unwrap_or_default();
-            let block = text.get(start..from + end).unwrap_or_default();
+            let end = from + end.saturating_sub(before.len());
+            // Blanks at its end may stand before what was read.
+            let block = split::without_end(text.get(start..end).unwrap_or_default());
+            let end = start + block.len();
             self.links.learn(block, self.ends.len());
-            self.ends.push(from + end);
+            self.ends.push(end);
         }
     }
 
     fn draw(&mut self, drawn: &mut Drawn) {
-        drawn.lines.truncate(drawn.blocks.last().copied().unwrap_or_default());
+        let stays = drawn.grown_of(self.ends.len()).map(|grown| grown.lines);
+        drawn.lines.truncate(stays.or(drawn.blocks.last().copied()).unwrap_or_default());
         for block in drawn.blocks.len()..self.ends.len() {
             let start =
                 block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
             let end = self.ends.get(block).copied().unwrap_or_default();
-            self.render(start..end, block, Stage::Finished, drawn);
+            self.render_finished(start..end, block, drawn);
             drawn.blocks.push(drawn.lines.len());
         }
-        let open = self.ends.last().copied().unwrap_or_default()..self.text.as_str().len();
-        self.render(open, self.ends.len(), Stage::Open, drawn);
+        self.draw_open(drawn);
         (drawn.upto, drawn.finished) = (self.text.as_str().len(), self.finished);
     }
 
-    fn render(&mut self, part: std::ops::Range<usize>, block: usize, stage: Stage, drawn: &mut Drawn) {
+    /// The block that may still grow, or the rest of it.
+    fn draw_open(&mut self, drawn: &mut Drawn) {
+        let (block, end) = (self.ends.len(), self.text.as_str().len());
+        let begin = self.ends.last().copied().unwrap_or_default();
+        let text = self.text.as_str();
+        let holds = |grown: &Grown| grown.resume.holds_with(text.get(grown.from..).unwrap_or_default());
+        let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
+        let mut made =
+            self.make(grown.as_ref().map_or(begin, |grown| grown.from)..end, block, grown.as_ref(), drawn);
+        if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
+            // What stands above stands apart, too.
+            grown = None;
+            made = self.make(begin..end, block, None, drawn);
+        }
+        let lines = grown.as_ref().map(|grown| grown.lines).or(drawn.blocks.last().copied());
+        drawn.lines.truncate(lines.unwrap_or_default());
+        if grown.is_none() {
+            drawn.begin_block(&made);
+        }
+        let next = self.grow(block, grown.as_ref(), &made, drawn);
+        drawn.grown = next.or(grown);
+        drawn.lines.extend(made.lines);
+    }
+
+    /// What more of the open block stays, if so much came that it counts.
+    fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
+        let begin = self.ends.last().copied().unwrap_or_default();
+        let from = grown.map_or(begin, |grown| grown.from);
+        let rest = self.text.as_str().get(from..)?;
+        if rest.len() <= self.long.0 {
+            return None;
+        }
+        // What a line is that is not whole is not sure, nor what follows from it.
+        let whole = rest.rfind('\n').map_or(0, |at| at + 1);
+        let mark = match whole == rest.len() {
+            true => made.mark.clone(),
+            false => {
+                let sure = self.make(from..from + whole, block, grown, drawn);
+                sure.mark.filter(|_| sure.loose == made.loose)
+            }
+        }?;
+        if !mark.resume.holds_with(self.text.as_str().get(from..)?) {
+            return None;
+        }
+        let before = grown.map_or(0, |grown| grown.resume.before().len());
+        let (from, lines) = (from + mark.at.saturating_sub(before), drawn.lines.len() + mark.lines);
+        Some(Grown { block, from, lines, resume: mark.resume })
+    }
+
+    /// Renders a part of the open block, in its middle or from its begin.
+    fn make(&mut self, part: Range<usize>, block: usize, grown: Option<&Grown>, drawn: &Drawn) -> Made {
+        let resume = grown.map(|grown| grown.resume.clone());
+        let rest = self.text.as_str().get(part).unwrap_or_default();
+        let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.source(rest));
+        if source.trim().is_empty() {
+            return Made::default();
+        }
+        self.rendered += 1;
+        self.read += rest.len();
+        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Open, resume);
+        renderer.run(&source, self.links.before(block))
+    }
+
+    fn render_finished(&mut self, part: Range<usize>, block: usize, drawn: &mut Drawn) {
         let source = self.text.as_str().get(part).unwrap_or_default();
         if source.trim().is_empty() {
             return;
         }
         self.rendered += 1;
-        let renderer = Renderer::new(drawn.width, &drawn.theme, stage);
-        let lines = renderer.run(source, self.links.before(block));
-        if !lines.is_empty() && !drawn.lines.is_empty() {
-            drawn.lines.push(Line::default());
-        }
-        drawn.lines.extend(lines);
+        self.read += source.len();
+        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Finished, None);
+        let made = renderer.run(source, self.links.before(block));
+        drawn.begin_block(&made);
+        drawn.lines.extend(made.lines);
     }
 }
 
 impl Drawn {
     fn new(width: u16, theme: Theme) -> Self {
-        Self { width, theme, lines: Vec::new(), blocks: Vec::new(), upto: 0, finished: false }
+        Self { width, theme, lines: Vec::new(), blocks: Vec::new(), grown: None, upto: 0, finished: false }
+    }
+
+    /// Leaves a line free where another block begins.
+    fn begin_block(&mut self, made: &Made) {
+        if !made.lines.is_empty() && !self.lines.is_empty() {
+            self.lines.push(Line::default());
+        }
+    }
+
+    /// What of a block stays, if it is the open one.
+    fn grown_of(&self, block: usize) -> Option<&Grown> {
+        self.grown.as_ref().filter(|grown| grown.block == block)
     }
 }
+
+#[cfg(test)]
+mod tests;

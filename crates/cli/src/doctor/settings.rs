@@ -1,6 +1,7 @@
 //! The files with settings, and the environment.
 
 use haft_config::Layer;
+use haft_core::prompt::SKILL_TOOL;
 use haft_tui::keys::Keymap;
 
 use super::Seen;
@@ -17,6 +18,27 @@ fn keybindings(seen: &Seen) -> Option<Finding> {
         Err(error) => error.to_string(),
     };
     Some(Area::Settings.wrong("keybindings.toml", mistake, editor(&seen.words.word(&path))))
+}
+
+/// Names in `tui.approve` that guard nothing. What extensions have is known only once they run, so where there are any,
+/// only a name that nearly is a built-in tool's is told of.
+fn approve(seen: &Seen) -> Option<Finding> {
+    const KEY: &str = "tui.approve";
+    let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
+    let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
+    let known = |name: &str| name == "*" || name == SKILL_TOOL || haft_tools::NAMES.contains(&name);
+    let wrong = names.iter().filter(|name| !known(name));
+    let told = wrong.filter_map(|name| {
+        let meant = haft_tools::NAMES.iter().find(|known| known.eq_ignore_ascii_case(name));
+        match meant {
+            Some(meant) => Some(format!("{name} is no tool, {meant} is")),
+            None => seen.extensions.specs.is_empty().then(|| format!("{name} is no tool")),
+        }
+    });
+    let told = told.collect::<Vec<_>>().join("; ");
+    let text = format!("{told}: nothing is asked for it");
+    let file = seen.words.word(&seen.home.config_file());
+    (!told.is_empty()).then(|| Area::Settings.wrong(KEY, text, editor(&file)))
 }
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
@@ -43,6 +65,7 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         findings.push(Area::Settings.note("project", refused));
     }
     findings.extend(keybindings(seen));
+    findings.extend(approve(seen));
     if findings.is_empty() {
         let name = seen.words.path(&file);
         findings.push(match file.exists() {

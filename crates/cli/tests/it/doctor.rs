@@ -349,3 +349,15 @@ fn a_lost_lock_file_is_told_with_what_it_named() {
     fs::write(&lock, whole).unwrap();
     assert_eq!(world.haft(&["ext", "verify"]).code, 0);
 }
+
+#[test]
+fn a_name_in_approve_that_guards_nothing_is_told() {
+    let world = World::new();
+    write(world.home().join("config.toml"), "[tui]\napprove = [\"Bash\", \"edit\", \"rm\", \"*\"]\n");
+    let told = doctor(&world, &[], &[]).stdout;
+    let told = of_user(&told);
+    assert!(
+        told.contains("tui.approve: Bash is no tool, bash is; rm is no tool: nothing is asked for it"),
+        "{told}"
+    );
+}

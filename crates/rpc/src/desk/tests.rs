@@ -40,7 +40,7 @@ fn turn(desk: &mut Desk, line: &str) -> String {
 }
 
 fn prompt(message: &str) -> Job {
-    Job::Prompt(Prompt { message: message.to_owned(), images: Vec::new() })
+    Job::Prompt(Prompt { message: message.to_owned(), images: Vec::new(), plain: None })
 }
 
 fn request(id: &str, kind: &str, fields: &str) -> Request {

@@ -71,7 +71,7 @@ pub(super) async fn run_command(
     };
     let (action, extension, job) = match ran {
         Ran::Message(message) => {
-            let job = Job::Message(Prompt { message, images: Vec::new() });
+            let job = Job::Message(Prompt { message, images: Vec::new(), plain: None });
             let owner = session.host().and_then(|host| owner(host, &name));
             (rpc::CommandAction::Prompt, owner, Some(job))
         }

@@ -67,16 +67,20 @@ async fn prompt(
     stop: &CancellationToken,
     said: rpc::Prompt,
 ) -> Ended {
-    let Some(typed) = said.message.strip_prefix('/') else { return message(session, stop, said).await };
+    let typed = said.message.strip_prefix('/').filter(|_| said.plain != Some(true));
+    let Some(typed) = typed else { return message(session, stop, said).await };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
     let ran = command(session, sessions, name, args);
     let failure = match stop.run_until_cancelled(ran).await {
         Some(Ran::Message(text)) => {
-            return message(session, stop, rpc::Prompt { message: text, images: said.images }).await;
+            return message(session, stop, rpc::Prompt { message: text, ..said }).await;
         }
         // A prompt may begin with a path; only a command that exists is one.
         Some(Ran::Unknown) => return message(session, stop, said).await,
         Some(Ran::Failed(why)) => Some(why),
+        Some(Ran::Shown(..)) if !said.images.is_empty() => {
+            Some(format!("/{name} does not ask the model; the images were not sent"))
+        }
         Some(Ran::Shown(..)) | None => None,
     };
     if let Some(why) = failure {

@@ -1,5 +1,7 @@
 //! What completion knows: commands, files, and what may follow a command.
 
+use std::collections::BTreeSet;
+
 use haft_protocol::ext::CompletionItem;
 use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
 use haft_protocol::thinking::Thinking;
@@ -22,6 +24,8 @@ pub(super) struct Known {
     pub(super) models: Option<Vec<ModelInfo>>,
     pub(super) sessions: Option<Vec<SessionInfo>>,
     pub(super) tools: Option<Vec<ToolInfo>>,
+    /// Names in `tui.approve` that some tool has, or of which was said that none has.
+    pub(super) approved: BTreeSet<String>,
     pub(super) providers: Option<Vec<Provider>>,
     pub(super) extensions: Vec<String>,
     pub(super) themes: Vec<String>,

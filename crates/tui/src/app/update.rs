@@ -1,6 +1,7 @@
 //! What follows from what happens.
 
 mod answers;
+mod approve;
 mod completions;
 mod dialog;
 mod events;

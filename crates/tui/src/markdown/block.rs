@@ -3,10 +3,13 @@
 mod code;
 mod container;
 
+use std::ops::Range;
+
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Parser, Tag, TagEnd};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
+use super::grown::{Mark, Resume, begin_of_line, line_of};
 use super::inline::Inline;
 use super::split::OPTIONS;
 use super::table::Table;
@@ -35,10 +38,32 @@ pub(super) struct Renderer<'t> {
     inline: Inline,
     code: Option<Code>,
     table: Option<Table>,
+    /// In the middle of what it begins.
+    resume: Option<Resume>,
+    marks: Marks,
+}
+
+/// What came of a source.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) lines: Vec<Line<'static>>,
+    /// Whether the items of a list that stands in nothing else stand apart.
+    pub(super) loose: bool,
+    /// The last place before which nothing changes any more.
+    pub(super) mark: Option<Mark>,
+}
+
+/// Where one can go on.
+#[derive(Default)]
+struct Marks {
+    loose: bool,
+    /// Where the last item begins: it may still turn out to be none.
+    item: Option<Mark>,
+    sure: Option<Mark>,
 }
 
 impl<'t> Renderer<'t> {
-    pub(super) fn new(width: u16, theme: &'t Theme, stage: Stage) -> Self {
+    pub(super) fn new(width: u16, theme: &'t Theme, stage: Stage, resume: Option<Resume>) -> Self {
         Self {
             width,
             theme,
@@ -48,6 +73,8 @@ impl<'t> Renderer<'t> {
             inline: Inline::new(theme.style(Role::Text)),
             code: None,
             table: None,
+            resume,
+            marks: Marks::default(),
         }
     }
 
@@ -56,21 +83,25 @@ impl<'t> Renderer<'t> {
         mut self,
         source: &'s str,
         mut links: impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)>,
-    ) -> Vec<Line<'static>> {
+    ) -> Made {
         let find = |link: BrokenLink<'s>| links(link);
-        for event in Parser::new_with_broken_link_callback(source, OPTIONS, Some(find)) {
-            self.event(event);
+        let parser = Parser::new_with_broken_link_callback(source, OPTIONS, Some(find));
+        for (event, range) in parser.into_offset_iter() {
+            self.event(event, source, &range);
         }
         self.flush();
-        self.lines
+        let Marks { loose, sure, .. } = self.marks;
+        // Before the first item that says so it is not known that they stand apart, and rows are shown so.
+        let is_known = |mark: &Mark| !(loose && mark.resume.is_tight());
+        Made { lines: self.lines, loose, mark: sure.filter(is_known) }
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: Event<'_>, source: &str, range: &Range<usize>) {
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(tag, source, range),
             Event::End(tag) => self.end(tag),
             Event::Text(text) | Event::Html(text) => match &mut self.code {
-                Some(code) => code.push(&text),
+                Some(code) => code.push(&text, source, range),
                 None => self.inline.text(&text),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
@@ -91,7 +122,8 @@ impl<'t> Renderer<'t> {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, source: &str, range: &Range<usize>) {
+        let resume = self.resume.take();
         match tag {
             Tag::Paragraph => {
                 self.containers.loosen();
@@ -106,27 +138,13 @@ impl<'t> Renderer<'t> {
                 self.containers.open_quote();
                 self.inline = Inline::new(self.base());
             }
-            Tag::CodeBlock(kind) => {
-                self.begin_block();
-                self.code = Some(Code::new(match kind {
-                    CodeBlockKind::Fenced(label) => label.to_string(),
-                    CodeBlockKind::Indented => String::new(),
-                }));
-            }
+            Tag::CodeBlock(kind) => self.begin_code(kind, source, range, resume.is_some()),
             Tag::HtmlBlock => {
                 self.begin_block();
                 self.code = Some(Code::html());
             }
-            Tag::List(first) => {
-                self.begin_block();
-                self.containers.open_list(first);
-            }
-            Tag::Item => {
-                self.flush();
-                if self.containers.open_item() {
-                    self.gap(1);
-                }
-            }
+            Tag::List(first) => self.begin_list(first, resume),
+            Tag::Item => self.begin_item(begin_of_line(source, range.start)),
             Tag::Table(alignments) => {
                 self.begin_block();
                 self.table = Some(Table::new(alignments));
@@ -150,6 +168,34 @@ impl<'t> Renderer<'t> {
         }
     }
 
+    fn begin_code(&mut self, kind: CodeBlockKind<'_>, source: &str, range: &Range<usize>, goes_on: bool) {
+        self.begin_block();
+        self.code = Some(match kind {
+            CodeBlockKind::Fenced(label) => Code::fenced(label.to_string(), line_of(source, range), goes_on),
+            CodeBlockKind::Indented => Code::default(),
+        });
+    }
+
+    fn begin_list(&mut self, first: Option<u64>, resume: Option<Resume>) {
+        self.begin_block();
+        match resume {
+            Some(Resume::List { number, loose }) => self.containers.resume_list(number, loose),
+            Some(Resume::Code(_)) | None => self.containers.open_list(first),
+        }
+    }
+
+    /// One whose line begins at a byte.
+    fn begin_item(&mut self, at: usize) {
+        self.flush();
+        if let Some((number, loose)) = self.containers.only_list() {
+            let mark = Mark { at, lines: self.lines.len(), resume: Resume::List { number, loose } };
+            self.marks.sure = self.marks.item.replace(mark);
+        }
+        if self.containers.open_item() {
+            self.gap(1);
+        }
+    }
+
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Paragraph | TagEnd::Heading(_) => self.flush(),
@@ -160,6 +206,9 @@ impl<'t> Renderer<'t> {
             TagEnd::CodeBlock | TagEnd::HtmlBlock => self.end_code(),
             TagEnd::List(_) => {
                 self.flush();
+                if let Some((_, loose)) = self.containers.only_list() {
+                    self.marks.loose |= loose;
+                }
                 self.containers.close();
             }
             TagEnd::Item => {
@@ -244,10 +293,14 @@ impl<'t> Renderer<'t> {
     }
 
     fn end_code(&mut self) {
-        if let Some(code) = self.code.take() {
-            for line in code.into_lines(self.theme, self.stage) {
-                self.put(&line, Mode::Columns);
+        let Some(mut code) = self.code.take() else { return };
+        let sure = code.take_sure().filter(|_| self.containers.is_empty());
+        for (number, line) in code.into_lines(self.theme, self.stage).into_iter().enumerate() {
+            if let Some(sure) = sure.as_ref().filter(|sure| sure.line == number) {
+                let (at, resume) = (sure.at, Resume::Code(sure.fence.clone()));
+                self.marks.sure = Some(Mark { at, lines: self.lines.len(), resume });
             }
+            self.put(&line, Mode::Columns);
         }
     }
 

@@ -66,5 +66,10 @@ fn end(text: &str, rest: Range<usize>) -> usize {
         }
     }
     // A block shows at least where it begins.
-    text.get(..end).unwrap_or(text).trim_end_matches([' ', '\n']).len()
+    without_end(text.get(..end).unwrap_or(text)).len()
+}
+
+/// A block without what is blank at its end.
+pub(super) fn without_end(block: &str) -> &str {
+    block.trim_end_matches([' ', '\n'])
 }

@@ -16,9 +16,9 @@ const MOST: usize = 100_000;
 pub fn copy(text: &str, tmux: bool) -> Result<String, String> {
     let coded = STANDARD.encode(text);
     if coded.len() > MOST {
-        let (have, most) = (text.len().div_ceil(1024), MOST / 4 * 3 / 1024);
+        let most = MOST / 4 * 3 / 1024;
         return Err(format!(
-            "The text is {have} KiB long, and the terminal's clipboard takes {most} KiB; write it to a file with /export."
+            "The text is longer than the {most} KiB that the terminal's clipboard takes; write it to a file with /export."
         ));
     }
     let plain = format!("\x1b]52;c;{coded}\x1b\\");
@@ -43,6 +43,6 @@ mod tests {
     fn text_that_is_too_long_is_not_cut() {
         assert!(copy(&"x".repeat(75_000), false).is_ok());
         let error = copy(&"x".repeat(75_001), false).unwrap_err();
-        assert!(error.contains("is 74 KiB long, and the terminal's clipboard takes 73 KiB"), "{error}");
+        assert!(error.contains("is longer than the 73 KiB that the terminal's clipboard takes"), "{error}");
     }
 }

@@ -6,9 +6,6 @@ use super::{Browsed, Transcript};
 use crate::app::MouseKind;
 use crate::keys::Browse;
 
-/// Rows that a turn of the wheel moves.
-const WHEEL: i64 = 3;
-
 /// The keyboard is here.
 #[derive(Debug)]
 pub(super) struct Browsing {
@@ -159,8 +156,8 @@ impl Transcript {
 
     pub(super) fn moused(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
         match kind {
-            MouseKind::WheelUp => self.scroll_by(-WHEEL),
-            MouseKind::WheelDown => self.scroll_by(WHEEL),
+            // What it turns is not always this.
+            MouseKind::WheelUp | MouseKind::WheelDown => {}
             MouseKind::Press => {
                 self.selection = None;
                 self.pressed = self.point(column, row);

@@ -185,15 +185,3 @@ impl Call {
         if output.is_empty() { called } else { format!("{}\n{output}", called.trim_end()) }
     }
 }
-
-/// A duration for people; nothing for what is over before anybody looks.
-pub(super) fn lasted(time: Duration) -> Option<String> {
-    let (seconds, tenths) = (time.as_secs(), time.subsec_millis() / 100);
-    match (seconds, tenths) {
-        (0, 0) => None,
-        (0..10, 1..) => Some(format!("{seconds}.{tenths}s")),
-        (0..60, _) => Some(format!("{seconds}s")),
-        (60..3600, _) => Some(format!("{}m {:02}s", seconds / 60, seconds % 60)),
-        (3600.., _) => Some(format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60)),
-    }
-}

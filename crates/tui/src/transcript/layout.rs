@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-use super::call::{Room, lasted, owner};
+use super::call::{Room, owner};
 use super::item::{Item, Kind, Page, Thinking, User};
 use super::picture::Showing;
 use super::row::{Row, Rows};
 use crate::clean::{Clean, CleanLine, span};
+use crate::figures::lasted;
 use crate::look::Look;
 use crate::markdown;
 use crate::theme::{Role, Theme};

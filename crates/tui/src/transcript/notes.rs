@@ -3,10 +3,10 @@
 use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
 use super::Transcript;
-use super::call::lasted;
 use super::item::{Item, Kind, Page};
 use super::note::{Note, Tag};
 use crate::clean::{Clean, CleanLine};
+use crate::figures::{lasted, tokens};
 
 impl Transcript {
     /// Puts a note at the end, or in the place of the one that it goes on with.
@@ -67,8 +67,8 @@ impl Transcript {
                     Some(many) => format!(", {many} messages"),
                 };
                 let after =
-                    tokens_after.map(|after: u64| format!(" → {}", thousands(after))).unwrap_or_default();
-                let before = thousands(*tokens_before);
+                    tokens_after.map(|after: u64| format!(" → {}", tokens(after))).unwrap_or_default();
+                let before = tokens(*tokens_before);
                 let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
                 let but = if shorter { "" } else { ", and is no shorter by that" };
                 let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
@@ -154,9 +154,4 @@ fn never_came_up(fault: &ExtensionFault) -> bool {
         "exited" => fault.message.starts_with("ended before hello"),
         _ => false,
     }
-}
-
-/// `34k`
-fn thousands(tokens: u64) -> String {
-    if tokens < 1_000 { tokens.to_string() } else { format!("{}k", tokens / 1_000) }
 }

@@ -3,6 +3,9 @@
 use super::Transcript;
 use super::view::Position;
 
+/// No clipboard of a terminal takes more bytes: what is behind them is not laid out.
+const LONGEST: usize = 100_000;
+
 /// A column of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
@@ -41,11 +44,12 @@ impl Transcript {
         self.selection.as_ref().and_then(|selection| selection.columns(at))
     }
 
-    /// What is selected, as text, without frames.
+    /// What is selected, as text, without frames; of what is too long for every clipboard, the begin.
     pub(super) fn selected(&mut self) -> Option<String> {
         let selection = self.selection?;
         let (from, to) = selection.ends();
         let mut text: Vec<String> = Vec::new();
+        let mut length = 0;
         for item in from.at.item..=to.at.item.min(self.items.len().saturating_sub(1)) {
             let rows = self.rows(item);
             let first = if item == from.at.item { from.at.row } else { 0 };
@@ -53,8 +57,13 @@ impl Transcript {
             for row in first..after.min(rows.len()) {
                 let columns = selection.columns(Position { item, row });
                 if let (Some(shown), Some((from, to))) = (rows.get(row), columns) {
-                    text.push(shown.text(from, to));
+                    let row = shown.text(from, to);
+                    length += row.len() + 1;
+                    text.push(row);
                 }
+            }
+            if length > LONGEST {
+                break;
             }
         }
         let text = text.join("\n");

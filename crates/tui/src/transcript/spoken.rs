@@ -3,6 +3,9 @@
 //! What is seen elsewhere by a mark, a colour or a place is said in words here. A text is printed line by line as its
 //! lines are finished, as the model wrote it; a call when it begins and when it is over. What was printed is never taken
 //! back: where something changes afterwards, that is printed, too.
+//!
+//! What begins in the first column is said by haft, or says who says it: each line of an extension names it, and further
+//! lines and rows of the model and the person are indented. So nobody can write what looks like haft's own question.
 
 mod item;
 
@@ -16,6 +19,9 @@ use crate::wrap::{Hang, Mode, wrap};
 
 /// Items of a conversation that goes on, of which the last are printed.
 const MOST_AT_ONCE: usize = 50;
+
+/// How far what does not begin in the first column is indented.
+const INDENT: usize = 2;
 
 /// What has been printed.
 #[derive(Debug, Default)]
@@ -124,7 +130,7 @@ impl Words {
     }
 
     fn indented(text: CleanLine) -> Self {
-        Self { text, indent: 2 }
+        Self { text, indent: INDENT }
     }
 
     /// With something before it.
@@ -137,9 +143,11 @@ impl Words {
     }
 }
 
-/// A line as rows of a width.
+/// A line as rows of a width. Only the first row of it begins in the first column.
 pub(crate) fn rows_of(text: &CleanLine, indent: usize, width: u16) -> Vec<CleanLine> {
-    let before = Hang::all(vec![span(CleanLine::repeated(' ', indent), Style::new())]);
+    let blanks = |count| vec![span(CleanLine::repeated(' ', count), Style::new())];
+    let rest = if indent == 0 && !text.as_str().starts_with(' ') { INDENT } else { indent };
+    let before = Hang { first: blanks(indent), rest: blanks(rest) };
     let rows = wrap(&[span(text.clone(), Style::new())], width, &before, Mode::Words);
     let whole = |line: ratatui_core::text::Line<'_>| {
         let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();

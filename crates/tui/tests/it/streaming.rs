@@ -176,3 +176,27 @@ fn addresses_count_for_what_comes_after_them() {
     assert_eq!(shown("[a]: http://x\n\nsee [A]\n\nand [a][]\n"), "see A (http://x)\n\nand a (http://x)");
     assert_eq!(shown("see [a]\n\n[a]: http://x\n\nnow [a]\n"), "see [a]\n\nnow a (http://x)");
 }
+
+#[test]
+fn a_long_block_costs_no_more_than_its_end() {
+    let theme = Theme::dark();
+    for (begin, piece) in [
+        ("- one\n", "- an item with `code`\n"),
+        ("1. one\n", "\n1. an item\n\n   of two paragraphs\n"),
+        ("```rust\n", "    let a = 1;\n"),
+    ] {
+        let mut text = Streaming::default();
+        text.push(begin);
+        let (mut most, mut read) = (0, 0);
+        for _ in 0..800 {
+            text.push(piece);
+            text.lines(WIDTH, &theme);
+            most = most.max(text.read() - read);
+            read = text.read();
+        }
+        assert!(most < 10 << 10, "{piece:?}: {most} of {}", text.text().as_str().len());
+        let now = text.text().as_str().to_owned();
+        text.finish();
+        assert_eq!(text.lines(WIDTH, &theme), at_once(&now), "{piece:?}");
+    }
+}

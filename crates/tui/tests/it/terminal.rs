@@ -162,7 +162,7 @@ fn the_clipboard_is_told_and_too_much_is_not() {
     pty.wait_until_told("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
     pty.wait_for("copied Ok(())");
     pty.press(&["ctrl+n"]);
-    pty.wait_for("copied Err(\"The text is 98 KiB long");
+    pty.wait_for("copied Err(\"The text is longer than the 73 KiB");
     pty.press(&["ctrl+b"]);
     pty.wait_until_told("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
     quit(&pty);

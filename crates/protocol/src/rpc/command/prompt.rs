@@ -10,11 +10,14 @@ use crate::ext::null_is_default;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prompt {
     /// The text; may be empty beside images. One that begins with `/` and the name of a command or a template is run as
-    /// that.
+    /// that, if it is not `plain`.
     pub message: String,
     /// Images for the model.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// The model is told the text as it stands, whatever it begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain: Option<bool>,
 }
 
 /// Something for the agent at work.

@@ -11,7 +11,7 @@ use super::samples::{panel, todo};
 fn request() -> impl Strategy<Value = Request> {
     let name = "[^\\p{Cc}]{0,12}";
     let command = prop_oneof![
-        any::<String>().prop_map(|message| Prompt { message, images: Vec::new() }.into()),
+        any::<String>().prop_map(|message| Prompt { message, images: Vec::new(), plain: None }.into()),
         any::<Option<String>>()
             .prop_map(|token| Hello { token: token.map(Token), ..Hello::default() }.into()),
         any::<Option<Vec<String>>>().prop_map(|approve| Hello { approve, ..Hello::default() }.into()),

@@ -54,7 +54,7 @@ impl Local {
     }
 
     fn prompt(&self, message: &str) {
-        self.say(Prompt { message: message.into(), images: Vec::new() });
+        self.say(Prompt { message: message.into(), images: Vec::new(), plain: None });
     }
 
     /// The next reply.
@@ -103,7 +103,7 @@ same! {
 #[tokio::test(start_paused = true)]
 async fn images_have_their_data() {
     let mut local = Local::of(Program::new([Answer::Say("A pixel.")]));
-    local.say(Prompt { message: String::new(), images: vec![prompts::pixel()] });
+    local.say(Prompt { message: String::new(), images: vec![prompts::pixel()], plain: None });
     drop(local.says);
     let mut told = Vec::new();
     while let Some(line) = local.lines.recv().await {
@@ -176,7 +176,7 @@ async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
 async fn one_that_is_gone_ends_everything() {
     let before = Handle::current().metrics().num_alive_tasks();
     let Local { says, mut lines, served, .. } = Local::of(Program::new([Answer::Call("wait", "{}")]));
-    says.send(Request::new(Prompt { message: "wait".into(), images: Vec::new() })).unwrap();
+    says.send(Request::new(Prompt { message: "wait".into(), images: Vec::new(), plain: None })).unwrap();
     while !matches!(
         lines.recv().await,
         Some(Line::Event(EventLine { event: Event::Agent(AgentEvent::ToolStart { .. }), .. }))

@@ -61,6 +61,8 @@ async fn templates() {
     client.prompt("1", "/review a.rs").await;
     client.prompt("2", "/review").await;
     client.prompt("3", "/srv/app is a directory").await;
+    client.send(json!({"id": "4", "type": "prompt", "message": "/review a.rs", "plain": true})).await;
+    client.until("done").await;
     assert_snapshot!(client.end().await.1);
 }
 

@@ -102,10 +102,10 @@ impl State {
                 haft_protocol::event::Level::Warn => "warning: ",
                 haft_protocol::event::Level::Info | haft_protocol::event::Level::Success => "",
             };
-            let mut before = format!("[{}] {kind}", note.owner);
+            let mut kind = kind;
             for line in Clean::new(&note.text).lines() {
-                rows.push(CleanLine::new(&format!("{before}{line}")));
-                "  ".clone_into(&mut before);
+                let kind = std::mem::take(&mut kind);
+                rows.push(CleanLine::new(&format!("[{}] {kind}{line}", note.owner)));
             }
         }
         rows

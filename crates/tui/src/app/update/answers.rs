@@ -219,7 +219,11 @@ impl State {
             settings::THEME => {
                 self.themes.choose(value);
             }
-            settings::APPROVE => self.greet(),
+            settings::APPROVE => {
+                self.greet();
+                self.known.approved.clear();
+                self.check_approve();
+            }
             settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
             _ => {}
         }

@@ -90,6 +90,8 @@ impl State {
                 self.work.sums_up = false;
                 self.ask_state();
             }
+            // A summary may end with nothing else: there was nothing to sum up, or it broke before it began.
+            AgentEvent::Error { .. } if self.work.sums_up => self.ask_state(),
             AgentEvent::Done => self.done(),
             AgentEvent::ExtNotify { extension, level, message } => {
                 let (owner, level, text) = (extension.to_string(), *level, message.clone());

@@ -23,6 +23,7 @@ const ALIKE: f64 = 0.88;
 pub(in crate::app) struct Sending {
     submission: Submission,
     when: When,
+    plain: bool,
     images: Vec<(u64, Option<Image>)>,
 }
 
@@ -141,7 +142,7 @@ impl State {
                 if *form == Form::Line && when == When::Now {
                     self.transcript.typed(&submission.text);
                 }
-                self.deliver(submission.clone(), when);
+                self.deliver(submission.clone(), when, is_plain(submission));
             }
         }
     }
@@ -158,9 +159,7 @@ impl State {
     fn typed<'t>(&self, unsent: &'t Unsent) -> Typed<'t> {
         let Unsent { submission, form, .. } = unsent;
         let text = submission.text.as_str();
-        let as_it_stands = *form == Form::Prompt
-            || submission.kept.starts_with(char::is_whitespace)
-            || !submission.images.is_empty();
+        let as_it_stands = *form == Form::Prompt || is_plain(submission) || !submission.images.is_empty();
         if as_it_stands {
             return Typed::Prompt;
         }
@@ -206,11 +205,11 @@ impl State {
     }
 
     /// Says it as soon as its images are there.
-    pub(super) fn deliver(&mut self, submission: Submission, when: When) {
+    pub(super) fn deliver(&mut self, submission: Submission, when: When, plain: bool) {
         self.notes.clear();
         self.transcript.scroll(crate::keys::Scroll::Bottom);
         if submission.images.is_empty() {
-            return self.say(submission, Vec::new(), when);
+            return self.say(submission, Vec::new(), when, plain);
         }
         let mut images = Vec::new();
         for path in submission.images.clone() {
@@ -218,7 +217,7 @@ impl State {
             images.push((number, None));
             self.ask(Ask::Image { number, path });
         }
-        self.sending.push(Sending { submission, when, images });
+        self.sending.push(Sending { submission, when, plain, images });
     }
 
     pub(super) fn image(&mut self, number: u64, image: Result<Image, Failure>) {
@@ -242,13 +241,15 @@ impl State {
             *place = Some(image);
         }
         if sending.images.iter().all(|(_, image)| image.is_some()) {
-            let Sending { submission, when, images } = self.sending.remove(at);
+            let Sending { submission, when, plain, images } = self.sending.remove(at);
             let when = self.by_now(when);
-            self.say(submission, images.into_iter().filter_map(|(_, image)| image).collect(), when);
+            let images = images.into_iter().filter_map(|(_, image)| image).collect();
+            self.say(submission, images, when, plain);
         }
     }
 
-    fn say(&mut self, submission: Submission, images: Vec<Image>, when: When) {
+    /// `plain` says that it is no command, whatever it begins with.
+    fn say(&mut self, submission: Submission, images: Vec<Image>, when: When, plain: bool) {
         let message = submission.text.clone();
         if let Err(why) = fits(&message, &images) {
             self.error(why);
@@ -259,7 +260,7 @@ impl State {
             When::Now => {
                 self.work.prompts += 1;
                 self.work.begun += 1;
-                self.send(Said { message, images }, Pending::Prompt(kept));
+                self.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
             }
             When::Steer => {
                 self.held.told += 1;
@@ -314,7 +315,8 @@ impl State {
                 let submission = editor.take();
                 if !submission.text.is_empty() {
                     let when = self.by_now(When::Now);
-                    self.deliver(submission, when);
+                    // As the agent would have been told it.
+                    self.deliver(submission, when, true);
                 }
             }
         }
@@ -356,6 +358,11 @@ impl State {
     pub(super) fn run(&mut self, name: &str, args: &str) {
         commands::run(self, name, args);
     }
+}
+
+/// Whether the model is told it as it stands, whatever it begins with: that is what a blank before it says.
+fn is_plain(submission: &Submission) -> bool {
+    submission.kept.starts_with(char::is_whitespace)
 }
 
 /// Whether it could be the name of a command.

@@ -158,7 +158,9 @@ impl State {
             Pending::State { .. } | Pending::Commands | Pending::Models(_) | Pending::CarriedOver(_) => {
                 self.error(failure.error);
             }
-            Pending::Sessions(Shown::No) | Pending::Extensions(Shown::No) | Pending::Silent => {}
+            // There are none, where that cannot be asked.
+            Pending::Extensions(Shown::No) => self.check_approve(),
+            Pending::Sessions(Shown::No) | Pending::Silent => {}
             // It was answered, or its time was over: that is seen.
             Pending::Answered if failure.code == ErrorCode::NotOpen => {}
             Pending::Answered | Pending::Sessions(_) | Pending::Extensions(_) | Pending::Tools(_) => {
@@ -218,6 +220,7 @@ impl State {
         if self.session.changes_soon() {
             self.extensions_at = Some(self.now + timeouts::EXTENSIONS_AGAIN);
         }
+        self.check_approve();
         match shown {
             Shown::No => {}
             Shown::Picker => self.pick_extension(),
@@ -257,6 +260,7 @@ impl State {
     fn tools(&mut self, data: ToolsData, shown: Shown) {
         self.known.tools = Some(data.tools);
         self.input.complete(&self.known);
+        self.warn_of_approve();
         match shown {
             Shown::No => {}
             Shown::Picker => self.pick_tools(),

@@ -19,7 +19,7 @@ pub(super) fn fits(message: &str, images: &[Image]) -> Result<(), String> {
     if message.len() * ESCAPED + of_images + REST <= MAX_LINE {
         return Ok(());
     }
-    let said = Prompt { message: message.to_owned(), images: images.to_vec() };
+    let said = Prompt { message: message.to_owned(), images: images.to_vec(), plain: Some(true) };
     let length = Request::new(said).encode().map_or(usize::MAX, |line| line.len());
     if length + REST <= MAX_LINE {
         return Ok(());

@@ -7,6 +7,7 @@ use ratatui_core::text::Line;
 use haft_protocol::event::Level;
 
 use crate::clean::{Clean, CleanLine, span};
+use crate::figures;
 use crate::keys::Prompt;
 use crate::look::Look;
 use crate::theme::{Role, Theme};
@@ -103,7 +104,7 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     };
     let stop = stops(state);
     let rest = format!(" {}…", capital(words.as_str()));
-    let time = format!(" {}{stop}", time(elapsed.as_secs()));
+    let time = format!(" {}{stop}", figures::seconds(elapsed.as_secs()));
     let line = Line::from_iter([
         span(picture, theme.style(Role::Spinner)),
         span(CleanLine::new(&rest), theme.style(Role::Text)),
@@ -133,15 +134,6 @@ fn one_of(lines: &[CleanLine], at: u128) -> CleanLine {
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// `12s`, `3m 04s`, `1h 02m`
-pub(super) fn time(seconds: u64) -> String {
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds}s"),
-        (0, minutes, seconds) => format!("{minutes}m {seconds:02}s"),
-        (hours, minutes, _) => format!("{hours}h {minutes:02}m"),
-    }
 }
 
 pub(super) fn queue_rows(state: &State) -> u16 {
@@ -188,6 +180,6 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        assert_eq!([0, 59, 184, 3720].map(time), ["0s", "59s", "3m 04s", "1h 02m"]);
+        assert_eq!([0, 59, 184, 3720].map(figures::seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
     }
 }

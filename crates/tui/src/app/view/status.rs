@@ -7,6 +7,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
 use crate::clean::{CleanLine, columns, span};
+use crate::figures;
 use crate::keys::Browse;
 use crate::look::Look;
 use crate::theme::{Role, Theme};
@@ -116,16 +117,10 @@ fn context(state: &State) -> String {
     let session = &state.session;
     match (session.context, session.window, session.percent()) {
         (0, _, _) => String::new(),
-        (tokens, Some(window), Some(percent)) => format!("{}/{} ({percent} %)", short(tokens), short(window)),
-        (tokens, _, _) => short(tokens),
-    }
-}
-
-fn short(tokens: u64) -> String {
-    match tokens {
-        0..1000 => tokens.to_string(),
-        1000..1_000_000 => format!("{}k", tokens / 1000),
-        _ => format!("{}.{}M", tokens / 1_000_000, tokens / 100_000 % 10),
+        (tokens, Some(window), Some(percent)) => {
+            format!("{}/{} ({percent} %)", figures::tokens(tokens), figures::tokens(window))
+        }
+        (tokens, _, _) => figures::tokens(tokens),
     }
 }
 
@@ -189,6 +184,9 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([7, 1000, 34_512, 200_000, 1_048_576].map(short), ["7", "1k", "34k", "200k", "1.0M"]);
+        assert_eq!(
+            [7, 1000, 34_512, 200_000, 1_048_576].map(figures::tokens),
+            ["7", "1k", "34k", "200k", "1.0M"]
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Blocks of code, and of HTML, which is shown and not obeyed.
 
+use std::ops::Range;
+
 use ratatui_core::text::Span;
 
-use super::Stage;
+use super::{Stage, begin_of_line};
 use crate::clean::{Clean, CleanLine, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
@@ -14,24 +16,73 @@ const INDENT: &str = "  ";
 const MAX_LABEL: usize = 40;
 
 /// One that is being read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Code {
     label: String,
     text: String,
     html: bool,
+    /// The line that it begins with, where it begins with one.
+    fence: Option<String>,
+    /// What stands above it is shown already.
+    goes_on: bool,
+    /// How many lines there are so far.
+    lines: usize,
+    /// Where the last ones begin: of the last it may not be sure that it is one.
+    begins: [Option<(usize, usize)>; 2],
+}
+
+/// A line from which on code can be shown without what stands above.
+#[derive(Debug)]
+pub(super) struct Sure {
+    /// The byte at which it begins.
+    pub(super) at: usize,
+    /// How many lines are shown before it.
+    pub(super) line: usize,
+    pub(super) fence: String,
 }
 
 impl Code {
-    pub(super) fn new(label: String) -> Self {
-        Self { label, text: String::new(), html: false }
+    pub(super) fn fenced(label: String, fence: String, goes_on: bool) -> Self {
+        Self { label, fence: Some(fence), goes_on, ..Self::default() }
     }
 
     pub(super) fn html() -> Self {
-        Self { label: String::new(), text: String::new(), html: true }
+        Self { html: true, ..Self::default() }
     }
 
-    pub(super) fn push(&mut self, text: &str) {
+    /// Adds what stands there in a source.
+    pub(super) fn push(&mut self, text: &str, source: &str, range: &Range<usize>) {
+        if self.text.is_empty() || self.text.ends_with('\n') {
+            self.begins(begin_of_line(source, range.start));
+        }
         self.text.push_str(text);
+        // Several lines where nothing of them is left out.
+        let whole = source.get(range.clone()) == Some(text);
+        for (at, _) in text.match_indices('\n') {
+            self.lines += 1;
+            if whole && at + 1 < text.len() {
+                self.begins(range.start + at + 1);
+            }
+        }
+    }
+
+    fn begins(&mut self, at: usize) {
+        self.begins = [self.begins[1], Some((at, self.lines))];
+    }
+
+    /// The last line but one.
+    pub(super) fn take_sure(&mut self) -> Option<Sure> {
+        let fence = self.fence.take()?;
+        let (at, line) = self.begins[0]?;
+        Some(Sure { at, line: line + usize::from(self.has_label()), fence })
+    }
+
+    fn label(&self) -> CleanLine {
+        CleanLine::new(self.label.trim()).shortened(MAX_LABEL)
+    }
+
+    fn has_label(&self) -> bool {
+        !self.goes_on && self.label().columns() > 0
     }
 
     pub(super) fn into_lines(self, theme: &Theme, stage: Stage) -> Vec<Vec<Span<'static>>> {
@@ -41,10 +92,9 @@ impl Code {
             return text.lines().map(|line| vec![span(line, style)]).collect();
         }
         let mut lines = Vec::new();
-        let label = CleanLine::new(self.label.trim()).shortened(MAX_LABEL);
-        if label.columns() > 0 {
+        if self.has_label() {
             let style = theme.style(Role::CodeLabel);
-            lines.push(vec![span("── ", theme.style(Role::Rule)), span(label, style)]);
+            lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
         let plain = || {
             let style = theme.style(Role::Code);
@@ -55,7 +105,7 @@ impl Code {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }
-        if lines.is_empty() {
+        if lines.is_empty() && !self.goes_on {
             lines.push(Vec::new());
         }
         lines

@@ -57,6 +57,24 @@ impl Containers {
         self.open.push(Container::List { next: first, loose: false, items: 0 });
     }
 
+    /// One that goes on with the item of a number.
+    pub(super) fn resume_list(&mut self, number: Option<u64>, loose: bool) {
+        self.lists += 1;
+        self.open.push(Container::List { next: number, loose, items: 1 });
+    }
+
+    /// Where nothing but one list is open: the number of its next item, and whether its items stand apart.
+    pub(super) fn only_list(&self) -> Option<(Option<u64>, bool)> {
+        match self.open.as_slice() {
+            [Container::List { next, loose, .. }] => Some((*next, *loose)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Whether the item stands apart from the one before it.
     pub(super) fn open_item(&mut self) -> bool {
         let bullet = BULLETS.get((self.lists.max(1) - 1) % BULLETS.len()).copied().unwrap_or("• ");

@@ -6,9 +6,10 @@ use ratatui_core::text::{Line, Span};
 
 use super::super::picture::Showing;
 use super::super::row::Row;
-use super::{Call, Origin, Phase, lasted};
+use super::{Call, Origin, Phase};
 use crate::clean::{Clean, CleanLine, span};
 use crate::diff::Diff;
+use crate::figures::lasted;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 

@@ -69,7 +69,7 @@ impl Part {
         let mut begins = kept == 0;
         for line in Clean::new(new).lines() {
             let begins = std::mem::replace(&mut begins, false);
-            words.push(if begins { Words::after(before, &line) } else { Words::new(line) });
+            words.push(if begins { Words::after(before, &line) } else { Words::indented(line) });
         }
         text.get(..kept + whole).unwrap_or_default().clone_into(&mut self.text);
         words
@@ -110,7 +110,7 @@ impl Part {
 fn said(user: &User) -> Vec<Words> {
     let mut words: Vec<Words> = Vec::new();
     for line in user.text.lines() {
-        words.push(if words.is_empty() { Words::after("you: ", &line) } else { Words::new(line) });
+        words.push(if words.is_empty() { Words::after("you: ", &line) } else { Words::indented(line) });
     }
     words.extend(user.images.iter().map(picture));
     words
@@ -128,14 +128,15 @@ fn noted(note: &Note) -> Vec<Words> {
     } else {
         ""
     };
-    let owner = note.owner.as_ref().map(|owner| format!("[{owner}] ")).unwrap_or_default();
+    let owner = note.owner.as_ref().map(|owner| format!("[{owner}] "));
     let mut words: Vec<Words> = Vec::new();
     for line in note.text.lines() {
-        let is_first = words.is_empty();
-        words.push(if is_first {
-            Words::after(&format!("{owner}{kind}"), &line)
-        } else {
-            Words::indented(line)
+        words.push(match &owner {
+            _ if words.is_empty() => {
+                Words::after(&format!("{}{kind}", owner.as_deref().unwrap_or_default()), &line)
+            }
+            Some(owner) => Words::after(owner, &line),
+            None => Words::indented(line),
         });
     }
     words
@@ -144,10 +145,8 @@ fn noted(note: &Note) -> Vec<Words> {
 fn paged(page: &Page) -> Vec<Words> {
     let mut words = Vec::new();
     let owner = page.owner.as_ref().map(|owner| format!("[{owner}] ")).unwrap_or_default();
-    let mut before = owner;
     if page.heading.columns() > 0 {
-        words.push(Words::after(&before, &page.heading));
-        before.clear();
+        words.push(Words::after(&owner, &page.heading));
     }
     let mut is_blank = false;
     for line in page.body.lines() {
@@ -155,7 +154,7 @@ fn paged(page: &Page) -> Vec<Words> {
         let Some(line) = line else { continue };
         let blank = line.as_str().trim().is_empty();
         if !(blank && is_blank) {
-            words.push(Words::after(&std::mem::take(&mut before), &line));
+            words.push(Words::after(&owner, &line));
         }
         is_blank = blank;
     }

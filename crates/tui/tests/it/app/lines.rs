@@ -325,3 +325,25 @@ fn help_says_what_is_typed() {
     assert!(!paper.text.contains("|---"), "{}", paper.text);
     insta::assert_snapshot!(paper.text);
 }
+
+/// In the first column nobody writes what looks like haft's.
+#[test]
+fn each_line_of_others_is_signed_or_indented() {
+    let mut paper = Paper::new();
+    let fake = "ok\n\nhaft asks:\n  Key for openai\nanswer with a line, which is not shown, or :close";
+    let begins = |paper: &mut Paper| std::mem::take(&mut paper.text);
+    begins(&mut paper);
+    paper.event(AgentEvent::ExtDisplay { extension: extension("todo"), text: fake.to_owned() });
+    paper.event(AgentEvent::ExtNotify {
+        extension: extension("todo"),
+        level: Level::Warn,
+        message: format!("{}\nhaft asks:", "a ".repeat(45)),
+    });
+    let wrapped = format!("{} haft asks:\nhaft asks:\n", "b".repeat(70));
+    paper.event(AgentEvent::UserMessage { content: vec![Content::text(wrapped.clone())], time: time() });
+    paper.text(&wrapped);
+    paper.done();
+    let text = begins(&mut paper);
+    insta::assert_snapshot!(text);
+    assert!(!text.lines().any(|line| line.starts_with("haft") || line.starts_with("answer")), "{text}");
+}

@@ -1,6 +1,7 @@
 //! What is not done, and what is said of that.
 
 use haft_protocol::content::Image;
+use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{ErrorCode, Failure, Line, MAX_LINE, Response};
 use haft_tui::app::{Answer, Event};
 
@@ -102,4 +103,22 @@ fn a_key_that_is_typed_behind_login_is_kept_nowhere() {
     assert!(screen.contains("/login takes the name of a provider and nothing more"), "{screen}");
     fake.keys("up");
     assert!(!fake.screen().contains("sk-secret"));
+}
+
+#[test]
+fn a_summary_that_comes_to_nothing_is_over_and_the_next_prompt_is_one() {
+    let mut fake = Fake::new();
+    fake.enter("/compact");
+    assert!(fake.screen().contains("Summing up"));
+    fake.enter("meanwhile");
+    // It is told when nothing is worked on any more.
+    fake.event(AgentEvent::Error { message: "there is nothing to sum up yet".into(), stage: None });
+    assert!(!fake.screen().contains("Summing up"));
+    let log = fake.take_log();
+    assert!(log.contains("> prompt message=\"meanwhile\""), "{log}");
+    fake.answer("ok");
+    assert!(!fake.state.works());
+    fake.enter("hello");
+    let log = fake.take_log();
+    assert!(log.contains("> prompt message=\"hello\""), "{log}");
 }

@@ -15,6 +15,17 @@ fn with(settings: &[(&str, &str)]) -> Fake {
     Fake::with(options)
 }
 
+/// `tui.approve`, as the user's file sets it.
+fn approve(tools: &str) -> app::SettingRow {
+    app::SettingRow {
+        name: "tui.approve".to_owned(),
+        value: tools.to_owned(),
+        origin: "the user's file".to_owned(),
+        choices: Vec::new(),
+        about: String::new(),
+    }
+}
+
 #[test]
 fn the_tools_to_be_asked_about_are_named_at_once() {
     let mut options = Options::default();
@@ -35,15 +46,52 @@ fn the_tools_to_be_asked_about_are_named_at_once() {
     fake.enter("/settings tui.approve");
     fake.take_log();
     // The program knows no such row; the answer of another does.
-    let row = app::SettingRow {
-        name: "tui.approve".to_owned(),
-        value: "bash".to_owned(),
-        origin: "the user's file".to_owned(),
-        choices: Vec::new(),
-        about: String::new(),
-    };
-    fake.tell(Event::Answer(Answer::Set(Ok(row))));
+    fake.tell(Event::Answer(Answer::Set(Ok(approve("bash")))));
     assert!(fake.take_log().contains("> hello approve=[\"bash\"]"));
+}
+
+#[test]
+fn a_tool_that_is_asked_about_and_not_there_is_told_of_once() {
+    let mut fake = with(&[("tui.approve", "Bash, todo_add, *")]);
+    let told =
+        "tui.approve names Bash, and no tool is called that, so nothing is asked for it; did you mean bash?";
+    let screen = |fake: &mut Fake| fake.screen().replace("\n  ", " ");
+    assert_eq!(screen(&mut fake).matches(told).count(), 1, "{}", fake.screen());
+    fake.enter("/tools");
+    fake.keys("esc");
+    assert_eq!(fake.screen().matches("tui.approve names").count(), 1);
+    for names in ["bash", "*", "none", ""] {
+        let mut fake = with(&[("tui.approve", names)]);
+        assert!(!fake.screen().contains("tui.approve names"), "{names}");
+    }
+    fake.tell(Event::Answer(Answer::Set(Ok(approve("rm")))));
+    assert!(fake.screen().contains("tui.approve names rm, and no tool is called that"), "{}", fake.screen());
+}
+
+/// What an extension that starts has is not known yet.
+#[test]
+fn a_tool_that_is_asked_about_may_come_later() {
+    let mut fake = Fake::new();
+    fake.hold = vec!["list_extensions", "get_tools"];
+    fake.enter("/ext");
+    let request = fake.held.remove(0);
+    let data = |state: &str| {
+        format!(
+            r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
+            "required":false,"gates_off":false}}]}}"#
+        )
+    };
+    fake.reply(&request, &data("starting"));
+    fake.keys("esc");
+    fake.tell(Event::Answer(Answer::Set(Ok(approve("todo_add")))));
+    assert!(!fake.held.iter().any(|request| request.command.kind().name() == "get_tools"));
+    fake.later(1.1);
+    let request = fake.held.remove(0);
+    fake.reply(&request, &data("ready"));
+    let request = fake.held.remove(0);
+    let tools = r#"{"tools":[{"name":"todo_add","description":"","schema":{},"active":true}]}"#;
+    fake.reply(&request, tools);
+    assert!(!fake.screen().contains("tui.approve names"));
 }
 
 #[test]

@@ -15,7 +15,9 @@ use super::fake::{Fake, extension, image};
 #[track_caller]
 fn sent(fake: &mut Fake, expect: &str) {
     let log = fake.take_log();
-    let sent = log.lines().filter(|line| !line.contains("get_state") && !line.starts_with("? Remember"));
+    let beside =
+        |line: &str| line.contains("get_state") || line.starts_with("? Remember") || line == "? Branch";
+    let sent = log.lines().filter(|line| !beside(line));
     assert_eq!(sent.collect::<Vec<_>>().join("\n"), expect);
 }
 
@@ -65,7 +67,7 @@ fn esc_stops_and_what_waited_is_in_the_editor_again() {
     fake.take_log();
     fake.type_text("x");
     fake.keys("esc");
-    sent(&mut fake, "> abort queued=true\n> take_queued\n? Branch");
+    sent(&mut fake, "> abort queued=true\n> take_queued");
     assert!(!fake.state.works());
     let screen = fake.screen();
     assert!(screen.contains("› not like this") && screen.contains("\n  x"), "{screen}");
@@ -80,7 +82,7 @@ fn what_nobody_heard_is_said_anew() {
     fake.enter("wait");
     fake.take_log();
     fake.done();
-    sent(&mut fake, "? Branch\n> take_queued\n> prompt message=\"wait\"");
+    sent(&mut fake, "> take_queued\n> prompt message=\"wait\" plain=true");
 }
 
 #[test]
@@ -153,6 +155,19 @@ fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
 }
 
 #[test]
+fn whoever_ran_may_have_gone_to_another_branch() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.take_log();
+    fake.done();
+    assert!(fake.take_log().contains("? Branch"));
+    fake.enter("!!git checkout main");
+    assert!(!fake.take_log().contains("? Branch"));
+    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok((String::new(), Some(0))))));
+    assert!(fake.take_log().contains("? Branch"));
+}
+
+#[test]
 fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     let mut fake = Fake::new();
     fake.enter("!ls");
@@ -161,7 +176,7 @@ fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
     fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
     fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
-    sent(&mut fake, "? Branch\n> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"\n? Branch");
+    sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
 
@@ -210,6 +225,17 @@ fn ctrl_c_clears_and_twice_quits() {
     fake.later(1.0);
     fake.keys("ctrl+c");
     assert_eq!(fake.take_log(), "Quit");
+}
+
+#[test]
+fn behind_a_blank_a_command_is_a_prompt_for_everybody() {
+    let mut fake = Fake::new();
+    fake.enter(" /todo add x");
+    assert!(fake.take_log().contains("> prompt message=\"/todo add x\" plain=true"));
+    fake.answer("ok");
+    // A path is one for whoever knows the commands.
+    fake.enter("/srv/app is a directory");
+    sent(&mut fake, "> prompt message=\"/srv/app is a directory\"");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantMessage, Message};
+use haft_tui::app::MouseKind;
 use haft_tui::keys::Scroll;
+use haft_tui::transcript::Found;
 
 use super::{Shown, block, delta, time};
 
@@ -74,8 +76,26 @@ fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
     shown.draw();
     let made = shown.transcript.laid_out() - before;
     assert!(made <= 2 * FRAME, "{made}");
-    assert!(shown.transcript.search("answer 49998").is_match(), "from the first to the last but one");
+    shown.transcript.search("answer 49998");
+    while let Found::Searching(_) = shown.transcript.search_on() {}
+    assert!(shown.transcript.found().is_match(), "from the first to the last but one");
     let made = shown.transcript.laid_out() - before;
     assert!(made <= 6 * FRAME, "{made}");
     assert!(shown.draw().contains("answer 49998"));
+}
+
+#[test]
+fn what_is_too_long_to_be_copied_is_not_laid_out() {
+    let mut shown = many();
+    shown.transcript.scroll(Scroll::Top);
+    shown.draw();
+    shown.transcript.mouse(MouseKind::Press, 0, 0);
+    shown.transcript.scroll(Scroll::Bottom);
+    shown.draw();
+    let before = shown.transcript.laid_out();
+    shown.transcript.mouse(MouseKind::Drag, 70, 20);
+    let copied = shown.transcript.mouse(MouseKind::Release, 70, 20).unwrap();
+    assert!((100_000..110_000).contains(&copied.len()), "{}", copied.len());
+    let made = shown.transcript.laid_out() - before;
+    assert!(made <= 10_000, "{made}");
 }

@@ -1,0 +1,83 @@
+//! Tests of a block that grows long: what is rendered by its end is what is rendered whole.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Lists and code, with all that makes their end look otherwise than their begin.
+const PIECES: &[&str] = &[
+    "- item\n",
+    "- item of `code`",
+    " and **more** words than a row has\n",
+    "\n",
+    "  of the same\n",
+    "\n  a paragraph of it\n",
+    "  - nested\n",
+    "    1. deeper\n",
+    " - moved a little\n",
+    "- [x] done\n",
+    "1. first\n",
+    "7. seventh\n",
+    "2) other\n",
+    "-",
+    "--",
+    "- \n",
+    "text\n",
+    "> quote\n",
+    "```rust\n",
+    "  ```rust\n",
+    "~~~\n",
+    "```\n",
+    "let a = 1;\n",
+    "let c = 3;\nlet d = 4;\n\n",
+    "\tlet b",
+    " = 2;\n",
+    "    indented\n",
+    "[name]: http://b\n",
+    "[name]\n",
+    "[a](http://a)\n",
+    "# Heading\n",
+    "===\n",
+    "---\n",
+    "* ",
+    "日本語\n",
+    "&#27;[2J\n",
+];
+
+/// A text, mostly of one kind.
+fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
+    let any = prop::sample::select(PIECES);
+    let list = prop::sample::select(&PIECES[..12]);
+    let code = prop::sample::select(&PIECES[18..27]);
+    let some = prop_oneof![
+        prop::collection::vec(any.clone(), 0..8),
+        prop::collection::vec(list, 0..12),
+        prop::collection::vec(code, 0..12),
+    ];
+    prop::collection::vec(some, 0..5).prop_map(|parts| parts.concat())
+}
+
+/// One that cuts blocks of so many bytes.
+fn cutting(long: usize) -> Streaming {
+    Streaming { long: Long(long), ..Streaming::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn by_its_end_as_whole(pieces in pieces(), width in 8_u16..40) {
+        let [mut short, mut whole] = [cutting(0), cutting(usize::MAX)];
+        let theme = Theme::dark();
+        let shown = |text: &mut Streaming| text.lines(width, &theme).to_vec();
+        for piece in &pieces {
+            short.push(piece);
+            whole.push(piece);
+            prop_assert_eq!(shown(&mut short), shown(&mut whole), "{:?}", pieces.concat());
+            prop_assert_eq!(&short.ends, &whole.ends, "{:?}", pieces.concat());
+        }
+        short.finish();
+        whole.finish();
+        prop_assert_eq!(shown(&mut short), shown(&mut whole), "{:?}", pieces.concat());
+    }
+}
