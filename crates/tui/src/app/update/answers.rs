@@ -10,7 +10,7 @@ use super::super::input::Files;
 use super::super::overlay::{Coming, Purpose, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
-use super::super::{Answer, Provider, SettingRow, Trusted, settings};
+use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
 use crate::history::History;
 use crate::picker::{Can, Row};
@@ -172,6 +172,8 @@ impl State {
         let granted = outcome.is_ok();
         self.told(outcome);
         if granted {
+            self.ask(Ask::Branch);
+            self.ask(Ask::Themes);
             let question = Question {
                 owner: None,
                 wanted: Wanted::Confirm,

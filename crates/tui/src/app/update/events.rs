@@ -5,13 +5,13 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Usage;
 use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
-use super::super::Effect;
 use super::super::dialogs::Purpose;
 use super::super::held::{Following, Queued};
 use super::super::input::Files;
 use super::super::notes::Note;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
+use super::super::{Ask, Effect};
 use crate::dialog::Question;
 
 impl State {
@@ -111,6 +111,8 @@ impl State {
             // Tools may have made others.
             self.input.files = Files::Unknown;
         }
+        // They may have gone to another branch, too.
+        self.ask(Ask::Branch);
         self.ask_state();
         if self.settings.bell() {
             self.effect(Effect::Bell);

@@ -327,6 +327,7 @@ impl State {
             let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
             self.info(format!("{} {extensions} failed", errors.len()));
         }
+        self.ask(Ask::Themes);
         self.send(ListCommands {}, Pending::Commands);
         self.send(ListExtensions {}, Pending::Extensions(Shown::No));
     }

@@ -22,6 +22,8 @@ impl State {
         let Shell { command, kept, .. } = self.work.shells.remove(at);
         let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
         self.transcript.shell_end(number, shown, self.now);
+        // It may have gone to another branch.
+        self.ask(Ask::Branch);
         if let Ok((output, status)) = outcome
             && kept
         {

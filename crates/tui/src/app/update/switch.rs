@@ -126,6 +126,7 @@ impl State {
             self.event(event, Some(id.clone()));
         }
         self.refresh();
+        self.ask(Ask::Branch);
         if let Some(closed) = before.id.filter(|before| *before != id) {
             self.send_to(CloseSession {}, Some(closed), Pending::Silent);
         }

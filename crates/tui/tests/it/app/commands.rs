@@ -35,7 +35,7 @@ fn commands_with_an_argument_ask_nothing() {
     check("/compact keep the names", "> compact instructions=\"keep the names\"");
     check("/export a.html", "? Export { session: \"0199-first\", to: Some(\"a.html\") }");
     check("/logout anthropic", "? Providers\n? Logout { provider: \"anthropic\" }");
-    check("/reload-ext todo", "> reload_ext name=\"todo\"\n> list_commands\n> list_extensions");
+    check("/reload-ext todo", "> reload_ext name=\"todo\"\n? Themes\n> list_commands\n> list_extensions");
     check("/q", "Quit");
     check("/clear", "> clear");
     check("/tools todo_add", "> get_tools\n> get_tools\n> set_tools tools=[\"bash\",\"todo_add\"]");
@@ -66,7 +66,9 @@ fn trust_is_granted_for_exactly_what_was_shown() {
     fake.screen();
     fake.later(0.5);
     fake.keys("y");
-    assert!(fake.take_log().contains("? Grant { digest: \"d1\" }"));
+    let log = fake.take_log();
+    assert!(log.contains("? Grant { digest: \"d1\" }"), "{log}");
+    assert!(log.contains("? Branch") && log.contains("? Themes"), "they are shown from now on: {log}");
     assert!(fake.screen().contains("Begin a new session?"));
     fake.keys("n");
     assert!(!fake.take_log().contains("new_session"));

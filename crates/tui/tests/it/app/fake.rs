@@ -292,7 +292,7 @@ impl Fake {
             }
             Command::SwitchSession(_) => {
                 let session = request.session.clone().unwrap();
-                format!(r#"{{"session":"{session}","ephemeral":false}}"#)
+                serde_json::json!({ "session": session, "ephemeral": false }).to_string()
             }
             Command::Tree(_) => data::TREE.to_owned(),
             Command::CompleteCommand(_) => data::COMPLETIONS.to_owned(),

@@ -33,7 +33,9 @@ fn a_new_session_takes_the_place_of_the_one_before() {
     fake.answer("hi");
     fake.take_log();
     fake.enter("/new");
-    insta::assert_snapshot!(steps(&fake.take_log()), @r#"
+    let log = fake.take_log();
+    assert!(log.contains("? Branch"), "{log}");
+    insta::assert_snapshot!(steps(&log), @r#"
     > new_session
     > switch_session @0199-next-1
     ? Conversation { session: "0199-next-1" }

@@ -15,7 +15,9 @@ use super::fake::{Fake, extension, image};
 #[track_caller]
 fn sent(fake: &mut Fake, expect: &str) {
     let log = fake.take_log();
-    let sent = log.lines().filter(|line| !line.contains("get_state") && !line.starts_with("? Remember"));
+    let beside =
+        |line: &str| line.contains("get_state") || line.starts_with("? Remember") || line == "? Branch";
+    let sent = log.lines().filter(|line| !beside(line));
     assert_eq!(sent.collect::<Vec<_>>().join("\n"), expect);
 }
 
@@ -175,6 +177,19 @@ fn an_image_that_cannot_be_read_keeps_the_prompt_in_the_editor() {
 }
 
 #[test]
+fn whoever_ran_may_have_gone_to_another_branch() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.take_log();
+    fake.done();
+    assert!(fake.take_log().contains("? Branch"));
+    fake.enter("!!git checkout main");
+    assert!(!fake.take_log().contains("? Branch"));
+    fake.tell(Event::Answer(Answer::ShellEnd(1, Ok((String::new(), Some(0))))));
+    assert!(fake.take_log().contains("? Branch"));
+}
+
+#[test]
 fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     let mut fake = Fake::new();
     fake.enter("!ls");
@@ -183,7 +198,7 @@ fn a_command_for_the_shell_is_told_to_the_model_or_is_not() {
     fake.tell(Event::Answer(Answer::ShellOutput(1, "a\n".to_owned())));
     fake.tell(Event::Answer(Answer::ShellEnd(1, Ok(("a\n".to_owned(), Some(0))))));
     fake.tell(Event::Answer(Answer::ShellEnd(2, Ok(("/".to_owned(), Some(0))))));
-    sent(&mut fake, r#"> steer message="I ran `ls`:\n\n```\na\n```""#);
+    sent(&mut fake, "> steer message=\"I ran `ls`:\\n\\n```\\na\\n```\"");
     assert_eq!(fake.state.wakes_at(fake.now), None);
 }
 
