@@ -195,6 +195,16 @@ impl Editor {
         self.set(&Content { cursor: edited.len(), text: edited, atoms });
     }
 
+    /// What was put before what stood here, or all of it where it is not known what that is.
+    pub fn came_since(&self, before: &Content) -> Option<Content> {
+        let text = match self.text.strip_suffix(before.text.as_str()) {
+            Some(came) => came.trim_end_matches('\n'),
+            None => self.text.as_str(),
+        };
+        let atoms = self.atoms.of(text);
+        (!text.is_empty()).then(|| Content { cursor: text.len(), text: text.to_owned(), atoms })
+    }
+
     /// Puts other prompts before the text, each apart by an empty line; the cursor stays where it is in the text.
     pub fn put_before<'c>(&mut self, prompts: impl IntoIterator<Item = &'c Content>) {
         let mut before: Vec<String> = Vec::new();

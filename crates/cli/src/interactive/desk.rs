@@ -86,6 +86,7 @@ impl Program for Desk {
             | Ask::Providers
             | Ask::Logout { .. }
             | Ask::Delete { .. }
+            | Ask::Rename { .. }
             | Ask::Trust
             | Ask::Grant { .. }
             | Ask::Settings
@@ -137,6 +138,7 @@ fn blocking(ground: &Ground, ask: Ask) -> Option<Answer> {
         Ask::Providers => Answer::Providers(keys::providers(home)),
         Ask::Logout { provider } => Answer::Logout(plain(keys::logout(home, provider))),
         Ask::Delete { session } => Answer::Delete(plain(sessions::delete(ground, &session))),
+        Ask::Rename { session, name } => Answer::Rename(plain(sessions::rename(ground, &session, &name))),
         Ask::Trust => Answer::Trust(plain(trust::shown(home, cwd))),
         Ask::Grant { digest } => Answer::Grant(plain(trust::trust(home, cwd, &digest))),
         Ask::Settings => Answer::Settings(settings::rows(ground)),

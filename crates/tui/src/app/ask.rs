@@ -58,6 +58,13 @@ pub enum Ask {
         /// The session.
         session: String,
     },
+    /// Gives a session that is on the disk and not open another name.
+    Rename {
+        /// The session.
+        session: String,
+        /// The name; without text, it has none.
+        name: String,
+    },
     /// What the project brings that would run or be obeyed.
     Trust,
     /// Trusts exactly that.
@@ -114,6 +121,8 @@ pub enum Answer {
     Export(Result<PathBuf, Failure>),
     /// [`Ask::Delete`]: the session that is gone.
     Delete(Result<String, Failure>),
+    /// [`Ask::Rename`]: the session, and its name if it has one.
+    Rename(Result<(String, Option<String>), Failure>),
     /// [`Ask::Trust`].
     Trust(Result<Trusted, Failure>),
     /// [`Ask::Grant`]: what is said to the person.

@@ -80,9 +80,12 @@ commands! {
 }
 
 impl Command {
-    /// The command of that name.
+    /// The command of that name, in small letters or in large ones.
     pub fn named(name: &str) -> Option<&'static Self> {
-        COMMANDS.iter().find(|command| command.name == name || command.aliases.contains(&name))
+        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+        COMMANDS
+            .iter()
+            .find(|command| is_it(command.name) || command.aliases.iter().any(|alias| is_it(alias)))
     }
 }
 
@@ -95,8 +98,9 @@ pub(super) fn run(state: &mut State, name: &str, args: &str) {
 
 /// Whether a text may have a key in it, so that nobody keeps it.
 pub(super) fn is_secret(text: &str) -> bool {
-    text.strip_prefix("/login")
-        .is_some_and(|rest| rest.starts_with(char::is_whitespace) && !rest.trim().is_empty())
+    let (command, rest) = text.split_at_checked("/login".len()).unwrap_or_default();
+    let is_login = command.eq_ignore_ascii_case("/login");
+    is_login && rest.starts_with(char::is_whitespace) && !rest.trim().is_empty()
 }
 
 /// The table as Markdown.
@@ -131,7 +135,11 @@ mod tests {
 
     #[test]
     fn what_follows_login_may_be_a_key() {
-        assert!(["/login openai sk-1", "/login sk-1", "/login\nsk-1"].into_iter().all(is_secret));
+        assert!(
+            ["/login openai sk-1", "/login sk-1", "/login\nsk-1", "/Login sk-1", "/LOGIN a sk-1"]
+                .into_iter()
+                .all(is_secret)
+        );
         assert!(!["/login", "/login ", "/logins sk-1", "see /login x"].into_iter().any(is_secret));
     }
 }

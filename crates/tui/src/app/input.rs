@@ -17,6 +17,8 @@ pub(super) struct Input {
     pub(super) files: Files,
     /// The revision of the text for which it was seen what is to be asked.
     pub(super) asked_at: u64,
+    /// What stood here when the person's own editor took it.
+    pub(super) edited: Option<Content>,
 }
 
 /// What is known of the project's files.
@@ -121,6 +123,12 @@ impl Input {
 
     pub(super) fn clear(&mut self) {
         self.editor.take();
+        self.history.leave();
+    }
+
+    /// What is written is left, and can be had again.
+    pub(super) fn empty(&mut self) {
+        self.editor.set_text("");
         self.history.leave();
     }
 

@@ -211,7 +211,10 @@ impl State {
         match (edited, std::mem::replace(&mut self.edits, Edits::Prompt)) {
             (Ok(text), Edits::Dialog(number)) => self.dialog_edited(number, &text),
             (Ok(text), Edits::Prompt) => {
+                let before = self.input.edited.take();
+                let came = before.and_then(|before| self.input.editor.came_since(&before));
                 self.input.editor.set_edited(&text);
+                self.input.editor.put_before(&came);
                 self.input.completer.close();
             }
             (Err(why), _) => self.error(why),

@@ -5,6 +5,7 @@ mod completions;
 mod fake;
 mod held;
 mod inline;
+mod kept;
 mod late;
 mod leaving;
 mod lines;

@@ -17,6 +17,7 @@ pub(super) fn answer(ask: &Ask) -> Option<Answer> {
         Ask::Logout { .. } => Answer::Logout(Err(failed())),
         Ask::Export { .. } => Answer::Export(Err(failed())),
         Ask::Delete { .. } => Answer::Delete(Err(failed())),
+        Ask::Rename { .. } => Answer::Rename(Err(failed())),
         Ask::Trust => Answer::Trust(Err(failed())),
         Ask::Grant { .. } => Answer::Grant(Err(failed())),
         Ask::Shell { number, .. } => Answer::ShellEnd(*number, Err(failed())),

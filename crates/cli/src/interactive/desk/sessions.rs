@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use haft_core::session::Session;
+use haft_core::session::entry::Name;
+use haft_core::session::{Durability, Session};
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, Failure};
 
@@ -77,6 +78,16 @@ pub(super) async fn export(
     let to = to.map(|to| placed(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
     let written = move || into_file(&path, to.as_deref(), &ground.cwd);
     tokio::task::spawn_blocking(written).await.context("haft failed while it wrote the file")?
+}
+
+/// Names a session that is not open, and says what it is called then.
+pub(super) fn rename(ground: &Ground, session: &str, name: &str) -> anyhow::Result<(String, Option<String>)> {
+    let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
+    let explain = |error| explained(error, found.id);
+    let open = Session::open(&found.path).map_err(explain)?;
+    let named = open.append(Name { name: name.to_owned() }, Durability::Now);
+    futures::executor::block_on(named).map_err(explain)?;
+    Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 
 /// Deletes a session for good.

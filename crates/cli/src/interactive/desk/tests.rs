@@ -91,6 +91,7 @@ async fn a_question_that_is_lost_is_answered_all_the_same() {
         Ask::Providers,
         Ask::Logout { provider: "openai".into() },
         Ask::Delete { session: "0199".into() },
+        Ask::Rename { session: "0199".into(), name: "x".into() },
         Ask::Trust,
         Ask::Grant { digest: "d".into() },
         Ask::Settings,
@@ -133,6 +134,9 @@ async fn a_session_is_shown_written_and_deleted() {
     world.shown(Ask::Conversation { session: other.id().to_string() }).await;
     let path = session.path().unwrap();
     drop(session);
+    let renamed = world.shown(Ask::Rename { session: id.clone(), name: "other".into() }).await;
+    assert_eq!(renamed, format!("Rename(Ok((\"{id}\", Some(\"other\"))))"));
+    assert!(fs::read_to_string(&path).unwrap().contains("\"name\":\"other\""));
     let deleted = world.shown(Ask::Delete { session: id.clone() }).await;
     assert_eq!((deleted, path.exists()), (format!("Delete(Ok(\"{id}\"))"), false));
 }

@@ -57,6 +57,8 @@ impl State {
                 self.send(ListSessions {}, Pending::Sessions(Shown::No));
             }
             Answer::Delete(Err(failure)) => self.error(failure.error),
+            Answer::Rename(Ok((session, name))) => self.renamed(&session, name),
+            Answer::Rename(Err(failure)) => self.error(failure.error),
             Answer::Trust(Ok(trusted)) => self.trust(trusted),
             Answer::Trust(Err(failure)) => self.error(failure.error),
             Answer::Grant(outcome) => self.granted(outcome),

@@ -244,9 +244,13 @@ impl State {
             Place::History { search, before } => {
                 let found = search.matched(&self.input.history).filter(|_| taken);
                 let found = found.map(|found| found.prompt.to_owned());
-                self.input.editor.set(&before);
-                if let Some(prompt) = found {
-                    self.input.editor.set_text(&prompt);
+                // What came meanwhile stays, and what is found is put to it.
+                match found {
+                    Some(prompt) if self.input.editor.content() == before => {
+                        self.input.editor.set_text(&prompt)
+                    }
+                    Some(prompt) => self.input.editor.insert(&prompt),
+                    None => {}
                 }
                 self.input.completer.close();
             }

@@ -10,6 +10,7 @@ use super::super::overlay::Overlay;
 use super::super::state::State;
 use super::keys::Focus;
 use crate::editor::Pasted;
+use crate::keys::Browse;
 use crate::queue::When;
 
 /// Pastes that may be images.
@@ -63,7 +64,9 @@ impl State {
             }
             Focus::Page => {}
             Focus::Browse | Focus::Completion | Focus::Editor => {
-                self.browses = false;
+                if std::mem::take(&mut self.browses) {
+                    self.transcript.browsed(Browse::Close);
+                }
                 if let Pasted::Images { text, paths } = self.input.editor.paste(text, Path::is_absolute) {
                     self.ask_for_images(text, paths);
                 }

@@ -43,16 +43,30 @@ impl State {
         }
     }
 
+    /// Whoever has a session open names it: haft here, or the program on the disk.
     fn rename(&mut self, session: String, name: String) {
-        let shown = self.session.id.as_deref() == Some(session.as_str());
-        let pending = match shown {
-            true => Pending::Named(Some(name.clone()).filter(|name| !name.is_empty())),
-            false => Pending::Quiet,
+        let is_open = match &self.overlay {
+            Some(Overlay::Picker(_, Purpose::Session(sessions))) => {
+                sessions.iter().any(|info| info.session == session && info.open)
+            }
+            Some(_) | None => false,
         };
-        self.send_to(SetName { name: name.clone() }, Some(session.clone()), pending);
+        let shown = self.session.id.as_deref() == Some(session.as_str());
+        if !is_open && !shown {
+            self.ask(Ask::Rename { session, name });
+            return;
+        }
+        let given = Some(name.clone()).filter(|name| !name.is_empty());
+        let pending = if shown { Pending::Named(given.clone()) } else { Pending::Quiet };
+        self.send_to(SetName { name }, Some(session.clone()), pending);
+        self.renamed(&session, given);
+    }
+
+    /// A session has this name now.
+    pub(super) fn renamed(&mut self, session: &str, name: Option<String>) {
         if let Some(Overlay::Picker(picker, Purpose::Session(sessions))) = &mut self.overlay {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
-                info.name = Some(name.clone()).filter(|name| !name.is_empty());
+                info.name.clone_from(&name);
             }
             let shown = self.session.id.as_deref();
             picker.set_rows(sessions.iter().map(|info| session_row(info, shown)).collect());

@@ -63,6 +63,7 @@ impl State {
             Prompt::OpenEditor => {
                 let text = self.input.editor.submission().text;
                 self.edits = Edits::Prompt;
+                self.input.edited = Some(self.input.editor.content());
                 self.effect(Effect::OpenEditor(text));
             }
         }
@@ -332,7 +333,9 @@ impl State {
 
     fn clear_or_quit(&mut self) {
         if !self.input.editor.is_empty() {
-            self.input.clear();
+            // What it waited for would send what is written next.
+            self.pastes.keep();
+            self.input.empty();
             self.quits_until = None;
             return;
         }

@@ -367,6 +367,7 @@ impl Fake {
             Ask::Login { .. } | Ask::Logout { .. } => Answer::Login(Ok("the key is stored".to_owned())),
             Ask::Export { .. } => Answer::Export(Ok("/projects/haft/session.html".into())),
             Ask::Delete { session } => Answer::Delete(Ok(session)),
+            Ask::Rename { session, name } => Answer::Rename(Ok((session, Some(name)))),
             Ask::Trust => Answer::Trust(Ok(Trusted {
                 project: "/projects/haft".to_owned(),
                 granted: false,
