@@ -1,5 +1,6 @@
 //! What is written and not sent is not lost, whatever comes meanwhile.
 
+use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{ErrorCode, Failure, RpcEvent};
 use haft_tui::app::{Answer, Event};
 
@@ -95,4 +96,26 @@ fn a_session_that_is_not_open_is_named_by_the_program() {
     let log = fake.take_log();
     assert!(!log.contains("> set_name") && log.contains("? Rename"), "{log}");
     assert!(fake.screen().contains("x  3 messages"), "{}", fake.screen());
+}
+
+#[test]
+fn what_waits_after_a_run_that_failed_is_in_the_editor_again() {
+    let mut fake = Fake::new();
+    fake.enter("go");
+    fake.enter("not like this");
+    fake.busy = false;
+    fake.event(AgentEvent::Error { message: "overloaded".into(), stage: None });
+    fake.event(AgentEvent::QueueUpdate {
+        steering: vec!["not like this".into()],
+        follow_up: Vec::new(),
+        next_turn: Vec::new(),
+    });
+    fake.event(AgentEvent::Done);
+    assert!(!fake.state.works());
+    fake.take_log();
+    fake.keys("esc");
+    assert!(fake.take_log().contains("> take_queued"));
+    assert!(fake.screen().contains("› not like this"), "{}", fake.screen());
+    fake.keys("esc");
+    assert!(!fake.take_log().contains("> take_queued"));
 }

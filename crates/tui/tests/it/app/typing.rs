@@ -74,28 +74,6 @@ fn esc_stops_and_what_waited_is_in_the_editor_again() {
 }
 
 #[test]
-fn what_waits_after_a_run_that_failed_is_in_the_editor_again() {
-    let mut fake = Fake::new();
-    fake.enter("go");
-    fake.enter("not like this");
-    fake.busy = false;
-    fake.event(AgentEvent::Error { message: "overloaded".into(), stage: None });
-    fake.event(AgentEvent::QueueUpdate {
-        steering: vec!["not like this".into()],
-        follow_up: Vec::new(),
-        next_turn: Vec::new(),
-    });
-    fake.event(AgentEvent::Done);
-    assert!(!fake.state.works());
-    fake.take_log();
-    fake.keys("esc");
-    sent(&mut fake, "> take_queued");
-    assert!(fake.screen().contains("› not like this"), "{}", fake.screen());
-    fake.keys("esc");
-    sent(&mut fake, "");
-}
-
-#[test]
 fn what_nobody_heard_is_said_anew() {
     let mut fake = Fake::new();
     fake.enter("go");
