@@ -16,6 +16,7 @@ use crate::args::{SessionCommand, SessionCommands, WhichSession};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 
+pub(crate) use edit::add;
 pub(crate) use export::into_file;
 pub(crate) use find::{Sessions, explained, short};
 pub(crate) use list::{rows, table};

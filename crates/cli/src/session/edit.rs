@@ -44,10 +44,15 @@ pub(super) fn tag(found: &Found, changed: &[String], remove: bool) -> anyhow::Re
 }
 
 fn append(found: &Found, body: impl Into<EntryBody>) -> anyhow::Result<()> {
+    add(found, body, note)
+}
+
+/// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
+pub(crate) fn add(found: &Found, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
     let explain = |error| explained(error, found.id);
     let session = Session::open(&found.path).map_err(explain)?;
     for repair in session.take_repairs() {
-        note(&sanitize_line(&format!("haft: session {}: {repair}", short(found.id))));
+        tell(&sanitize_line(&format!("haft: session {}: {repair}", short(found.id))));
     }
     let appended = session.append(body, Durability::Now);
     futures::executor::block_on(appended).map(drop).map_err(explain)

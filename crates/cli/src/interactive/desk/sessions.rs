@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
+use haft_core::session::Session;
 use haft_core::session::entry::Name;
-use haft_core::session::{Durability, Session};
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, Failure};
 
 use super::Ground;
 use super::image::placed;
-use crate::session::{Sessions, explained, into_file, short};
+use crate::session::{Sessions, add, explained, into_file, short};
 
 /// The sessions that are open.
 #[derive(Default)]
@@ -83,10 +83,8 @@ pub(super) async fn export(
 /// Names a session that is not open, and says what it is called then.
 pub(super) fn rename(ground: &Ground, session: &str, name: &str) -> anyhow::Result<(String, Option<String>)> {
     let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
-    let explain = |error| explained(error, found.id);
-    let open = Session::open(&found.path).map_err(explain)?;
-    let named = open.append(Name { name: name.to_owned() }, Durability::Now);
-    futures::executor::block_on(named).map_err(explain)?;
+    // The screen is the interface's: what was mended goes into the log.
+    add(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;
     Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 

@@ -26,6 +26,14 @@ fn approve(tools: &str) -> app::SettingRow {
     }
 }
 
+/// The only extension, in a state.
+fn todo_that_is(state: &str) -> String {
+    format!(
+        r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
+        "required":false,"gates_off":false}}]}}"#
+    )
+}
+
 #[test]
 fn the_tools_to_be_asked_about_are_named_at_once() {
     let mut options = Options::default();
@@ -75,19 +83,13 @@ fn a_tool_that_is_asked_about_may_come_later() {
     fake.hold = vec!["list_extensions", "get_tools"];
     fake.enter("/ext");
     let request = fake.held.remove(0);
-    let data = |state: &str| {
-        format!(
-            r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
-            "required":false,"gates_off":false}}]}}"#
-        )
-    };
-    fake.reply(&request, &data("starting"));
+    fake.reply(&request, &todo_that_is("starting"));
     fake.keys("esc");
     fake.tell(Event::Answer(Answer::Set(Ok(approve("todo_add")))));
     assert!(!fake.held.iter().any(|request| request.command.kind().name() == "get_tools"));
     fake.later(1.1);
     let request = fake.held.remove(0);
-    fake.reply(&request, &data("ready"));
+    fake.reply(&request, &todo_that_is("ready"));
     let request = fake.held.remove(0);
     let tools = r#"{"tools":[{"name":"todo_add","description":"","schema":{},"active":true}]}"#;
     fake.reply(&request, tools);
@@ -141,19 +143,13 @@ fn while_extensions_start_it_is_asked_again_how_they_are() {
     fake.hold = vec!["list_extensions"];
     fake.enter("/ext");
     let request = fake.held.remove(0);
-    let data = |state: &str| {
-        format!(
-            r#"{{"extensions":[{{"name":"todo","state":"{state}","origin":"global","dir":"/ext/todo",
-            "required":false,"gates_off":false}}]}}"#
-        )
-    };
-    fake.reply(&request, &data("starting"));
+    fake.reply(&request, &todo_that_is("starting"));
     fake.keys("esc");
     assert!(fake.screen().contains("todo starting"));
     assert!(fake.state.wakes_at(fake.now).is_some());
     fake.later(1.1);
     let request = fake.held.remove(0);
-    fake.reply(&request, &data("ready"));
+    fake.reply(&request, &todo_that_is("ready"));
     assert!(!fake.screen().contains("todo starting"));
     fake.later(5.0);
     assert_eq!(fake.state.wakes_at(fake.now), None);
