@@ -1,17 +1,28 @@
-//! Everything a change has to pass, in one command: cheap steps first, tests last, stop at the first failure.
+//! `cargo xtask ci`: every check that a change has to pass, in one command. A failed step stops nothing but the steps that
+//! need it; the end lists every failure with the command that repeats it alone.
 
+mod plan;
+mod report;
+mod results;
+mod step;
+
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::fuzz::{self, Effort, Plan};
-use crate::{bench, codegen, faults, repo, tidy};
+use crate::repo;
+use plan::Lane;
+use report::Report;
+use step::{Ended, Outcome, Step};
 
-/// How much is tried.
+/// The amount of work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// What every change passes.
+    /// The checks that every change passes.
     Usual,
     /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
     /// defences, the measured goals in full, and licences, advisories and the libraries' promises where `cargo deny` and
@@ -19,122 +30,100 @@ pub(crate) enum Depth {
     Full,
 }
 
-/// Tests and the fault matrix start these programs, and cargo builds binaries of other packages only when asked. With
-/// the features of the tests, so that nothing is built twice.
-pub(crate) const BINARIES: &str = "build --workspace --bins --all-features";
+/// The binaries that the fault matrix starts, built like all of `ci`.
+pub(crate) const BINARIES: &str = "build --workspace --all-targets";
 
-/// Random cases for each property test in a full run; the default is 256.
-const FULL_CASES: &str = "10000";
+/// The time between two lines that say what is running.
+const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Random texts that are sent through everything that prints, in a full run; see `docs/testing.md`.
-const FULL_TEXTS: &str = "5000000";
-
-/// How often a session is interrupted and resumed, for each provider's dialect, in a full run.
-const FULL_INTERRUPTIONS: &str = "50";
-
-/// Turns in a window that is much too small for them, in a full run.
-const FULL_TURNS: &str = "200";
-
-struct Step {
-    name: &'static str,
-    work: Work,
-}
-
-enum Work {
-    Chore(fn() -> Result<()>),
-    /// Arguments for cargo, separated by spaces.
-    Cargo(&'static str),
-}
-
+/// Runs every step and prints the report.
+///
+/// # Errors
+/// When a step failed, or when results cannot be read or stored.
 pub(crate) fn run(depth: Depth) -> Result<()> {
-    let mut done: Vec<(&str, Duration)> = Vec::new();
-    for Step { name, work } in steps(depth) {
-        println!("==> {name}");
-        let start = Instant::now();
-        let outcome = match work {
-            Work::Chore(chore) => chore(),
-            Work::Cargo(args) => cargo(args, depth),
-        };
-        outcome.with_context(|| format!("step `{name}` failed after {}", seconds(start.elapsed())))?;
-        done.push((name, start.elapsed()));
-        println!("    {name}: {}", seconds(start.elapsed()));
+    let start = Instant::now();
+    let folder = repo::target()?.join("ci");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
-    println!("\nall {} steps passed", done.len());
-    for (name, time) in &done {
-        println!("  {name:<12} {:>8}", seconds(*time));
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    // The report of an earlier run is not that of this one.
+    let _ = fs::remove_file(results::junit()?);
+    let run = Run { folder, ended: Mutex::default(), running: Mutex::default() };
+    for phase in plan::phases(depth, &run.folder) {
+        run.side_by_side(phase);
     }
-    println!("  {:<12} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
-    Ok(())
+    let ended = run.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let report = Report::new(&ended, &run.folder, start.elapsed());
+    println!("{report}");
+    report.save(&run.folder)?;
+    match report.passed() {
+        true => Ok(()),
+        false => bail!("not everything passed"),
+    }
 }
 
-fn steps(depth: Depth) -> Vec<Step> {
-    let cargo = |name, args| Step { name, work: Work::Cargo(args) };
-    let mut steps = vec![
-        cargo("format", "fmt --all --check"),
-        Step { name: "tidy", work: Work::Chore(tidy::run) },
-        Step { name: "codegen", work: Work::Chore(|| codegen::run(codegen::Mode::Check)) },
-        cargo("clippy", "clippy --workspace --all-targets --all-features -- -D warnings"),
-        cargo("docs", "doc --workspace --all-features --no-deps"),
-        cargo("doc tests", "test --workspace --all-features --doc"),
-        cargo("binaries", BINARIES),
-    ];
-    if depth == Depth::Full && installed("deny") {
-        steps.push(cargo("deny", "deny check"));
+/// The state that lanes share.
+struct Run {
+    folder: PathBuf,
+    ended: Mutex<Vec<Ended>>,
+    /// The steps that run now, with the time of their start.
+    running: Mutex<Vec<(Step, Instant)>>,
+}
+
+impl Run {
+    /// Runs the lanes at the same time and waits for all of them.
+    fn side_by_side(&self, lanes: Vec<Lane>) {
+        std::thread::scope(|scope| {
+            let lanes: Vec<_> =
+                lanes.into_iter().map(|lane| scope.spawn(|| lane.into_iter().for_each(|step| self.one(step)))).collect();
+            let mut next = Instant::now() + HEARTBEAT;
+            while !lanes.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                std::thread::sleep(Duration::from_millis(100));
+                if Instant::now() >= next {
+                    self.print_running();
+                    next += HEARTBEAT;
+                }
+            }
+        });
     }
-    if depth == Depth::Full && installed("semver-checks") {
-        steps.push(Step { name: "semver", work: Work::Chore(semver) });
-    }
-    let chore = |name, chore| Step { name, work: Work::Chore(chore) };
-    match depth {
-        Depth::Usual => {
-            steps.push(chore("faults", || faults::run_built(&[])));
-            // Those that a busy machine does not spoil.
-            steps.push(chore("goals", || faults::run_built(&["goal", "G7", "G9", "G11", "G12", "G14"])));
+
+    fn one(&self, step: Step) {
+        let failed = lock(&self.ended)
+            .iter()
+            .any(|ended: &Ended| step.needs == Some(ended.step.name) && !ended.passed());
+        if let Some(needed) = step.needs.filter(|_| failed) {
+            println!("    {:<12} not run: `{needed}` failed", step.name);
+            let (outcome, log) = (Outcome::NotRun(needed), step.log(&self.folder));
+            lock(&self.ended).push(Ended { step, outcome, took: Duration::ZERO, log });
+            return;
         }
-        Depth::Full => {
-            steps.push(chore("faults", || faults::run_built(&["--full"])));
-            steps.push(chore("undefended", || faults::run_built(&["--undefended"])));
-            steps.push(chore("goals", || faults::run(&["--goals", "--full"])));
+        println!("==> {:<12} {}", step.name, step.repeat);
+        lock(&self.running).push((step.clone(), Instant::now()));
+        let name = step.name;
+        let ended = step.run(&self.folder);
+        lock(&self.running).retain(|(step, _)| step.name != name);
+        println!("    {}", report::line(&ended));
+        lock(&self.ended).push(ended);
+    }
+
+    /// Prints the steps that run, with the last line of their logs.
+    fn print_running(&self) {
+        for (step, since) in lock(&self.running).iter() {
+            let log = fs::read(step.log(&self.folder)).unwrap_or_default();
+            let last = String::from_utf8_lossy(&log).lines().next_back().unwrap_or_default().trim().to_owned();
+            let last: String = last.chars().take(48).collect();
+            println!("    {:<12} {:>4} s … {last}", step.name, since.elapsed().as_secs());
         }
     }
-    steps.push(cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"));
-    if depth == Depth::Full {
-        steps.push(chore("fuzz clippy", fuzz::lint));
-    }
-    steps.push(match depth {
-        Depth::Usual => chore("fuzz", || fuzz::run(Plan::all(Effort::USUAL))),
-        Depth::Full => chore("fuzz", || fuzz::run(Plan::all(Effort::FULL))),
-    });
-    steps.push(match installed("nextest") {
-        true => cargo("tests", "nextest run --workspace --all-features --no-fail-fast"),
-        false => cargo("tests", "test --workspace --all-features --tests --no-fail-fast"),
-    });
-    // Last, because both build in release mode. Counts belong to a processor and a compiler: they are printed.
-    steps.push(match depth {
-        Depth::Usual => chore("speed", || bench::run(&["gate", "--quick"])),
-        Depth::Full => chore("speed", || bench::run(&["gate"])),
-    });
-    steps.push(chore("counts", || bench::run(&["counts"])));
-    steps
 }
 
-fn cargo(args: &str, depth: Depth) -> Result<()> {
-    let mut command = repo::cargo();
-    command.args(args.split(' ')).stdin(Stdio::null());
-    // A snapshot is compared, never written; a warning of rustdoc is an error like any other.
-    command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings");
-    if depth == Depth::Full {
-        command
-            .env("PROPTEST_CASES", FULL_CASES)
-            .env("HAFT_TERMINAL_TEXTS", FULL_TEXTS)
-            .env("HAFT_COMPACT_TURNS", FULL_TURNS);
-        command.env("HAFT_INTERRUPTIONS", FULL_INTERRUPTIONS);
-    }
-    finish(&mut command, args)
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the libraries break a promise of the last release without saying so in their version.
-fn semver() -> Result<()> {
+/// Checks that the libraries break no promise of the last release without saying so in their version.
+pub(crate) fn semver() -> Result<()> {
     match repo::last_release()? {
         Some(release) => cargo_run(&["semver-checks", "--workspace", "--baseline-rev", &release]),
         None => {
@@ -150,33 +139,14 @@ pub(crate) fn cargo_run(args: &[&str]) -> Result<()> {
 }
 
 pub(crate) fn finish(command: &mut Command, args: &str) -> Result<()> {
-    let status = command.status().with_context(|| format!("start cargo {args}"))?;
+    let status = command.stdin(Stdio::null()).status().with_context(|| format!("start cargo {args}"))?;
     if !status.success() {
         bail!("cargo {args}: {status}");
     }
     Ok(())
 }
 
-/// Whether cargo has the subcommand.
-fn installed(subcommand: &str) -> bool {
-    let version = repo::cargo().args([subcommand, "--version"]).stdin(Stdio::null()).output();
-    version.is_ok_and(|output| output.status.success())
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tests_come_last() {
-        for depth in [Depth::Usual, Depth::Full] {
-            let names: Vec<&str> = steps(depth).iter().map(|step| step.name).collect();
-            assert_eq!(names.first(), Some(&"format"));
-            assert_eq!(names.get(names.len() - 3..), Some(&["tests", "speed", "counts"][..]));
-        }
-    }
+/// Returns the path of a log as a person types it.
+fn relative(path: &Path) -> String {
+    path.strip_prefix(repo::root()).unwrap_or(path).display().to_string()
 }

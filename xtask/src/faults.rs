@@ -31,7 +31,7 @@ fn without<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
 }
 
 fn start(profile: &str, args: &[&str]) -> Result<()> {
-    let binary = repo::target()?.join(profile).join(format!("haft-faults{}", std::env::consts::EXE_SUFFIX));
+    let binary = repo::built(profile, "haft-faults")?;
     let status = repo::command(&binary.to_string_lossy())
         .args(args)
         .status()

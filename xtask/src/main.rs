@@ -4,14 +4,14 @@
 
 mod bench;
 mod ci;
-mod codegen;
 mod faults;
 mod fuzz;
-mod repo;
 mod screens;
 mod tidy;
 
 use std::process::ExitCode;
+
+use xtask::repo;
 
 const USAGE: &str = "usage: cargo xtask <command>
 
@@ -23,8 +23,10 @@ const USAGE: &str = "usage: cargo xtask <command>
                       --undefended shows that each row notices when its defence is down
   faults --goals [--full] [GOAL…]
                       figures beside what they shall be; --full in release mode and with the latencies
-  fuzz [TARGET] [--runs N | --seconds S]
+  fuzz [TARGET] [--full | --runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
+  fuzz --lint         clippy over the fuzz targets
+  semver              compare the libraries with the last release; needs cargo-semver-checks
   bench [ROW…] [--quick]
                       measure in release mode, all rows or these: tables, and pages in target/bench;
                       --list says which rows there are, --quick takes less often
@@ -38,12 +40,13 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match *args {
-        ["codegen"] => codegen::run(codegen::Mode::Write),
-        ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
+        ["codegen", ref args @ ..] => codegen(args),
         ["tidy"] => tidy::run(),
         ["ci"] => ci::run(ci::Depth::Usual),
         ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["semver"] => ci::semver(),
         ["faults", ref rows @ ..] => faults::run(rows),
+        ["fuzz", "--lint"] => fuzz::lint(),
         ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
         ["bench", ref args @ ..] => bench::run(args),
         ["screens"] => screens::run(),
@@ -63,4 +66,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the program that writes generated files, which is a package of its own.
+fn codegen(args: &[&str]) -> anyhow::Result<()> {
+    ci::cargo_run(&[&["run", "--quiet", "--package", "haft-codegen", "--"], args].concat())
 }

@@ -9,20 +9,21 @@ use serde_json::Value;
 
 /// A file of the repository, read as text.
 #[derive(Debug)]
-pub(crate) struct File {
+pub struct File {
     /// Relative to the root, with forward slashes.
-    pub(crate) path: String,
-    pub(crate) text: String,
+    pub path: String,
+    /// All of it.
+    pub text: String,
 }
 
 /// Where the repository lies.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_owned()
 }
 
 /// A program, to be run in the root.
-pub(crate) fn command(program: &str) -> Command {
+pub fn command(program: &str) -> Command {
     #[expect(clippy::disallowed_methods, reason = "chores run programs and no extensions")]
     let mut command = Command::new(program);
     command.current_dir(root());
@@ -30,12 +31,12 @@ pub(crate) fn command(program: &str) -> Command {
 }
 
 /// Cargo itself: the one that runs this program.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
 }
 
 /// `cargo metadata` of the workspace.
-pub(crate) fn metadata() -> Result<Value> {
+pub fn metadata() -> Result<Value> {
     let output = cargo()
         .args(["metadata", "--no-deps", "--format-version", "1"])
         .output()
@@ -46,8 +47,19 @@ pub(crate) fn metadata() -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("read cargo metadata")
 }
 
+/// True if cargo has the subcommand.
+pub fn has_subcommand(name: &str) -> bool {
+    let version = cargo().args([name, "--version"]).stdin(std::process::Stdio::null()).output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+/// Returns the path of a binary that was built with a profile.
+pub fn built(profile: &str, name: &str) -> Result<PathBuf> {
+    Ok(target()?.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// The tag of the last release before what is checked out; none before the first.
-pub(crate) fn last_release() -> Result<Option<String>> {
+pub fn last_release() -> Result<Option<String>> {
     let tags = ["tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort", "-version:refname"];
     let output = command("git").args(tags).output().context("run git tag")?;
     if !output.status.success() {
@@ -57,13 +69,26 @@ pub(crate) fn last_release() -> Result<Option<String>> {
 }
 
 /// Where cargo builds.
-pub(crate) fn target() -> Result<PathBuf> {
+pub fn target() -> Result<PathBuf> {
     let metadata = metadata()?;
     Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
 }
 
+/// Returns the hash of the protocol's sources. `docs/protocol.md` carries it, so that no frame changes without a look
+/// at the document.
+pub fn protocol_hash() -> Result<String> {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let files = files("crates/protocol/src")?;
+    let bytes =
+        files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
+    // FNV-1a, 64 bits.
+    let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
+    Ok(format!("{hash:016x}"))
+}
+
 /// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.
-pub(crate) fn files(folder: &str) -> Result<Vec<File>> {
+pub fn files(folder: &str) -> Result<Vec<File>> {
     let mut files = Vec::new();
     collect(&root().join(folder), &mut files)?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -71,7 +96,7 @@ pub(crate) fn files(folder: &str) -> Result<Vec<File>> {
 }
 
 /// The text of one file.
-pub(crate) fn read(path: &str) -> Result<String> {
+pub fn read(path: &str) -> Result<String> {
     fs::read_to_string(root().join(path)).with_context(|| format!("read {path}"))
 }
 

@@ -7,7 +7,7 @@ mod tasks;
 
 use anyhow::{Result, bail};
 
-use crate::{codegen, repo};
+use crate::repo;
 
 /// Runs every check and reports all findings at once.
 pub(crate) fn run() -> Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// The document of the protocol names the sources it describes.
 fn protocol_docs() -> Result<Option<String>> {
-    let hash = codegen::protocol_hash()?;
+    let hash = repo::protocol_hash()?;
     let named = repo::read("docs/protocol.md")?.contains(&format!("<!-- protocol-source: {hash} -->"));
     let finding = "docs/protocol.md: crates/protocol/src has changed; check that the document still says what the \
                    code does, then run `cargo xtask codegen`";

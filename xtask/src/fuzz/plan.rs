@@ -40,12 +40,13 @@ impl Plan {
         Self { target: None, effort }
     }
 
-    /// `[TARGET] [--runs N | --seconds S]`.
+    /// `[TARGET] [--full | --runs N | --seconds S]`.
     pub(crate) fn parse(args: &[&str]) -> Result<Self> {
         let mut plan = Self::all(Effort::USUAL);
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match *arg {
+                "--full" => plan.effort = Effort::FULL,
                 "--runs" => plan.effort = Effort::Runs(number(arg, args.next())?),
                 "--seconds" => plan.effort = Effort::Seconds(number(arg, args.next())?),
                 name => plan.target = Some(named(name)?),

@@ -40,7 +40,8 @@ const RULES: &[Rule] = &[
     rule("haft-example-server", &["haft-core", "haft-providers"]),
     rule("haft-example-todo", &["haft-sdk"]),
     rule("haft-example-weather", &["haft-sdk"]),
-    rule("xtask", &["haft-config", "haft-protocol", "haft-tui"]),
+    rule("haft-codegen", &["haft-config", "haft-protocol", "haft-tui", "xtask"]),
+    rule("xtask", &[]),
 ];
 
 /// Only for tests.

@@ -7,7 +7,7 @@ use haft_config::{Key, Reach, all_keys};
 
 use super::Output;
 use super::docs::replace;
-use crate::repo;
+use xtask::repo;
 
 const PATH: &str = "docs/config.md";
 

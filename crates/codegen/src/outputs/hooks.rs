@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::docs::{replace, write_fields};
 use super::fields::{self, Field};
 use super::{Output, schema};
-use crate::repo;
+use xtask::repo;
 
 const PATH: &str = "docs/hook-protocol.md";
 

@@ -8,8 +8,8 @@ use haft_protocol::ext::{ExtensionFrame, HostFrame};
 use serde_json::Value;
 
 use super::fields::{self, Field};
-use super::{Output, protocol_hash, schema};
-use crate::repo;
+use super::{Output, schema};
+use xtask::repo;
 
 const PATH: &str = "docs/protocol.md";
 
@@ -33,7 +33,7 @@ pub(super) fn output() -> Result<Output> {
     replace(&mut text, "<!-- generated: hooks -->", "<!-- /generated -->", &host.hooks()?)?;
     replace(&mut text, "<!-- generated: extension -->", "<!-- /generated -->", &extension.reference()?)?;
     replace(&mut text, "<!-- generated: host -->", "<!-- /generated -->", &host.reference()?)?;
-    let hash = format!(" {} ", protocol_hash()?);
+    let hash = format!(" {} ", repo::protocol_hash()?);
     let start = text
         .find("<!-- protocol-source:")
         .context("docs/protocol.md has no `<!-- protocol-source: … -->`")?;

@@ -6,7 +6,7 @@ use haft_tui::keys;
 
 use super::Output;
 use super::docs::replace;
-use crate::repo;
+use xtask::repo;
 
 const PATH: &str = "docs/tui.md";
 

@@ -14,7 +14,7 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::repo;
+use xtask::repo;
 
 /// Whether files are written or only compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +51,6 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
         println!("wrote {}", output.path);
     }
     Ok(())
-}
-
-/// The hash of the protocol's sources that `docs/protocol.md` carries: whoever changes frames opens the document.
-pub(crate) fn protocol_hash() -> Result<String> {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    let files = repo::files("crates/protocol/src")?;
-    let bytes =
-        files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
-    // FNV-1a, 64 bits.
-    let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
-    Ok(format!("{hash:016x}"))
 }
 
 fn is_current(output: &Output) -> bool {

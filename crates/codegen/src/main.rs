@@ -1,0 +1,31 @@
+//! Writes the files that follow from types: `cargo xtask codegen [--check]`.
+//!
+//! A package of its own, so that the other commands of `cargo xtask` build in seconds: this one needs the protocol, the
+//! configuration and the terminal interface.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
+
+mod outputs;
+
+use std::process::ExitCode;
+
+use outputs::Mode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mode = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Mode::Write,
+        ["--check"] => Mode::Check,
+        _ => {
+            eprintln!("usage: haft-codegen [--check]");
+            return ExitCode::from(2);
+        }
+    };
+    match outputs::run(mode) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

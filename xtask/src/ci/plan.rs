@@ -1,0 +1,163 @@
+//! The steps of `cargo xtask ci`, in the order in which they start.
+
+use std::path::Path;
+
+use super::Depth;
+use super::step::Step;
+use crate::repo;
+
+/// Random cases for each property test in a full run; the default is 256.
+const FULL_CASES: &str = "10000";
+
+/// Random texts that are sent through everything that prints, in a full run; see `docs/testing.md`.
+const FULL_TEXTS: &str = "5000000";
+
+/// Interruptions of a session for each provider's dialect, in a full run.
+const FULL_INTERRUPTIONS: &str = "50";
+
+/// Turns in a window that is much too small for them, in a full run.
+const FULL_TURNS: &str = "200";
+
+/// Builds every library, binary, example and test once. The packages' features are those of this one command
+/// (`--workspace --all-targets`), so clippy, rustdoc and the tests name the same selection and share what is built.
+const BUILD: &str = "build --workspace --all-targets";
+
+/// The goals that a busy machine does not spoil.
+const GOALS: &str = "goal G7 G9 G11 G12 G14";
+
+/// The file with the results of the fault matrix, below the folder of logs.
+pub(super) const FAULTS: &str = "faults.jsonl";
+
+/// The file with the results of the goals.
+pub(super) const MEASURED: &str = "goals.jsonl";
+
+/// The list of test programs for cargo-nextest.
+const BINARIES: &str = "tests.json";
+
+/// Tests that run at the same time for each processor: many of them wait for processes.
+const AT_ONCE: usize = 2;
+
+/// Steps that run one after the other.
+pub(super) type Lane = Vec<Step>;
+
+/// Lanes that run side by side; a phase begins when all lanes of the phase before it ended.
+pub(super) type Phase = Vec<Lane>;
+
+/// Returns the phases of a run. Results go to files below `folder`.
+pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
+    let first = vec![
+        Step::cargo("format", "fmt --all --check"),
+        Step::cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"),
+        Step::xtask("tidy", "tidy"),
+    ];
+    // Cargo takes one lock for each target directory, so its steps share a lane. The others only run what is built, and
+    // sleep most of the time.
+    let beside = vec![compiled(depth), vec![tests(depth, folder)], matrix(depth, folder)];
+    let last = vec![match depth {
+        Depth::Usual => Step::xtask("ratios", "bench gate --quick --report"),
+        Depth::Full => Step::xtask("ratios", "bench gate"),
+    }];
+    let build = std::iter::once(Step::cargo("build", BUILD)).chain(list(folder)).collect();
+    vec![vec![first], vec![build], beside, vec![last]]
+}
+
+/// Checks that compile.
+fn compiled(depth: Depth) -> Lane {
+    let mut steps = vec![
+        Step::cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
+        // With examples named, cargo takes the features of dev-dependencies, as clippy does.
+        Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples"),
+        Step::cargo("doc tests", "test --workspace --doc --no-fail-fast"),
+        Step::xtask("counts", "bench counts"),
+    ];
+    if depth == Depth::Full {
+        let subcommands = [("deny", Step::cargo("deny", "deny check")), ("semver-checks", Step::xtask("semver", "semver"))];
+        steps.extend(subcommands.into_iter().filter(|(name, _)| repo::has_subcommand(name)).map(|(_, step)| step));
+        steps.push(Step::xtask("fuzz clippy", "fuzz --lint"));
+        steps.push(Step::xtask("fuzz", "fuzz --full"));
+    }
+    steps
+}
+
+/// Writes down which test programs the build step made, so that the tests need not wait for cargo's lock.
+fn list(folder: &Path) -> Option<Step> {
+    let step = Step::cargo("list tests", "nextest list --workspace --list-type binaries-only --message-format json");
+    let step = Step { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
+    repo::has_subcommand("nextest").then_some(step)
+}
+
+/// The tests of the workspace: with cargo-nextest, if it is installed, each in a process of its own.
+fn tests(depth: Depth, folder: &Path) -> Step {
+    let step = match repo::has_subcommand("nextest") {
+        true => Step::cargo("tests", "nextest run --workspace --profile ci --no-fail-fast --binaries-metadata")
+            .arg(folder.join(BINARIES).display().to_string())
+            .arg(format!("--test-threads={}", AT_ONCE * processors()))
+            .needs("list tests"),
+        false => Step::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build"),
+    };
+    let step = Step { repeat: "cargo test --workspace".to_owned(), ..step };
+    match depth {
+        Depth::Usual => step,
+        Depth::Full => step
+            .env("PROPTEST_CASES", FULL_CASES)
+            .env("HAFT_TERMINAL_TEXTS", FULL_TEXTS)
+            .env("HAFT_COMPACT_TURNS", FULL_TURNS)
+            .env("HAFT_INTERRUPTIONS", FULL_INTERRUPTIONS),
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The fault matrix and the goals, from what is built.
+fn matrix(depth: Depth, folder: &Path) -> Lane {
+    let report = |step: Step, file| step.arg("--report").arg(folder.join(file).display().to_string());
+    let codegen = Step::built("codegen", "haft-codegen", "--check", "cargo xtask codegen --check");
+    let mut steps = vec![codegen];
+    match depth {
+        Depth::Usual => {
+            steps.push(report(Step::built("faults", "haft-faults", "", "cargo xtask faults"), FAULTS));
+            let goals = Step::built("goals", "haft-faults", GOALS, "cargo xtask faults --goals");
+            steps.push(report(goals, MEASURED));
+        }
+        Depth::Full => {
+            let full = Step::built("faults", "haft-faults", "--full", "cargo xtask faults --full");
+            steps.push(report(full, FAULTS));
+            steps.push(Step::xtask("undefended", "faults --undefended"));
+            steps.push(Step::xtask("goals", "faults --goals --full"));
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(depth: Depth) -> Vec<&'static str> {
+        phases(depth, Path::new("logs")).into_iter().flatten().flatten().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn cheap_steps_come_first_and_a_full_run_has_more() {
+        let (usual, full) = (names(Depth::Usual), names(Depth::Full));
+        assert_eq!(usual.first(), Some(&"format"));
+        for name in ["tests", "faults", "goals", "clippy", "docs", "doc tests", "counts"] {
+            assert!(usual.contains(&name) && full.contains(&name), "{name}");
+        }
+        assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
+        assert!(full.contains(&"fuzz") && !usual.contains(&"fuzz"));
+    }
+
+    #[test]
+    fn names_are_unique_and_needed_steps_exist() {
+        for depth in [Depth::Usual, Depth::Full] {
+            let all: Vec<Step> = phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
+            for step in &all {
+                assert_eq!(all.iter().filter(|other| other.name == step.name).count(), 1, "{}", step.name);
+                assert!(step.needs.is_none_or(|needed| all.iter().any(|other| other.name == needed)), "{}", step.name);
+            }
+        }
+    }
+}

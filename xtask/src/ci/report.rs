@@ -1,0 +1,231 @@
+//! The end of a run of `cargo xtask ci`: times, the slowest tests, what was skipped, what failed and how to repeat it.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::relative;
+use super::results::{self, Case, Verdict};
+use super::step::{Ended, Outcome};
+
+/// The number of slowest tests that are listed.
+const SLOWEST: usize = 20;
+
+/// The lines of a failed step's log that are shown.
+const SHOWN: usize = 40;
+
+/// Everything that the end of a run prints and stores.
+#[derive(Debug)]
+pub(super) struct Report {
+    steps: Vec<StepLine>,
+    cases: Vec<Case>,
+    /// Steps that were left out, with the reason that they printed.
+    skipped: Vec<(String, String)>,
+    failed: Vec<Failure>,
+    took: Duration,
+}
+
+#[derive(Debug)]
+struct StepLine {
+    name: &'static str,
+    outcome: &'static str,
+    took: Duration,
+}
+
+/// A step or a case that failed.
+#[derive(Debug)]
+struct Failure {
+    name: String,
+    repeat: String,
+    /// The end of the step's log; empty for a single case.
+    said: String,
+}
+
+impl Report {
+    /// Collects the results of all steps.
+    pub(super) fn new(ended: &[Ended], folder: &Path, took: Duration) -> Self {
+        let mut report = Self { steps: Vec::new(), cases: Vec::new(), skipped: Vec::new(), failed: Vec::new(), took };
+        for step in ended {
+            report.add(step, folder);
+        }
+        report
+    }
+
+    fn add(&mut self, ended: &Ended, folder: &Path) {
+        let Ended { step, outcome, took, .. } = ended;
+        let word = match outcome {
+            Outcome::Passed => "ok",
+            Outcome::Failed(_) => "FAILED",
+            Outcome::NotRun(_) => "not run",
+        };
+        self.steps.push(StepLine { name: step.name, outcome: word, took: *took });
+        let text = ended.text();
+        let reasons = text.lines().filter_map(|line| line.strip_prefix("SKIP "));
+        self.skipped.extend(reasons.map(|reason| (step.name.to_owned(), reason.to_owned())));
+        let cases = match outcome {
+            Outcome::NotRun(needed) => {
+                self.fail(step.name, &step.repeat, format!("not run: `{needed}` failed"));
+                return;
+            }
+            Outcome::Passed | Outcome::Failed(_) => results::of(ended, folder),
+        };
+        let cases = cases.unwrap_or_else(|error| {
+            self.fail(step.name, &step.repeat, format!("its results cannot be read: {error:#}"));
+            Vec::new()
+        });
+        for case in &cases {
+            match &case.verdict {
+                Verdict::Passed => {}
+                Verdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
+                Verdict::Failed => self.fail(&format!("{}: {}", step.name, case.name), &case.repeat, String::new()),
+            }
+        }
+        if let Outcome::Failed(status) = outcome {
+            let lines: Vec<&str> = text.lines().collect();
+            let end = lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default().join("\n");
+            let log = relative(&ended.log);
+            self.fail(step.name, &step.repeat, format!("{status}; the end of {log}:\n{end}"));
+        }
+        self.cases.extend(cases);
+    }
+
+    fn fail(&mut self, name: &str, repeat: &str, said: String) {
+        self.failed.push(Failure { name: name.to_owned(), repeat: repeat.to_owned(), said });
+    }
+
+    /// True if no step and no case failed.
+    pub(super) fn passed(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// Returns the slowest cases, the slowest one first.
+    fn slowest(&self) -> Vec<(&Case, Duration)> {
+        let mut timed: Vec<_> = self.cases.iter().filter_map(|case| Some((case, case.took?))).collect();
+        timed.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+        timed.truncate(SLOWEST);
+        timed
+    }
+
+    /// Stores the times as `times.json` in the folder.
+    pub(super) fn save(&self, folder: &Path) -> Result<()> {
+        let steps: Vec<_> = self
+            .steps
+            .iter()
+            .map(|step| json!({"step": step.name, "outcome": step.outcome, "seconds": step.took.as_secs_f64()}))
+            .collect();
+        let slowest: Vec<_> = self
+            .slowest()
+            .iter()
+            .map(|(case, took)| json!({"name": case.name, "seconds": took.as_secs_f64()}))
+            .collect();
+        let times = json!({"seconds": self.took.as_secs_f64(), "steps": steps, "slowest": slowest});
+        let path = folder.join("times.json");
+        std::fs::write(&path, format!("{times:#}\n")).with_context(|| format!("write {}", path.display()))
+    }
+
+    fn count(&self, wanted: fn(&Verdict) -> bool) -> usize {
+        self.cases.iter().filter(|case| wanted(&case.verdict)).count()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Failure { name, said, .. } in self.failed.iter().filter(|failure| !failure.said.is_empty()) {
+            writeln!(f, "\n---- {name}: {said}")?;
+        }
+        writeln!(f, "\nsteps")?;
+        for step in &self.steps {
+            writeln!(f, "  {:<12} {:>9}  {}", step.name, seconds(step.took), step.outcome)?;
+        }
+        writeln!(f, "  {:<12} {:>9}  side by side where possible", "total", seconds(self.took))?;
+        let slowest = self.slowest();
+        if !slowest.is_empty() {
+            writeln!(f, "\nslowest tests, rows and goals")?;
+        }
+        for (case, took) in slowest {
+            writeln!(f, "  {:>8}  {}", seconds(took), case.name)?;
+        }
+        if !self.skipped.is_empty() {
+            writeln!(f, "\nskipped on this machine")?;
+        }
+        for (name, reason) in &self.skipped {
+            writeln!(f, "  {name}: {reason}")?;
+        }
+        if !self.failed.is_empty() {
+            writeln!(f, "\nfailed")?;
+        }
+        for Failure { name, repeat, .. } in &self.failed {
+            writeln!(f, "  {name}\n      {repeat}")?;
+        }
+        let (passed, failed) = (self.count(|v| *v == Verdict::Passed), self.count(|v| *v == Verdict::Failed));
+        let skipped = self.count(|v| matches!(v, Verdict::Skipped(_)));
+        writeln!(f, "\n{passed} passed, {failed} failed, {skipped} skipped")
+    }
+}
+
+/// One line about a step that ended.
+pub(super) fn line(ended: &Ended) -> String {
+    let outcome = match &ended.outcome {
+        Outcome::Passed => "ok".to_owned(),
+        Outcome::Failed(status) => format!("FAILED ({status}); see {}", relative(&ended.log)),
+        Outcome::NotRun(needed) => format!("not run: `{needed}` failed"),
+    };
+    format!("{:<12} {:>9}  {outcome}", ended.step.name, seconds(ended.took))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::Step;
+    use super::*;
+
+    fn ended(step: Step, outcome: Outcome, log: &str, folder: &Path) -> Ended {
+        let path = step.log(folder);
+        std::fs::write(&path, log).unwrap();
+        Ended { step, outcome, took: Duration::from_secs(2), log: path }
+    }
+
+    #[test]
+    fn lists_every_failure_with_the_command_that_repeats_it() {
+        let folder = std::env::temp_dir().join(format!("haft-xtask-report-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let faults = r#"{"name":"P-07","outcome":"failed","seconds":9.5,"reason":"x","repeat":"cargo xtask faults P-07"}
+{"name":"T-20","outcome":"skipped","seconds":0.1,"reason":"no bubblewrap","repeat":"cargo xtask faults T-20"}"#;
+        std::fs::write(folder.join("faults.jsonl"), faults).unwrap();
+        let failed = || Outcome::Failed("exit status: 1".to_owned());
+        let all = [
+            ended(Step::xtask("tidy", "tidy"), failed(), "3 findings", &folder),
+            ended(Step::built("faults", "haft-faults", "", "cargo xtask faults"), failed(), "", &folder),
+            ended(
+                Step::cargo("doc tests", "test --doc"),
+                failed(),
+                "   Doc-tests haft_core\ntest src/a.rs - Agent (line 1) ... FAILED\n",
+                &folder,
+            ),
+            ended(Step::xtask("counts", "bench counts"), Outcome::Passed, "SKIP counts: no valgrind\n", &folder),
+            ended(Step::cargo("docs", "doc"), Outcome::NotRun("build"), "", &folder),
+        ];
+        let report = Report::new(&all, &folder, Duration::from_secs(7));
+        let text = report.to_string();
+        report.save(&folder).unwrap();
+        let saved = std::fs::read_to_string(folder.join("times.json")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(!report.passed());
+        let (_, end) = text.split_once("\nfailed\n").unwrap();
+        for command in
+            ["cargo xtask tidy", "cargo xtask faults P-07", "cargo test -p haft-core --doc -- Agent", "cargo doc"]
+        {
+            assert!(end.contains(command), "{command} is not in {end}");
+        }
+        assert!(text.contains("T-20: no bubblewrap") && text.contains("counts: counts: no valgrind"), "{text}");
+        assert!(text.contains("      9.5 s  P-07") || text.contains("   9.5 s  P-07"), "{text}");
+        assert!(end.trim_end().ends_with("0 passed, 2 failed, 1 skipped"), "{end}");
+        assert!(saved.contains("\"P-07\"") && saved.contains("\"seconds\": 7.0"), "{saved}");
+    }
+}

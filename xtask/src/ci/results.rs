@@ -1,0 +1,216 @@
+//! The results of single tests, rows and goals, as far as a step's files and output name them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::plan;
+use super::step::{Ended, Program};
+use crate::repo;
+
+/// One test, fault row or goal.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) verdict: Verdict,
+    /// None where the test program does not say it.
+    pub(super) took: Option<Duration>,
+    /// The command that repeats this case alone.
+    pub(super) repeat: String,
+}
+
+/// The result of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Passed,
+    /// Passed, but left something out, with the reason.
+    Skipped(String),
+    Failed,
+}
+
+/// Reads the cases of a step that ended. A step without cases of its own has none.
+pub(super) fn of(ended: &Ended, folder: &Path) -> Result<Vec<Case>> {
+    match (ended.step.name, ended.step.program) {
+        ("tests", Program::Cargo) if ended.step.args.iter().any(|arg| arg == "nextest") => {
+            let path = junit()?;
+            let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+            from_junit(&text)
+        }
+        ("tests" | "doc tests", _) => Ok(from_libtest(&ended.text())),
+        ("faults", _) => from_rows(&folder.join(plan::FAULTS)),
+        ("goals", _) => from_rows(&folder.join(plan::MEASURED)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The file that cargo-nextest writes for the profile `ci`.
+pub(super) fn junit() -> Result<PathBuf> {
+    Ok(repo::target()?.join("nextest/ci/junit.xml"))
+}
+
+/// Reads cargo-nextest's report.
+fn from_junit(text: &str) -> Result<Vec<Case>> {
+    let document = roxmltree::Document::parse(text).context("read cargo-nextest's report")?;
+    let cases = document.descendants().filter(|node| node.has_tag_name("testcase"));
+    Ok(cases
+        .map(|node| {
+            let (binary, test) =
+                (node.attribute("classname").unwrap_or_default(), node.attribute("name").unwrap_or_default());
+            let failed = node.children().any(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
+            let said = node.children().filter(|child| child.has_tag_name("system-out") || child.has_tag_name("system-err"));
+            let skip = said.filter_map(|child| child.text()).find_map(skipped);
+            let verdict = match skip {
+                _ if failed => Verdict::Failed,
+                Some(reason) => Verdict::Skipped(reason),
+                None => Verdict::Passed,
+            };
+            let seconds = node.attribute("time").and_then(|time| time.parse().ok());
+            let took = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            Case { name: format!("{binary} {test}"), verdict, took, repeat: repeat(binary, test) }
+        })
+        .collect())
+}
+
+/// Returns the reason of a test that says `SKIP` and why.
+fn skipped(said: &str) -> Option<String> {
+    let line = said.lines().find_map(|line| line.trim_start().strip_prefix("SKIP"))?;
+    Some(line.trim_start_matches([':', ' ']).to_owned())
+}
+
+/// Returns the command for one test of a binary, which is named as cargo-nextest does: `package`, `package::test`,
+/// `package::bin/name`.
+fn repeat(binary: &str, test: &str) -> String {
+    let (package, target) = binary.split_once("::").unwrap_or((binary, ""));
+    let target = match target.split_once('/') {
+        Some((kind, name)) => format!("--{kind} {name}"),
+        None if target.is_empty() => "--lib".to_owned(),
+        None => format!("--test {target}"),
+    };
+    format!("cargo test -p {package} {target} -- --exact {test}")
+}
+
+/// Reads what the standard test harness prints, of `cargo test` or of documentation tests.
+fn from_libtest(log: &str) -> Vec<Case> {
+    let mut program = Target::default();
+    let mut cases = Vec::new();
+    for line in log.lines() {
+        if let Some(target) = Target::read(line) {
+            program = target;
+        } else if let Some((name, verdict)) = result(line) {
+            cases.push(Case { name: format!("{} {name}", program.package), verdict, took: None, repeat: program.repeat(name) });
+        }
+    }
+    cases
+}
+
+/// Reads a line such as `test session::resumes ... ok`.
+fn result(line: &str) -> Option<(&str, Verdict)> {
+    let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let verdict = match result {
+        "FAILED" => Verdict::Failed,
+        "ok" => Verdict::Passed,
+        other => Verdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned()),
+    };
+    Some((name, verdict))
+}
+
+/// The test program whose output follows.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Target {
+    package: String,
+    is_doc: bool,
+}
+
+impl Target {
+    /// Reads the heading of a test program.
+    fn read(line: &str) -> Option<Self> {
+        let line = line.trim_start();
+        if let Some(package) = line.strip_prefix("Doc-tests ") {
+            return Some(Self { package: package.replace('_', "-"), is_doc: true });
+        }
+        let (_, path) = line.strip_prefix("Running ")?.rsplit_once(['(', '/', '\\'])?;
+        let name = path.trim_end_matches(')').rsplit_once('-').map_or(path, |(name, _)| name);
+        Some(Self { package: name.replace('_', "-"), is_doc: false })
+    }
+
+    fn repeat(&self, test: &str) -> String {
+        match self.is_doc {
+            true => {
+                let item = test.split(" - ").nth(1).and_then(|item| item.split(' ').next()).unwrap_or(test);
+                format!("cargo test -p {} --doc -- {item}", self.package)
+            }
+            false => format!("cargo test --workspace -- --exact {test}"),
+        }
+    }
+}
+
+/// Reads the results of fault rows or goals, one JSON object a line.
+fn from_rows(path: &Path) -> Result<Vec<Case>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    text.lines().map(row).collect()
+}
+
+fn row(line: &str) -> Result<Case> {
+    let row: Value = serde_json::from_str(line).with_context(|| format!("read {line}"))?;
+    let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    let verdict = match row["outcome"].as_str() {
+        Some("ok") => Verdict::Passed,
+        Some("skipped") => Verdict::Skipped(text("reason")),
+        _ => Verdict::Failed,
+    };
+    let took = row["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Ok(Case { name: text("name"), verdict, took, repeat: text("repeat") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_report_of_nextest() {
+        let report = r#"<testsuites><testsuite name="haft-core::it">
+            <testcase name="gates::blocks" classname="haft-core::it" time="1.250"/>
+            <testcase name="a" classname="haft-core" time="0.5"><failure type="test failure"/></testcase>
+            <testcase name="b" classname="haft::bin/haft" time="0.5"><system-err>x
+SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
+        let cases = from_junit(report).unwrap();
+        let verdicts: Vec<_> = cases.iter().map(|case| case.verdict.clone()).collect();
+        assert_eq!(verdicts, [Verdict::Passed, Verdict::Failed, Verdict::Skipped("no chromium".to_owned())]);
+        assert_eq!(cases[0].took, Some(Duration::from_millis(1250)));
+        let commands: Vec<_> = cases.iter().map(|case| case.repeat.as_str()).collect();
+        assert_eq!(
+            commands,
+            [
+                "cargo test -p haft-core --test it -- --exact gates::blocks",
+                "cargo test -p haft-core --lib -- --exact a",
+                "cargo test -p haft --bin haft -- --exact b",
+            ]
+        );
+    }
+
+    #[test]
+    fn reads_the_output_of_the_standard_harness() {
+        let log = "     Running unittests src/lib.rs (target/debug/deps/haft_core-0a1b)\n\
+                   test gates::blocks ... ok\ntest gates::hangs ... FAILED\n\
+                   \x20  Doc-tests haft_core\ntest crates/core/src/agent.rs - agent::Agent (line 9) ... FAILED\n\
+                   test crates/core/src/x.rs - x (line 1) ... ignored\ntest result: FAILED. 1 passed\n";
+        let cases = from_libtest(log);
+        let failed: Vec<_> =
+            cases.iter().filter(|case| case.verdict == Verdict::Failed).map(|case| case.repeat.as_str()).collect();
+        assert_eq!(
+            failed,
+            ["cargo test --workspace -- --exact gates::hangs", "cargo test -p haft-core --doc -- agent::Agent"]
+        );
+        assert_eq!((cases.len(), cases[0].name.as_str()), (4, "haft-core gates::blocks"));
+    }
+
+    #[test]
+    fn reads_rows_of_the_fault_matrix() {
+        let line = r#"{"name":"P-07","outcome":"failed","seconds":1.5,"reason":"x","repeat":"cargo xtask faults P-07"}"#;
+        let case = row(line).unwrap();
+        assert_eq!((case.verdict, case.repeat.as_str()), (Verdict::Failed, "cargo xtask faults P-07"));
+        assert!(row("{").is_err());
+    }
+}

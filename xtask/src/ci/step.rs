@@ -1,0 +1,144 @@
+//! One step of `cargo xtask ci`: a command with a log, a time and an outcome.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::repo;
+
+/// A command that `ci` runs, and the command that a person types to repeat it alone.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) name: &'static str,
+    pub(super) program: Program,
+    pub(super) args: Vec<String>,
+    pub(super) env: Vec<(&'static str, String)>,
+    /// The file that standard output goes to instead of the log.
+    pub(super) stdout: Option<PathBuf>,
+    /// The step that must have passed before this one can run.
+    pub(super) needs: Option<&'static str>,
+    pub(super) repeat: String,
+}
+
+/// The program of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Program {
+    Cargo,
+    /// This program, with another command.
+    Xtask,
+    /// A binary that the build step made, by its name.
+    Built(&'static str),
+}
+
+/// The result of one step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Passed,
+    Failed(String),
+    /// Not run, because the step that it needs failed.
+    NotRun(&'static str),
+}
+
+/// A step that ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) step: Step,
+    pub(super) outcome: Outcome,
+    pub(super) took: Duration,
+    /// Everything that the command printed.
+    pub(super) log: PathBuf,
+}
+
+impl Step {
+    /// A step that runs cargo with these arguments, separated by spaces; the same command repeats it.
+    pub(super) fn cargo(name: &'static str, args: &str) -> Self {
+        Self::new(name, Program::Cargo, args, format!("cargo {args}"))
+    }
+
+    /// A step that runs another command of this program.
+    pub(super) fn xtask(name: &'static str, args: &str) -> Self {
+        Self::new(name, Program::Xtask, args, format!("cargo xtask {args}"))
+    }
+
+    /// A step that runs a binary of the build step.
+    pub(super) fn built(name: &'static str, binary: &'static str, args: &str, repeat: &str) -> Self {
+        Self::new(name, Program::Built(binary), args, repeat.to_owned()).needs("build")
+    }
+
+    fn new(name: &'static str, program: Program, args: &str, repeat: String) -> Self {
+        let args = args.split(' ').filter(|arg| !arg.is_empty()).map(str::to_owned).collect();
+        Self { name, program, args, env: Vec::new(), stdout: None, needs: None, repeat }
+    }
+
+    pub(super) fn needs(mut self, step: &'static str) -> Self {
+        self.needs = Some(step);
+        self
+    }
+
+    pub(super) fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    pub(super) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.env.push((name, value.into()));
+        self
+    }
+
+    /// Returns the log of this step below `folder`.
+    pub(super) fn log(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("{}.log", self.name.replace(' ', "-")))
+    }
+
+    /// Runs the command and writes its output to the log.
+    pub(super) fn run(self, folder: &Path) -> Ended {
+        let (start, log) = (Instant::now(), self.log(folder));
+        let outcome = match self.status(&log) {
+            Ok(None) => Outcome::Passed,
+            Ok(Some(status)) => Outcome::Failed(status),
+            Err(error) => Outcome::Failed(format!("{error:#}")),
+        };
+        Ended { step: self, outcome, took: start.elapsed(), log }
+    }
+
+    /// Returns how the command ended, or nothing when it passed.
+    fn status(&self, log: &Path) -> Result<Option<String>> {
+        let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
+        let log = create(log)?;
+        let stdout = self.stdout.as_deref().map_or_else(|| Ok(log.try_clone()?), create)?;
+        let mut command = self.command()?;
+        command.stdin(Stdio::null()).stdout(stdout).stderr(log);
+        let status = command.status().with_context(|| format!("start {}", self.name))?;
+        Ok((!status.success()).then(|| status.to_string()))
+    }
+
+    fn command(&self) -> Result<Command> {
+        let mut command = match self.program {
+            Program::Cargo => repo::cargo(),
+            Program::Xtask => repo::command(&own_path()?),
+            Program::Built(name) => repo::command(&repo::built("debug", name)?.to_string_lossy()),
+        };
+        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        // Snapshots are compared, never written. A warning of rustdoc is an error like any other.
+        command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings").env("CARGO_TERM_COLOR", "never");
+        Ok(command)
+    }
+}
+
+fn own_path() -> Result<String> {
+    Ok(std::env::current_exe().context("find this program")?.to_string_lossy().into_owned())
+}
+
+impl Ended {
+    pub(super) const fn passed(&self) -> bool {
+        matches!(self.outcome, Outcome::Passed)
+    }
+
+    /// Returns the text of the log; empty when there is none.
+    pub(super) fn text(&self) -> String {
+        fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+}
