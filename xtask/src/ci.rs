@@ -75,8 +75,10 @@ impl Run {
     /// Runs the lanes at the same time and waits for all of them.
     fn side_by_side(&self, lanes: Vec<Lane>) {
         std::thread::scope(|scope| {
-            let lanes: Vec<_> =
-                lanes.into_iter().map(|lane| scope.spawn(|| lane.into_iter().for_each(|step| self.one(step)))).collect();
+            let lanes: Vec<_> = lanes
+                .into_iter()
+                .map(|lane| scope.spawn(|| lane.into_iter().for_each(|step| self.one(step))))
+                .collect();
             let mut next = Instant::now() + HEARTBEAT;
             while !lanes.iter().all(std::thread::ScopedJoinHandle::is_finished) {
                 std::thread::sleep(Duration::from_millis(100));
@@ -111,7 +113,8 @@ impl Run {
     fn print_running(&self) {
         for (step, since) in lock(&self.running).iter() {
             let log = fs::read(step.log(&self.folder)).unwrap_or_default();
-            let last = String::from_utf8_lossy(&log).lines().next_back().unwrap_or_default().trim().to_owned();
+            let last =
+                String::from_utf8_lossy(&log).lines().next_back().unwrap_or_default().trim().to_owned();
             let last: String = last.chars().take(48).collect();
             println!("    {:<12} {:>4} s … {last}", step.name, since.elapsed().as_secs());
         }

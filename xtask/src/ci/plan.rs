@@ -71,8 +71,11 @@ fn compiled(depth: Depth) -> Lane {
         Step::xtask("counts", "bench counts"),
     ];
     if depth == Depth::Full {
-        let subcommands = [("deny", Step::cargo("deny", "deny check")), ("semver-checks", Step::xtask("semver", "semver"))];
-        steps.extend(subcommands.into_iter().filter(|(name, _)| repo::has_subcommand(name)).map(|(_, step)| step));
+        let subcommands =
+            [("deny", Step::cargo("deny", "deny check")), ("semver-checks", Step::xtask("semver", "semver"))];
+        steps.extend(
+            subcommands.into_iter().filter(|(name, _)| repo::has_subcommand(name)).map(|(_, step)| step),
+        );
         steps.push(Step::xtask("fuzz clippy", "fuzz --lint"));
         steps.push(Step::xtask("fuzz", "fuzz --full"));
     }
@@ -81,7 +84,8 @@ fn compiled(depth: Depth) -> Lane {
 
 /// Writes down which test programs the build step made, so that the tests need not wait for cargo's lock.
 fn list(folder: &Path) -> Option<Step> {
-    let step = Step::cargo("list tests", "nextest list --workspace --list-type binaries-only --message-format json");
+    let step =
+        Step::cargo("list tests", "nextest list --workspace --list-type binaries-only --message-format json");
     let step = Step { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
     repo::has_subcommand("nextest").then_some(step)
 }
@@ -89,7 +93,7 @@ fn list(folder: &Path) -> Option<Step> {
 /// The tests of the workspace: with cargo-nextest, if it is installed, each in a process of its own.
 fn tests(depth: Depth, folder: &Path) -> Step {
     let step = match repo::has_subcommand("nextest") {
-        true => Step::cargo("tests", "nextest run --workspace --profile ci --no-fail-fast --binaries-metadata")
+        true => Step::cargo("tests", "nextest run --profile ci --no-fail-fast --binaries-metadata")
             .arg(folder.join(BINARIES).display().to_string())
             .arg(format!("--test-threads={}", AT_ONCE * processors()))
             .needs("list tests"),
@@ -156,7 +160,11 @@ mod tests {
             let all: Vec<Step> = phases(depth, Path::new("logs")).into_iter().flatten().flatten().collect();
             for step in &all {
                 assert_eq!(all.iter().filter(|other| other.name == step.name).count(), 1, "{}", step.name);
-                assert!(step.needs.is_none_or(|needed| all.iter().any(|other| other.name == needed)), "{}", step.name);
+                assert!(
+                    step.needs.is_none_or(|needed| all.iter().any(|other| other.name == needed)),
+                    "{}",
+                    step.name
+                );
             }
         }
     }

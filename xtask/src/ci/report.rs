@@ -47,7 +47,8 @@ struct Failure {
 impl Report {
     /// Collects the results of all steps.
     pub(super) fn new(ended: &[Ended], folder: &Path, took: Duration) -> Self {
-        let mut report = Self { steps: Vec::new(), cases: Vec::new(), skipped: Vec::new(), failed: Vec::new(), took };
+        let mut report =
+            Self { steps: Vec::new(), cases: Vec::new(), skipped: Vec::new(), failed: Vec::new(), took };
         for step in ended {
             report.add(step, folder);
         }
@@ -80,7 +81,9 @@ impl Report {
             match &case.verdict {
                 Verdict::Passed => {}
                 Verdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
-                Verdict::Failed => self.fail(&format!("{}: {}", step.name, case.name), &case.repeat, String::new()),
+                Verdict::Failed => {
+                    self.fail(&format!("{}: {}", step.name, case.name), &case.repeat, String::new())
+                }
             }
         }
         if let Outcome::Failed(status) = outcome {
@@ -208,7 +211,12 @@ mod tests {
                 "   Doc-tests haft_core\ntest src/a.rs - Agent (line 1) ... FAILED\n",
                 &folder,
             ),
-            ended(Step::xtask("counts", "bench counts"), Outcome::Passed, "SKIP counts: no valgrind\n", &folder),
+            ended(
+                Step::xtask("counts", "bench counts"),
+                Outcome::Passed,
+                "SKIP counts: no valgrind\n",
+                &folder,
+            ),
             ended(Step::cargo("docs", "doc"), Outcome::NotRun("build"), "", &folder),
         ];
         let report = Report::new(&all, &folder, Duration::from_secs(7));
@@ -218,12 +226,18 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(!report.passed());
         let (_, end) = text.split_once("\nfailed\n").unwrap();
-        for command in
-            ["cargo xtask tidy", "cargo xtask faults P-07", "cargo test -p haft-core --doc -- Agent", "cargo doc"]
-        {
+        for command in [
+            "cargo xtask tidy",
+            "cargo xtask faults P-07",
+            "cargo test -p haft-core --doc -- Agent",
+            "cargo doc",
+        ] {
             assert!(end.contains(command), "{command} is not in {end}");
         }
-        assert!(text.contains("T-20: no bubblewrap") && text.contains("counts: counts: no valgrind"), "{text}");
+        assert!(
+            text.contains("T-20: no bubblewrap") && text.contains("counts: counts: no valgrind"),
+            "{text}"
+        );
         assert!(text.contains("      9.5 s  P-07") || text.contains("   9.5 s  P-07"), "{text}");
         assert!(end.trim_end().ends_with("0 passed, 2 failed, 1 skipped"), "{end}");
         assert!(saved.contains("\"P-07\"") && saved.contains("\"seconds\": 7.0"), "{saved}");

@@ -58,8 +58,11 @@ fn from_junit(text: &str) -> Result<Vec<Case>> {
         .map(|node| {
             let (binary, test) =
                 (node.attribute("classname").unwrap_or_default(), node.attribute("name").unwrap_or_default());
-            let failed = node.children().any(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
-            let said = node.children().filter(|child| child.has_tag_name("system-out") || child.has_tag_name("system-err"));
+            let failed =
+                node.children().any(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
+            let said = node
+                .children()
+                .filter(|child| child.has_tag_name("system-out") || child.has_tag_name("system-err"));
             let skip = said.filter_map(|child| child.text()).find_map(skipped);
             let verdict = match skip {
                 _ if failed => Verdict::Failed,
@@ -99,7 +102,12 @@ fn from_libtest(log: &str) -> Vec<Case> {
         if let Some(target) = Target::read(line) {
             program = target;
         } else if let Some((name, verdict)) = result(line) {
-            cases.push(Case { name: format!("{} {name}", program.package), verdict, took: None, repeat: program.repeat(name) });
+            cases.push(Case {
+                name: format!("{} {name}", program.package),
+                verdict,
+                took: None,
+                repeat: program.repeat(name),
+            });
         }
     }
     cases
@@ -197,11 +205,17 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
                    \x20  Doc-tests haft_core\ntest crates/core/src/agent.rs - agent::Agent (line 9) ... FAILED\n\
                    test crates/core/src/x.rs - x (line 1) ... ignored\ntest result: FAILED. 1 passed\n";
         let cases = from_libtest(log);
-        let failed: Vec<_> =
-            cases.iter().filter(|case| case.verdict == Verdict::Failed).map(|case| case.repeat.as_str()).collect();
+        let failed: Vec<_> = cases
+            .iter()
+            .filter(|case| case.verdict == Verdict::Failed)
+            .map(|case| case.repeat.as_str())
+            .collect();
         assert_eq!(
             failed,
-            ["cargo test --workspace -- --exact gates::hangs", "cargo test -p haft-core --doc -- agent::Agent"]
+            [
+                "cargo test --workspace -- --exact gates::hangs",
+                "cargo test -p haft-core --doc -- agent::Agent"
+            ]
         );
         assert_eq!((cases.len(), cases[0].name.as_str()), (4, "haft-core gates::blocks"));
     }
