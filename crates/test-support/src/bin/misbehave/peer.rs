@@ -104,6 +104,15 @@ impl Peer {
         }
     }
 
+    /// Waits as long as `HAFT_DELAY_MS` says, or else until it is released.
+    pub(crate) fn be_late(&mut self) {
+        if std::env::var_os("HAFT_DELAY_MS").is_none() {
+            return self.until_released();
+        }
+        // sleep: the fault itself
+        std::thread::sleep(delay(0));
+    }
+
     /// Waits until the test lets it go on: by a file `release` beside that which `HAFT_MARKER` names. So what must come after
     /// something comes after it, however slow the machine is.
     #[expect(clippy::unused_self, reason = "reads as what the extension does")]

@@ -24,9 +24,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "bad-types", at: At::Question, act: bad_types },
 ];
 
-/// Says hello when the test says that the deadline has passed.
+/// Says hello after a delay, or when the test says that the deadline has passed.
 fn late_hello(peer: &mut Peer, _: &Value) -> Then {
-    peer.until_released();
+    peer.be_late();
     Then::GoOn
 }
 
