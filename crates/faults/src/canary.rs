@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_core::tool::ToolContext;
+use haft_core::tool::{Tool, ToolContext};
 use haft_host::Host;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{Mode, Setup};
+use crate::world::{Mode, PATIENCE, Setup};
 
 /// Between two calls.
 const PACE: Duration = Duration::from_millis(5);
@@ -26,8 +27,11 @@ const PACE: Duration = Duration::from_millis(5);
 /// The events for a canary are steps of this number, which no run has.
 pub(crate) const STEPS: u32 = 1_000_000;
 
-/// How long the last call may take: the host is alive.
-const ALIVE: Duration = Duration::from_secs(1);
+/// Between two looks for a canary that is not there yet.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What a call fails with whose deadline has passed.
+const TIMED_OUT: &str = "did not answer within";
 
 /// One round trip: when it began, in microseconds since 1970, and how long it took.
 #[derive(Debug, Clone, Copy)]
@@ -65,11 +69,10 @@ impl Canary {
     /// The host is alive, as seen from outside; ends the calls and asks the canary what it has seen.
     pub(crate) async fn land(self) -> Result<Health> {
         self.stop.cancel();
-        let told =
-            tokio::time::timeout(ALIVE * 10, self.task).await.context("the canary was not answered")?;
+        let told = timeout(PATIENCE, self.task).await.context("the canary was not answered")?;
         let told = told.context("the canary's task")??;
-        let last = tokio::time::timeout(ALIVE, call(&self.host)).await;
-        let seen = last.context("the host did not answer within 1 s")??;
+        let last = timeout(PATIENCE, call(&self.host)).await;
+        let seen = last.context("the host does not answer")??;
         let trips = std::mem::take(&mut *self.trips.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(Health { told, seen, trips })
     }
@@ -78,11 +81,17 @@ impl Canary {
     pub(crate) fn trips(&self) -> Vec<Trip> {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
+    /// How many round trips there were.
+    pub(crate) fn count(&self) -> usize {
+        self.trips.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
 }
 
 /// Calls and tells until it is stopped; returns how many events were told.
 async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) -> Result<u64> {
     let mut told = 0;
+    there(&host).await?;
     while !stop.is_cancelled() {
         for observer in host.hook_source().hooks().observers {
             observer.observe(&AgentEvent::TurnStart { step: STEPS });
@@ -90,6 +99,7 @@ async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) 
         told += 1;
         let trip = timed(&host).await?;
         trips.lock().unwrap_or_else(PoisonError::into_inner).push(trip);
+        // sleep: the pace of the calls
         tokio::time::sleep(PACE).await;
     }
     Ok(told)
@@ -102,18 +112,36 @@ async fn timed(host: &Host) -> Result<Trip> {
     Ok(Trip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
 }
 
-/// Calls the canary once; it says how many events it has seen.
-pub(crate) async fn call(host: &Host) -> Result<u64> {
-    let found = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool");
-    let tool = found.context("the canary is not there")?;
-    let context = ToolContext::new(CancellationToken::new(), |_| {});
-    let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
-    let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
-    let text = joined_text(&output.content);
-    if output.is_error {
-        bail!("the canary failed: {text}");
+/// The canary's tool, as soon as it is there.
+pub(crate) async fn there(host: &Host) -> Result<Arc<dyn Tool>> {
+    let start = Instant::now();
+    loop {
+        if let Some(tool) = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool") {
+            return Ok(tool);
+        }
+        ensure!(start.elapsed() < PATIENCE, "the canary is not there");
+        // sleep: between two looks
+        tokio::time::sleep(LOOK).await;
     }
-    text.parse().with_context(|| format!("the canary says {text:?}"))
+}
+
+/// Calls the canary until it answers; it says how many events it has seen. A call that waits too long for the row's
+/// short deadline is repeated: the whole is one slow trip.
+pub(crate) async fn call(host: &Host) -> Result<u64> {
+    let start = Instant::now();
+    loop {
+        let tool = there(host).await?;
+        let context = ToolContext::new(CancellationToken::new(), |_| {});
+        let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
+        let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
+        let text = joined_text(&output.content);
+        if !output.is_error {
+            return text.parse().with_context(|| format!("the canary says {text:?}"));
+        }
+        if !text.contains(TIMED_OUT) || start.elapsed() > PATIENCE {
+            bail!("the canary failed: {text}");
+        }
+    }
 }
 
 /// What a canary goes through at the same time in a process without faults.
@@ -184,6 +212,7 @@ fn try_control(file: &Path) -> Result<()> {
         loop {
             let trip = timed(&host).await?;
             writeln!(out, "{} {}", trip.at, trip.micros).context("write a round trip")?;
+            // sleep: the pace of the calls
             tokio::time::sleep(PACE).await;
         }
     })

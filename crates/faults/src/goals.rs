@@ -1,9 +1,12 @@
-//! The measured goals: `haft-faults goal [--full] [ID…]` prints each figure beside what it shall be.
+//! The measured goals: `haft-faults goal [--full] [--report FILE] [ID…]` prints each figure beside what it shall be.
 //!
 //! A row of the matrix asks whether something holds; a goal says how well. Everything runs as in the program: one
 //! thread for agent and extensions, the launcher in between, the deadlines of the product. Latencies are compared with
 //! those of the same minute without the disturbance, in pairs that take turns, because machines differ and so do
 //! minutes. Each goal is measured in a process of its own.
+//!
+//! No goal is missed because the machine is busy: a latency has a target, which is printed, and beside it a limit with
+//! room for a busy neighbour, beyond which it is missed. What is between the two is `slow`.
 //!
 //! A goal that is independent of how busy the machine is also runs in `ci`, with reduced counts.
 
@@ -23,12 +26,15 @@ mod soak;
 mod starts;
 mod terminal;
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use haft_host::Timeouts;
 
+use crate::report::{Entry, Outcome, Report};
 use crate::runner::kill_tagged;
 use crate::world::{Mode, Setup};
 pub(crate) use figure::Figure;
@@ -38,6 +44,12 @@ pub(crate) use sandbox::{PROBE, probe};
 
 /// The first argument of a process that measures goals.
 pub(crate) const GOAL: &str = "goal";
+
+/// The variable by which a process knows that it measures one goal for another process.
+const ALONE: &str = "HAFT_GOAL_ALONE";
+
+/// What the line of an error begins with.
+const ERROR: &str = "error:";
 
 /// A promise with a number.
 struct Goal {
@@ -137,7 +149,7 @@ impl Place {
 
 /// Measures these goals, or all of them; of all, only those that a busy machine does not spoil if the run is a reduced
 /// one.
-pub(crate) fn run(mode: Mode, ids: &[&str]) -> ExitCode {
+pub(crate) fn run(mode: Mode, ids: &[&str], report: Option<&Path>) -> ExitCode {
     let named = |goal: &&Goal| match ids {
         [] => mode.full || !goal.is_latency,
         ids => ids.contains(&goal.id),
@@ -146,30 +158,59 @@ pub(crate) fn run(mode: Mode, ids: &[&str]) -> ExitCode {
     let unknown = ids.iter().find(|id| !GOALS.iter().any(|goal| goal.id == **id));
     let outcome = match (unknown, ids, goals.as_slice()) {
         (Some(id), _, _) => Err(anyhow::anyhow!("there is no goal {id}")),
-        (None, [_], [goal]) => one(goal, mode),
-        (None, _, goals) => each(goals, mode),
+        (None, [_], [goal]) if std::env::var_os(ALONE).is_some() => one(goal, mode),
+        (None, _, goals) => each(goals, mode, report),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            println!("error: {error:#}");
+            println!("{ERROR} {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
 /// Each in a process of its own: what one leaves in memory is not the next one's.
-fn each(goals: &[&Goal], mode: Mode) -> Result<bool> {
-    let binary = std::env::current_exe().context("find this binary")?;
-    let mut met = true;
+fn each(goals: &[&Goal], mode: Mode, report: Option<&Path>) -> Result<bool> {
+    let mut report = Report::new(report)?;
     for goal in goals {
-        #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
-        let mut command = Command::new(&binary);
-        let status = command.args([GOAL, goal.id]).args(mode.flags()).status();
-        met &= status.context("start this program again")?.success();
+        report.add(alone(goal, mode)?)?;
     }
-    Ok(met)
+    print!("{}", report.lists());
+    Ok(report.is_good())
+}
+
+/// Measures a goal in a process of its own, and prints what it prints. The reason of its entry is made of the lines that
+/// say what was missed, or not measured.
+fn alone(goal: &Goal, mode: Mode) -> Result<Entry> {
+    let (binary, start) = (std::env::current_exe().context("find this binary")?, Instant::now());
+    #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
+    let mut command = Command::new(binary);
+    command.args([GOAL, goal.id]).args(mode.flags()).env(ALONE, "1").stdout(Stdio::piped());
+    let mut child = command.spawn().context("start this program again")?;
+    let said = BufReader::new(child.stdout.take().context("its output")?);
+    let (mut missed, mut skipped, mut figures) = (Vec::new(), Vec::new(), 0);
+    for line in said.lines() {
+        let line = line.context("read what a goal says")?;
+        println!("{line}");
+        let said = line.trim();
+        figures += usize::from(said.starts_with(figure::MET));
+        if said.starts_with(figure::MISSED) || said.starts_with(ERROR) {
+            missed.push(said.to_owned());
+        } else if said.starts_with(figure::SKIPPED) {
+            skipped.push(said.to_owned());
+        }
+    }
+    let met = child.wait().context("wait for this program")?.success();
+    let (outcome, reasons) = match (met, figures) {
+        (false, _) => (Outcome::Failed, missed),
+        (true, 0) => (Outcome::Skipped, skipped),
+        (true, _) => (Outcome::Ok, skipped),
+    };
+    let flags: String = mode.flags().iter().map(|flag| format!("{flag} ")).collect();
+    let repeat = format!("cargo xtask faults --goals {flags}{}", goal.id);
+    Ok(Entry::new(goal.id, outcome, start.elapsed(), reasons.join("; "), repeat))
 }
 
 fn one(goal: &Goal, mode: Mode) -> Result<bool> {
@@ -181,7 +222,7 @@ fn one(goal: &Goal, mode: Mode) -> Result<bool> {
     _ = std::fs::remove_dir_all(&dir);
     let tag = format!("{}-{}", goal.id, std::process::id());
     let place = Place { mode, tag, dir };
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let measured = (goal.measure)(&place);
     kill_tagged(&place.tag);
     let figures = measured.with_context(|| format!("measure {}", goal.id))?;

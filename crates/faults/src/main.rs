@@ -1,8 +1,8 @@
-//! The fault matrix: `cargo xtask faults [--list] [--full] [--undefended] [ROW…]`.
+//! The fault matrix: `cargo xtask faults [--list] [--full] [--undefended] [--report FILE] [ROW…]`.
 //!
 //! A row is one thing that extensions do wrong, and what must hold all the same: what the row itself says, and what
 //! the oracle says after every row (see `oracle.rs`). Every row runs in a process of its own, which is this program
-//! again, four at a time.
+//! again, several at a time.
 //!
 //! # Adding a row
 //!
@@ -15,6 +15,12 @@
 //! 3. **Expectation.** `expect` is every `extension_error` of the case, as extension and code, and no other. `play`
 //!    asks things with the methods of `World` and fails with an error for people. `setup` changes the configuration
 //!    before the host starts; deadlines that shall pass are at least 500 ms, all others are long already.
+//!
+//!    No row depends on how busy, how large or which the machine is. Time: wait for an event (`until`, `trips`, a mark, a
+//!    fault) with the patience of the world; a fault that has to come after something waits until it is `release`d; "at
+//!    once" is judged by deadlines that are many times longer than what is allowed. Memory: `oracle::Growth` compares
+//!    rounds of the same work with the first one. Chance: repeat until it has happened. Each sleep says why it is
+//!    there.
 //! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a
 //!    defence that can be configured away), or calls `take_down(Defence::X)`. Then `cargo xtask faults --undefended
 //!    ROW` must say `noticed`. What is said beside it is why; it should be the right reason.
@@ -39,6 +45,7 @@ mod evil;
 mod goals;
 mod installer;
 mod oracle;
+mod report;
 mod row;
 mod rows;
 mod runner;
@@ -51,21 +58,29 @@ use std::process::ExitCode;
 use runner::Plan;
 use world::Mode;
 
-const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [ROW…]
-       haft-faults goal [--full] [GOAL…]
+const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [--report FILE] [ROW…]
+       haft-faults goal [--full] [--report FILE] [GOAL…]
 
   --list         print the rows and what they are about
   --full         full counts instead of reduced ones
-  --undefended   take each row's defence down; the row must notice";
+  --undefended   take each row's defence down; the row must notice
+  --report FILE  write one line of JSON for each row or goal";
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
     // What is installed may look like an option.
     if let [installer::INSTALLER, home, source, down] =
         args.iter().map(String::as_str).collect::<Vec<_>>()[..]
     {
         return installer::run(home.as_ref(), source, down);
     }
+    let report = match take_report(&mut args) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("{error}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
     let (flags, words): (Vec<&str>, Vec<&str>) =
         args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
     if let Some(unknown) = flags.iter().find(|flag| !["--list", "--full", "--undefended"].contains(flag)) {
@@ -78,7 +93,7 @@ fn main() -> ExitCode {
             return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir, step, down] => return crash::run(change, dir.as_ref(), step, down),
-        [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids),
+        [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
@@ -95,7 +110,7 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    match Plan::new(mode, &words).and_then(Plan::run) {
+    match Plan::new(mode, &words).and_then(|plan| plan.run(report.as_deref())) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -103,6 +118,13 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Takes the option `--report` and its file out of the arguments.
+fn take_report(args: &mut Vec<String>) -> Result<Option<PathBuf>, &'static str> {
+    let Some(at) = args.iter().position(|arg| arg == "--report") else { return Ok(None) };
+    args.remove(at);
+    if at < args.len() { Ok(Some(PathBuf::from(args.remove(at)))) } else { Err("--report needs a file") }
 }
 
 /// Prints what was found.

@@ -2,11 +2,11 @@
 //!
 //! | | |
 //! |---|---|
-//! | U1 | the host answers within 1 s |
-//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms and none > 500 ms, or 3 × the control's longest |
+//! | U1 | the host answers, and ends |
+//! | U2 | the canary lost no event, every call of it was answered, half within 1 s, 99 of 100 within 5 s, all within 20 s, or within 5 × the control's longest |
 //! | U3 | exactly the expected `extension_error` events |
 //! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
-//! | U5 | within 3 s no process is left, the files are closed, memory grew by less than 32 MiB |
+//! | U5 | in the end no process is left, the files are closed, memory has not run away; rows about memory compare rounds |
 //! | U6 | every question ended |
 //! | U7 | the fault happened |
 
@@ -18,32 +18,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use haft_protocol::event::ExtensionFault;
 
-use crate::canary::{Control, Health, longest, p99};
+use crate::canary::{Control, Health, Trip, longest, p50, p99};
 use crate::row::Case;
-use crate::world::World;
-pub(crate) use machine::{Baseline, memory, open_files, tagged};
+use crate::world::{PATIENCE, World};
+pub(crate) use machine::{Baseline, Growth, bytes_read, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
-/// How long the host may take to answer.
-const ANSWER: Duration = Duration::from_secs(1);
+/// The canary's trips: the middle one, those of 99 in 100, and the longest. On an idle machine they take milliseconds, so
+/// that only a host that stands still for its extensions comes near.
+const LIMITS: [(&str, fn(&[Trip]) -> Duration, Duration); 3] = [
+    ("median", p50, Duration::from_secs(1)),
+    ("p99", p99, Duration::from_secs(5)),
+    ("longest trip", longest, Duration::from_secs(20)),
+];
 
-/// The canary's p99.
-const BRISK: Duration = Duration::from_millis(50);
+/// A canary may be this much slower than the longest trip of one without a fault beside it.
+const SLOWER: u32 = 5;
 
-/// The canary's longest trip.
-const STALL: Duration = Duration::from_millis(500);
-
-/// A canary may be this much slower than one without a fault beside it.
-const SLOWER: u32 = 3;
+/// How long an end may take, and what is left of it, without the defences.
+const UNDEFENDED: Duration = Duration::from_secs(15);
 
 /// Judges a case that was played, and ends its host.
 pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
-    let World { host, dir, tag, events, canary, tally, also, .. } = world;
+    let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
+    let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
+    let ends_within = case.ends_within.min(patience);
     let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
-    let answered = tokio::time::timeout(ANSWER, host.ping()).await;
+    let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
     let health = canary.land().await;
-    let ended = tokio::time::timeout(case.ends_within, host.shutdown()).await;
+    let ended = tokio::time::timeout(ends_within, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
     let constant = case.expect.iter().map(|&(extension, code)| (extension.to_owned(), code));
@@ -56,11 +61,11 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
         Ok(health) => check("U2", healthy(&health, control)),
         Err(error) => check("U1", Err(error)),
     }
-    check("U1", answered.context("the host does not answer in time"));
-    check("U1", ended.context("the host does not end in time"));
+    check("U1", answered.context("the host does not answer"));
+    check("U1", ended.with_context(|| format!("the host has not ended after {} s", ends_within.as_secs())));
     check("U3", faults(&events.faults(), &expected));
     check("U4", whole(&events.all()));
-    check("U5", before.compare(&tag).await);
+    check("U5", before.compare(&tag, patience).await);
     let (asked, ended) = tally.counts();
     check(
         "U6",
@@ -75,16 +80,22 @@ fn healthy(health: &Health, control: &Control) -> Result<()> {
     ensure!(told == seen, "the canary has seen {seen} of {told} events");
     // The machine is shared: one stall of the control is what it does to anybody.
     let beside = longest(&control.beside(trips)?);
-    for (what, own, limit) in [("p99", p99(trips), BRISK), ("longest trip", longest(trips), STALL)] {
-        let slow = own > limit && own > beside * SLOWER;
-        ensure!(!slow, "the canary's {what} is {own:?}; the longest trip without a fault is {beside:?}");
+    for (what, of, limit) in LIMITS {
+        let (own, limit) = (of(trips), limit.max(beside * SLOWER));
+        ensure!(
+            own <= limit,
+            "the canary's {what} is {own:?}; the longest trip without a fault is {beside:?}"
+        );
     }
     Ok(())
 }
 
-fn faults(found: &[haft_protocol::event::ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
+fn faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     let mut surplus: BTreeMap<(String, String), i64> = BTreeMap::new();
-    for fault in found {
+    // The canary repeats a call for which a short deadline of the row was too short.
+    let repeated =
+        |fault: &&ExtensionFault| fault.extension.as_str() == "canary" && fault.code == "call_timeout";
+    for fault in found.iter().filter(|fault| !repeated(fault)) {
         *surplus.entry((fault.extension.to_string(), fault.code.clone())).or_default() += 1;
     }
     for (extension, code) in expect {

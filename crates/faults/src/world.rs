@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
 
 use crate::canary::{Canary, Control, Trip};
@@ -23,17 +23,21 @@ pub(crate) use home::{Home, Shown};
 pub(crate) use program::Program;
 pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
 
-/// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long anything is waited for that must happen. Nobody waits that long while all is well, so that a busy machine
+/// fails no row.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same when the defences are down and it is not expected to happen.
 const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// The longest time that counts as "without waiting for a deadline": far below every deadline that must not pass.
+const AT_ONCE: Duration = Duration::from_secs(30);
+
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// In which something that must not happen would have happened.
-const SURPLUS: Duration = Duration::from_millis(150);
+/// Round trips of the canary in which something that must not happen would have happened.
+const SURPLUS: usize = 12;
 
 /// See the module.
 pub(crate) struct World {
@@ -89,11 +93,14 @@ impl World {
         }
     }
 
-    /// How long a second host takes to start with the same home and the same extensions. It is ended again.
-    pub(crate) async fn start_again(&self) -> Duration {
+    /// How long a second host takes to start with the same home, the same extensions and this change. It is ended
+    /// again.
+    pub(crate) async fn start_again(&self, change: impl FnOnce(&mut HostConfig)) -> Duration {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut config = self.config.clone();
+        change(&mut config);
         let start = Instant::now();
-        let host = Host::builder(self.config.clone()).source(move || found.clone()).start().await;
+        let host = Host::builder(config).source(move || found.clone()).start().await;
         let took = start.elapsed();
         host.shutdown().await;
         took
@@ -118,8 +125,13 @@ impl World {
             let all = self.expect.len();
             self.until("every expected fault is reported", || self.events.faults().len() >= all).await?;
         }
-        tokio::time::sleep(SURPLUS).await;
-        Ok(())
+        self.trips(SURPLUS).await
+    }
+
+    /// Waits until the canary was called so many times more.
+    pub(crate) async fn trips(&self, more: usize) -> Result<()> {
+        let enough = self.canary.count() + more;
+        self.until("the canary is called again", || self.canary.count() >= enough).await
     }
 
     /// Waits until a fault of this code is reported, and returns its message.
@@ -132,14 +144,39 @@ impl World {
     /// Waits until something holds.
     pub(crate) async fn until(&self, what: &str, holds: impl Fn() -> bool) -> Result<()> {
         let start = Instant::now();
-        let patience = if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE };
+        let patience = self.patience();
         while !holds() {
             if start.elapsed() > patience {
                 bail!("waited {} s in vain until {what}", patience.as_secs());
             }
+            // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
+    }
+
+    /// How long anything is waited for.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE }
+    }
+
+    /// Waits for something that must end.
+    pub(crate) async fn in_time<T>(&self, what: &str, work: impl Future<Output = T>) -> Result<T> {
+        let patience = self.patience();
+        let done = tokio::time::timeout(patience, work).await;
+        done.with_context(|| format!("{what} takes longer than {} s", patience.as_secs()))
+    }
+
+    /// Fails if something took so long that it has waited for a deadline.
+    pub(crate) fn at_once(&self, what: &str, took: Duration) -> Result<()> {
+        let limit = AT_ONCE.min(self.patience());
+        ensure!(took < limit, "{what} took {took:?}");
+        Ok(())
+    }
+
+    /// Lets extensions go on that wait for it (`Peer::until_released`).
+    pub(crate) fn release(&self) -> Result<()> {
+        fs::write(self.dir.join("release"), "").context("release the extensions that wait")
     }
 
     /// What extensions marked, in order. Those of the canary are not among them.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
@@ -20,6 +20,12 @@ const WARM: (usize, usize) = (200, 1_000);
 
 /// Longer than anything that a client waits for here.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longer than anything stays open that is opened only for a moment, or a thread is kept without work.
+const SETTLES: Duration = Duration::from_secs(30);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What memory may grow by, in KiB.
 const GROWTH: u64 = 2 * 1024;
@@ -44,7 +50,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         }
         client.turn(number, &mut random)?;
     }
-    let late = client.held()?;
+    let late = client.settled(&early)?;
     let (said, answers) = client.end()?;
     let (none, twice) =
         (answers.values().filter(|times| **times == 0), answers.values().filter(|times| **times > 1));
@@ -226,6 +232,20 @@ impl Client {
         };
         let files = fs::read_dir(format!("{place}/fd")).context("look at its descriptors")?.count();
         Ok(Held { memory: number("VmRSS:")?, threads: number("Threads:")?.try_into()?, files })
+    }
+
+    /// The same; what is opened only for a moment is waited for.
+    fn settled(&mut self, early: &Held) -> Result<Held> {
+        let start = Instant::now();
+        loop {
+            let held = self.held()?;
+            let is_settled = held.files <= early.files && held.threads <= early.threads;
+            if is_settled || start.elapsed() > SETTLES {
+                return Ok(held);
+            }
+            // sleep: between two looks
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Stops speaking, and hears the rest.

@@ -3,19 +3,47 @@
 use std::fmt;
 use std::time::Duration;
 
+/// What the line of a figure begins with that is as it must be.
+pub(super) const MET: &str = "ok ";
+
+/// What the line of a figure begins with that is not.
+pub(super) const MISSED: &str = "MISSED ";
+
+/// What the line of a figure begins with that could not be taken on this machine.
+pub(super) const SKIPPED: &str = "SKIP ";
+
+/// What is said of a latency that is over its target, and within what a busy machine may make of it.
+const SLOW: &str = "slow ";
+
 /// One line of a report.
 #[derive(Debug, Clone)]
 pub(crate) struct Figure {
     what: String,
     measured: String,
-    /// What it shall be, and whether it is; `None` for what is only said.
-    target: Option<(String, bool)>,
+    /// What it must be, and the word for whether it is; `None` for what is only said.
+    target: Option<(String, &'static str)>,
 }
 
 impl Figure {
     /// Something that has a target.
     pub(crate) fn new(what: impl Into<String>, measured: impl fmt::Display, target: &str, met: bool) -> Self {
-        Self { what: what.into(), measured: measured.to_string(), target: Some((target.to_owned(), met)) }
+        let verdict = if met { MET } else { MISSED };
+        Self { what: what.into(), measured: measured.to_string(), target: Some((target.to_owned(), verdict)) }
+    }
+
+    /// A latency: missed only if it is beyond what a busy machine may make of it, too.
+    pub(crate) fn latency(
+        what: impl Into<String>,
+        measured: impl fmt::Display,
+        target: &str,
+        met: bool,
+        is_bearable: bool,
+    ) -> Self {
+        let mut figure = Self::new(what, measured, target, met || is_bearable);
+        if let Some((_, verdict)) = figure.target.as_mut().filter(|_| is_bearable && !met) {
+            *verdict = SLOW;
+        }
+        figure
     }
 
     /// Something that is only said.
@@ -25,7 +53,7 @@ impl Figure {
 
     /// Whether it has a target and is not met.
     pub(crate) fn is_missed(&self) -> bool {
-        self.target.as_ref().is_some_and(|(_, met)| !met)
+        self.target.as_ref().is_some_and(|(_, verdict)| *verdict == MISSED)
     }
 }
 
@@ -33,10 +61,7 @@ impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, measured, target } = self;
         match target {
-            Some((target, met)) => {
-                let verdict = if *met { "ok    " } else { "MISSED" };
-                write!(f, "{verdict} {what}: {measured} (target: {target})")
-            }
+            Some((target, verdict)) => write!(f, "{verdict:<7}{what}: {measured} (target: {target})"),
             None => write!(f, "       {what}: {measured}"),
         }
     }
@@ -111,5 +136,15 @@ mod tests {
         let missed = Figure::new("left", 3, "0", false);
         assert!(missed.is_missed());
         assert_eq!(missed.to_string(), "MISSED left: 3 (target: 0)");
+    }
+
+    #[test]
+    fn a_latency_is_missed_only_beyond_what_a_busy_machine_makes_of_it() {
+        let latency = |met, is_bearable| Figure::latency("p50", 3, "2", met, is_bearable);
+        assert_eq!(latency(true, true).to_string(), "ok     p50: 3 (target: 2)");
+        assert_eq!(latency(false, true).to_string(), "slow   p50: 3 (target: 2)");
+        assert_eq!(latency(false, false).to_string(), "MISSED p50: 3 (target: 2)");
+        let missed = [latency(true, false), latency(false, true), latency(false, false)];
+        assert_eq!(missed.map(|figure| figure.is_missed()), [false, false, true]);
     }
 }

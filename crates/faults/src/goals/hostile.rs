@@ -18,7 +18,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         let _ = canary.land().await;
         host.shutdown().await;
         Ok(vec![match calls? {
-            None => Figure::note("not measured", "strace is not installed"),
+            None => Figure::note("SKIP not measured", "strace is not installed"),
             Some(calls) => {
                 let what =
                     format!("executed of a project with 8 kinds, of {calls} programs started in 3 runs");

@@ -11,7 +11,7 @@ use super::{Figure, Place};
 use crate::canary::Control;
 use crate::evil::misbehaving;
 use crate::row::EVIL;
-use crate::world::{World, last_word};
+use crate::world::{PATIENCE, World, last_word};
 
 /// Prompts of each kind, in turn.
 const PROMPTS: (usize, usize) = (3, 41);
@@ -30,6 +30,10 @@ const DEADLINE: Duration = Duration::from_millis(500);
 
 /// What a deadline may be overshot by, everything else that a prompt does included.
 const OVERSHOOT: Duration = Duration::from_millis(100);
+
+/// The same on a machine that is busy with something else: still far less than an extension that is waited for.
+const BUSY_EVENT: f64 = 50.0;
+const BUSY_OVERSHOOT: Duration = Duration::from_secs(10);
 
 pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     Place::runtime()?.block_on(async {
@@ -57,7 +61,8 @@ async fn observer(place: &Place, fault: &str) -> Result<Figure> {
     }
     let (prompts, cost) = (more.len(), median(more));
     let what = format!("added to each event by a {fault}, median of {prompts} pairs of prompts");
-    Ok(Figure::new(what, format!("{cost:.4} ms"), "at most 1 ms", cost <= PER_EVENT))
+    let (measured, met) = (format!("{cost:.4} ms"), cost <= PER_EVENT);
+    Ok(Figure::latency(what, measured, "at most 1 ms", met, cost <= BUSY_EVENT))
 }
 
 /// Milliseconds for an event of a prompt.
@@ -81,6 +86,7 @@ async fn gate(place: &Place) -> Result<Figure> {
         for _ in 0..ASKED {
             let gated = world.gate(json!({})).await?;
             ensure!(gated.ran_with.is_none() && gated.blocked.is_some(), "the gate did not block: {gated:?}");
+            ensure!(gated.took >= DEADLINE, "the deadline passed early, after {:?}", gated.took);
             times.push(gated.took.saturating_sub(DEADLINE));
         }
         end(world).await?;
@@ -88,12 +94,15 @@ async fn gate(place: &Place) -> Result<Figure> {
     let times: Times = times.into_iter().collect();
     let what = format!("overshoot of a gate's deadline of 500 ms, {} calls", times.count());
     let measured = format!("p50 {}, longest {}", ms(times.p50()), ms(times.longest()));
-    Ok(Figure::new(what, measured, "at most 100 ms", times.longest() <= OVERSHOOT))
+    let longest = times.longest();
+    Ok(Figure::latency(what, measured, "at most 100 ms", longest <= OVERSHOOT, longest <= BUSY_OVERSHOOT))
 }
 
 async fn start(place: &Place, name: &str, fault: Option<&str>) -> Result<World> {
     let mut setup = place.setup(name)?;
     setup.config.timeouts.intercept = DEADLINE;
+    // The gate has to be there when it is asked.
+    setup.config.timeouts.start_patience = PATIENCE;
     if let Some(fault) = fault {
         setup.add(misbehaving(&setup, fault, EVIL));
     }

@@ -10,7 +10,7 @@ use super::{Figure, Place};
 use crate::canary::Control;
 use crate::evil::{Evil, Moment, instead};
 use crate::row::EVIL;
-use crate::world::World;
+use crate::world::{PATIENCE, World};
 
 /// Gates that fail.
 const FAILURES: (usize, usize) = (60, 2_000);
@@ -79,6 +79,8 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
     let mut setup = place.setup(&format!("gate-{number}"))?;
     setup.config.timeouts.intercept = DEADLINE;
+    // The gate has to be there when it is asked.
+    setup.config.timeouts.start_patience = PATIENCE;
     setup.config.timeouts.shutdown_grace = GRACE;
     setup.config.timeouts.kill_grace = GRACE;
     evil.add_to(&mut setup)?;

@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// In which every process of a case has to be gone.
-const GONE: Duration = Duration::from_secs(3);
-
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What memory may grow by, in KiB.
-const GROWTH: u64 = 32 * 1024;
+/// More than a case takes on any machine, in KiB: what it needs for the first time, what the allocator keeps, and
+/// what is mapped. Rows about memory compare rounds, see [`Growth`].
+const RUNAWAY: u64 = 256 * 1024;
 
 /// What this process held before a case.
 pub(crate) struct Baseline {
@@ -26,22 +24,52 @@ impl Baseline {
     }
 
     /// U5.
-    pub(crate) async fn compare(&self, tag: &str) -> Result<()> {
+    pub(crate) async fn compare(&self, tag: &str, patience: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
             let (left, files) = (tagged(tag), open_files()?);
             if left.is_empty() && files <= self.files {
                 break;
             }
-            if start.elapsed() > GONE {
+            if start.elapsed() > patience {
                 bail!("processes {left:?} are left, and {files} files are open instead of {}", self.files);
             }
+            // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         }
         let grown = memory("VmRSS")?.saturating_sub(self.memory);
-        ensure!(grown < GROWTH, "memory grew by {grown} KiB");
+        ensure!(grown < RUNAWAY, "memory grew by {grown} KiB");
         Ok(())
     }
+}
+
+/// What rounds of the same work add to the memory of this process after the first one, which pays for everything that
+/// is made once.
+pub(crate) struct Growth {
+    after_first: u64,
+}
+
+impl Growth {
+    /// To be called when the first round is over.
+    pub(crate) fn after_first_round() -> Result<Self> {
+        Ok(Self { after_first: memory("VmRSS")? })
+    }
+
+    /// To be called when `rounds` further ones are over, each of which may have added `each` KiB.
+    pub(crate) fn check(&self, rounds: u64, each: u64) -> Result<()> {
+        let grown = memory("VmRSS")?.saturating_sub(self.after_first);
+        ensure!(
+            grown < rounds * each,
+            "after the first round memory grew by {grown} KiB in {rounds} further ones, more than {each} each"
+        );
+        Ok(())
+    }
+}
+
+/// Bytes that this process has read so far, from wherever. `None` where the system does not count them.
+pub(crate) fn bytes_read() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/self/io").ok()?;
+    counts.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok())
 }
 
 /// Processes that carry a row's tag in their environment. Those that end meanwhile are not among them, nor are those

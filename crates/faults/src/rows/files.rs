@@ -206,7 +206,7 @@ async fn no_file(world: &mut World) -> Result<()> {
 
 /// Built-in edits by three names, and three others that know the queue; every change must be there in the end.
 async fn many_edits(world: &mut World) -> Result<()> {
-    let edits = world.amount(640, 10_000);
+    let edits = world.amount(320, 10_000);
     let work = world.dir.join("work");
     let session = Arc::new(Session::new(world));
     let file = work.join(FILE);

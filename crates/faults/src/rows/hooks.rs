@@ -17,7 +17,7 @@ use crate::world::Setup;
 const BEFORE: &str = "hook.before_tool";
 const APPROVE: &str = "hook.approve_tool";
 
-/// A deadline that shall pass.
+/// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A hook with this fault at this point.

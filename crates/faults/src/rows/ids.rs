@@ -13,8 +13,11 @@ use crate::rows::protocol::frames::refused;
 use crate::rows::protocol::line;
 use crate::world::{Setup, World};
 
-/// A deadline that shall pass.
-const SHORT: Duration = Duration::from_millis(1_000);
+/// A deadline that must pass.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// A deadline that must pass, but not before the wrong answer is there.
+const ANSWERED: Duration = Duration::from_secs(3);
 
 /// Calls that are open at the same time.
 const AT_ONCE: usize = 64;
@@ -61,10 +64,7 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case {
             evil: Evil::Fault("answer-late"),
             expect: &[(EVIL, "call_timeout")],
-            setup: |setup| {
-                setup.config.timeouts.tool_call = SHORT;
-                setup.env("HAFT_DELAY_MS", "1500");
-            },
+            setup: |setup| setup.config.timeouts.tool_call = SHORT,
             play: |world| Box::pin(comes_too_late(world)),
             ..CASE
         }],
@@ -99,15 +99,15 @@ pub(crate) const ROWS: &[Row] = &[
             Case {
                 evil: Evil::Fault("wrong-kind"),
                 expect: &[(EVIL, "frame_invalid"), (EVIL, "hook_timeout")],
-                setup: |setup| setup.config.timeouts.intercept = SHORT,
-                play: |world| Box::pin(world.blocks("did not answer within 1 s")),
+                setup: |setup| setup.config.timeouts.intercept = ANSWERED,
+                play: |world| Box::pin(world.blocks("did not answer within 3 s")),
                 ..CASE
             },
             Case {
                 evil: Evil::Fault("wrong-kind"),
                 expect: &[(EVIL, "frame_invalid"), (EVIL, "call_timeout")],
-                setup: |setup| setup.config.timeouts.tool_call = SHORT,
-                play: |world| Box::pin(world.fails("did not answer within 1 s")),
+                setup: |setup| setup.config.timeouts.tool_call = ANSWERED,
+                play: |world| Box::pin(world.fails("did not answer within 3 s")),
                 ..CASE
             },
         ],
@@ -205,12 +205,13 @@ fn with_victim(setup: &mut Setup) {
 }
 
 async fn comes_too_late(world: &mut World) -> Result<()> {
-    let asked = world.call(json!({})).await?;
+    let asked = world.in_time("the call", world.call(json!({}))).await??;
     ensure!(
-        asked.is_error && asked.text.contains("did not answer within 1 s"),
+        asked.is_error && asked.text.contains("did not answer within 0.5 s"),
         "the tool says {:?}",
         asked.text
     );
+    world.release()?;
     world.until("the late answer is logged", || world.log_of(EVIL).contains("late_response")).await?;
     world.settle().await
 }
@@ -218,7 +219,9 @@ async fn comes_too_late(world: &mut World) -> Result<()> {
 async fn cannot_answer_for_others(world: &mut World) -> Result<()> {
     let forge = async {
         world.until("the victim is asked", || world.dir.join("leak").exists()).await?;
-        world.call(json!({})).await
+        let asked = world.call(json!({})).await;
+        world.release()?;
+        asked
     };
     let (victim, evil) = tokio::join!(world.call_tool("victim_tool", json!({})), forge);
     let (victim, evil) = (victim?, evil?);

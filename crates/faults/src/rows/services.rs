@@ -43,7 +43,7 @@ pub(crate) const ROWS: &[Row] = &[
 /// The file that they all change.
 const FILE: &str = "file";
 
-/// A deadline that shall pass.
+/// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A host with services, beside the one of the world.

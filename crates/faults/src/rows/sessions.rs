@@ -25,15 +25,15 @@ const SHORT: usize = 2 * 1024;
 const LONG: usize = 300 * 1024;
 
 /// Rounds of each size.
-const ROUNDS: (usize, usize) = (30, 1_000);
+const ROUNDS: (usize, usize) = (15, 1_000);
 
 /// Torn ends that all rounds together must have met: fewer would show little. Rounds with long entries are added until
 /// there are so many, in a file system in memory if there is one: it writes page by page, where a disk's has large pieces
 /// that are not interrupted.
 const TORN: (usize, usize) = (8, 500);
 
-/// Rounds for one torn end, at most.
-const PATIENCE: usize = 20;
+/// Rounds for one torn end, at most: on a machine with one processor they are rare.
+const PATIENCE: usize = 400;
 
 /// A file system in memory.
 const MEMORY: &str = "/dev/shm";

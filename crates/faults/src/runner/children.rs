@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) struct Child(std::process::Child);
 
 /// How a row's process ended.
-pub(crate) enum Ended {
+pub(crate) enum Exit {
     Passed,
     Skipped,
     Failed,
@@ -38,20 +38,21 @@ impl Child {
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Ended> {
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Exit> {
         let start = Instant::now();
         while start.elapsed() < patience {
             if let Some(status) = self.0.try_wait().context("look at a row's process")? {
                 return Ok(match status.code() {
-                    Some(0) => Ended::Passed,
-                    Some(1) => Ended::Failed,
-                    Some(code) if code == i32::from(SKIPPED) => Ended::Skipped,
-                    _ => Ended::Died(status.to_string()),
+                    Some(0) => Exit::Passed,
+                    Some(1) => Exit::Failed,
+                    Some(code) if code == i32::from(SKIPPED) => Exit::Skipped,
+                    _ => Exit::Died(status.to_string()),
                 });
             }
+            // sleep: between two looks
             std::thread::sleep(LOOK);
         }
-        Ok(Ended::Hung(patience))
+        Ok(Exit::Hung(patience))
     }
 }
 

@@ -143,6 +143,7 @@ impl World {
         loop {
             let event = tokio::select! {
                 event = run.next() => event,
+                // sleep: between two looks
                 () = tokio::time::sleep(LOOK) => {
                     if stop() {
                         cancel.cancel();

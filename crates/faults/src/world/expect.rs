@@ -1,15 +1,10 @@
 //! The commonest plays of a case, in one word each.
 
-use std::time::Duration;
-
 use anyhow::{Result, bail, ensure};
 use serde_json::json;
 
 use super::World;
 use crate::row::EVIL;
-
-/// A call whose extension is gone fails in this time, long before any deadline.
-const AT_ONCE: Duration = Duration::from_secs(2);
 
 impl World {
     /// The guard that misbehaves blocks a call, and the reason contains this.
@@ -26,8 +21,7 @@ impl World {
     pub(crate) async fn blocks_at_once(&self, reason: &str) -> Result<()> {
         let start = std::time::Instant::now();
         self.blocks(reason).await?;
-        ensure!(start.elapsed() < AT_ONCE, "it took {:?}", start.elapsed());
-        Ok(())
+        self.at_once("it", start.elapsed())
     }
 
     /// The guard that misbehaves lets a call pass.
@@ -50,7 +44,7 @@ impl World {
         let asked = self.call(json!({})).await?;
         ensure!(asked.is_error, "the tool did not fail: {}", asked.text);
         ensure!(asked.text.contains(text), "the tool fails with {:?}", asked.text);
-        ensure!(asked.took < AT_ONCE, "it took {:?}", asked.took);
+        self.at_once("it", asked.took)?;
         self.settle().await
     }
 

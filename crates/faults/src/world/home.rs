@@ -15,11 +15,8 @@ use haft_protocol::defence;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{World, beside};
+use super::{PATIENCE, World, beside};
 use crate::row::EVIL;
-
-/// How long a program may take.
-const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(10);
@@ -208,6 +205,7 @@ impl Terminal {
             if start.elapsed() > PATIENCE {
                 bail!("{text:?} is not shown; there is {:?}", String::from_utf8_lossy(&self.bytes()));
             }
+            // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         }
         Ok(())
@@ -228,10 +226,12 @@ impl Terminal {
                     self.child.kill().context("kill haft")?;
                     bail!("haft does not end; there is {:?}", String::from_utf8_lossy(&self.bytes()));
                 }
+                // sleep: between two looks
                 None => tokio::time::sleep(LOOK).await,
             }
         };
         while !self.reader.is_finished() && start.elapsed() < PATIENCE {
+            // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         }
         let text = self.bytes();

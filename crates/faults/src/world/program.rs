@@ -101,9 +101,9 @@ impl Program {
         fs::read_to_string(self.dir.join("stdout")).unwrap_or_default()
     }
 
-    /// Waits for its end, not longer than this.
-    pub(crate) async fn ends_within(&mut self, patience: Duration) -> Result<Ran> {
-        let start = Instant::now();
+    /// Waits for its end.
+    pub(crate) async fn ended(&mut self, world: &World) -> Result<Ran> {
+        let (start, patience) = (Instant::now(), world.patience());
         let status: ExitStatus = loop {
             if let Some(status) = self.child.try_wait().context("look at haft")? {
                 break status;
@@ -111,6 +111,7 @@ impl Program {
             if start.elapsed() > patience {
                 bail!("haft has not ended within {patience:?}: {}", self.printed());
             }
+            // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         };
         let stderr = fs::read_to_string(self.dir.join("stderr")).unwrap_or_default();

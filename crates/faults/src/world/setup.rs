@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::beside;
 use crate::evil;
+use crate::row::EVIL;
 
-/// A deadline that shall not pass, also on a busy machine.
-const LONG: Duration = Duration::from_secs(30);
+/// A deadline that must not pass, also on a busy machine: many times of what counts as "at once".
+const LONG: Duration = Duration::from_secs(180);
 
 /// Drawing a panel of this title panics.
 pub(crate) const FATAL_TITLE: &str = "fatal";
@@ -77,15 +78,28 @@ impl Setup {
         self.specs.push(spec);
     }
 
+    /// The extension that misbehaves has to say hello within this time; the canary has the time that it needs.
+    pub(crate) fn hello_within(&mut self, time: Duration) {
+        let evil = self.specs.iter_mut().filter(|spec| spec.name.as_str() == EVIL);
+        evil.for_each(|spec| spec.lifecycle.hello = Some(time));
+    }
+
+    /// The start waits for silent extensions as long as in the product.
+    pub(crate) fn start_impatiently(&mut self) {
+        self.config.timeouts.start_patience = Timeouts::default().start_patience;
+    }
+
     /// Sets a variable for all extensions.
     pub(crate) fn env(&mut self, name: &str, value: impl Into<String>) {
         self.config.env.set.push((name.to_owned(), value.into()));
     }
 }
 
-/// No deadline passes unless the case shortens it.
+/// No deadline passes unless the case shortens it. The start waits until every extension is ready or has failed.
 fn patient() -> Timeouts {
     Timeouts {
+        start_patience: LONG,
+        pong: LONG,
         hello: LONG,
         ready: LONG,
         intercept: LONG,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{call, register_tool, texts};
 use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead, misbehaving};
+use crate::oracle::Growth;
 use crate::row::{CASE, Case, EVIL, Row};
 use crate::rows::protocol::line;
 use crate::world::{World, last_word};
@@ -143,22 +144,17 @@ async fn is_cut_and_kept(world: &mut World) -> Result<()> {
     cut(world, json!({"lines": MAX_LINES + 1}), 2 * (MAX_LINES as u64 + 1)).await?;
     let whole = world.call(json!({"bytes": MAX_BYTES})).await?;
     ensure!(whole.text.len() == MAX_BYTES, "the most that fits is cut to {} bytes", whole.text.len());
-    many_trips(world).await
+    Ok(())
 }
 
-/// A hundred megabytes.
+/// One after the other, and no memory is kept of any.
 async fn many_pieces(world: &mut World) -> Result<()> {
-    for _ in 0..world.amount(3, 12) {
+    cut(world, json!({"bytes": PIECE}), PIECE).await?;
+    let (growth, rounds) = (Growth::after_first_round()?, world.amount(4, 12));
+    for _ in 0..rounds {
         cut(world, json!({"bytes": PIECE}), PIECE).await?;
     }
-    many_trips(world).await
-}
-
-/// Reading 8 MiB takes the time that it takes: of a hundred trips of the canary more than one would feel it, and the
-/// row is about what it comes to in the long run.
-async fn many_trips(world: &World) -> Result<()> {
-    let enough = world.amount(800, 2_000);
-    world.until("the canary was called often", || world.canary.trips().len() >= enough).await
+    growth.check(rounds, PIECE / 1024 / 2)
 }
 
 /// The beginning of a PNG of one pixel by one, whose length is a multiple of three, so that base64 can go on.

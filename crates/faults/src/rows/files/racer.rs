@@ -20,8 +20,12 @@ use crate::world::World;
 /// The first argument of a process that swaps two names until its input ends, and prints how often it did.
 pub(crate) const RACER: &str = "race";
 
-/// Fewer swaps are no race.
+/// Fewer swaps are no race. The racer makes a file when it has done so many.
 const SWAPS: usize = 100;
+const RACED: &str = "raced";
+
+/// What must have been written and refused at least before the race is over.
+const EACH: (usize, usize) = (20, 500);
 
 /// Between two swaps there are up to so many doublings of a microsecond: a write is hit at any of its steps, and now and
 /// then at none. Odd, so that each of the two is in its place for every time.
@@ -30,8 +34,8 @@ const RESTS: usize = 13;
 /// The shortest rest that is slept.
 const SLEEP: Duration = Duration::from_micros(128);
 
-/// How long a race may take on a machine on which hardly anything is written.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a race may take on a machine on which hardly anything is written, or refused.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The process itself.
 pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
@@ -48,6 +52,12 @@ pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
             return ExitCode::FAILURE;
         }
         swaps += 1;
+        if swaps == SWAPS
+            && let Err(error) = fs::write(one.with_file_name(RACED), "")
+        {
+            eprintln!("cannot say that there was a race: {error}");
+            return ExitCode::FAILURE;
+        }
         rest(Duration::from_micros(1 << (swaps % RESTS)));
     }
     println!("{swaps}");
@@ -57,6 +67,7 @@ pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
 /// Long rests leave the processor to others; sleeping for a short one would make it long.
 fn rest(time: Duration) {
     if time >= SLEEP {
+        // sleep: the fault itself, at every moment of a write
         return std::thread::sleep(time);
     }
     let until = Instant::now() + time;
@@ -144,7 +155,9 @@ struct Race {
     outside: PathBuf,
     before: Vec<SystemTime>,
     racer: Child,
-    until: Instant,
+    start: Instant,
+    /// What must have been written and refused at least.
+    each: usize,
 }
 
 impl Race {
@@ -164,14 +177,14 @@ impl Race {
         let mut racer = Command::new(std::env::current_exe()?);
         racer.args([Path::new(RACER), &work.join("dir"), &work.join("link")]);
         let racer = racer.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("start the racer")?;
-        let until = Instant::now() + world.amount(Duration::from_secs(1), Duration::from_secs(10));
-        Ok(Self { work, outside, before, racer, until })
+        let each = world.amount(EACH.0, EACH.1);
+        Ok(Self { work, outside, before, racer, start: Instant::now(), each })
     }
 
-    /// Both must have happened: a write, and that one was refused.
+    /// Both must have happened often enough: a write, and that one was refused.
     fn goes_on(&self, tally: &Tally) -> bool {
-        let now = Instant::now();
-        now < self.until || ((tally.written == 0 || tally.refused == 0) && now < self.until + PATIENCE)
+        let is_over = tally.written.min(tally.refused) >= self.each && self.work.join(RACED).exists();
+        !is_over && self.start.elapsed() < PATIENCE
     }
 
     /// Nothing was made, changed or removed outside, not even for a moment; and there was a race.

@@ -157,7 +157,8 @@ pub(super) fn at_every_call(
 fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
     #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
+    // Calls that are not traced are not stopped at, either.
+    strace.args(["-f", "--seccomp-bpf", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={inject}")]).arg(std::env::current_exe()?).arg(WRITER).arg(place);
     strace.env(defence::VARIABLE, defence::taken_down()).stdin(Stdio::null());
     let ran = strace.output().context("run strace")?;

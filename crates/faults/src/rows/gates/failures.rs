@@ -14,8 +14,11 @@ use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::protocol::line;
 use crate::world::{Setup, World};
 
-/// A deadline that shall pass.
+/// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
+
+/// A deadline that must pass, but not before the wrong answer is there.
+const ANSWERED: Duration = Duration::from_secs(3);
 
 pub(crate) const ROWS: &[Row] = &[Row {
     id: "T-26",
@@ -23,23 +26,23 @@ pub(crate) const ROWS: &[Row] = &[Row {
     cases: &[
         with_person(Evil::Fault("hang-intercept"), TIMEOUTS),
         alone(Evil::Fault("hang-intercept"), TIMEOUTS),
-        with_person(Evil::Fault("exit-in-call"), EXITED),
-        alone(Evil::Fault("exit-in-call"), EXITED),
-        with_person(Evil::Fault("abort-in-call"), EXITED),
-        alone(Evil::Fault("abort-in-call"), EXITED),
-        with_person(says(|| answer(r#""block":"false""#)), ERRORS),
-        alone(says(|| answer(r#""block":"false""#)), ERRORS),
-        with_person(says(|| answer(r#""error":"no disk""#)), ERRORS),
-        alone(says(|| answer(r#""error":"no disk""#)), ERRORS),
+        in_time(with_person(Evil::Fault("exit-in-call"), EXITED), false),
+        in_time(alone(Evil::Fault("exit-in-call"), EXITED), true),
+        in_time(with_person(Evil::Fault("abort-in-call"), EXITED), false),
+        in_time(alone(Evil::Fault("abort-in-call"), EXITED), true),
+        in_time(with_person(says(|| answer(r#""block":"false""#)), ERRORS), false),
+        in_time(alone(says(|| answer(r#""block":"false""#)), ERRORS), true),
+        in_time(with_person(says(|| answer(r#""error":"no disk""#)), ERRORS), false),
+        in_time(alone(says(|| answer(r#""error":"no disk""#)), ERRORS), true),
         with_person(says(|| line("allow!")), GARBAGE),
         alone(says(|| line("allow!")), GARBAGE),
         with_person(says(truncated), GARBAGE),
         alone(says(truncated), GARBAGE),
-        with_person(Evil::Fault("wrong-kind"), WRONG_KIND),
-        alone(Evil::Fault("wrong-kind"), WRONG_KIND),
+        Case { setup: answered, ..with_person(Evil::Fault("wrong-kind"), WRONG_KIND) },
+        Case { setup: answered_and_headless, ..alone(Evil::Fault("wrong-kind"), WRONG_KIND) },
         // The host stops it in the middle of the session.
-        with_person(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED),
-        alone(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED),
+        in_time(with_person(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), false),
+        in_time(alone(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), true),
         crash_loop(false),
         crash_loop(true),
         Case {
@@ -104,6 +107,11 @@ const fn alone(evil: Evil, expect: Faults) -> Case {
     Case { evil, expect, setup: short_and_headless, play: |world| Box::pin(stops_alone(world)), ..CASE }
 }
 
+/// The same where no deadline has to pass.
+const fn in_time(case: Case, headless: bool) -> Case {
+    Case { setup: if headless { |setup| setup.headless = true } else { |_| {} }, ..case }
+}
+
 const fn crash_loop(headless: bool) -> Case {
     Case {
         evil: Evil::Fault("exit-in-call"),
@@ -120,6 +128,15 @@ fn short(setup: &mut Setup) {
 
 fn short_and_headless(setup: &mut Setup) {
     short(setup);
+    setup.headless = true;
+}
+
+fn answered(setup: &mut Setup) {
+    setup.config.timeouts.intercept = ANSWERED;
+}
+
+fn answered_and_headless(setup: &mut Setup) {
+    answered(setup);
     setup.headless = true;
 }
 

@@ -20,7 +20,7 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[
             late(BEFORE, "hang"),
             late(BEFORE, "say-garbage"),
-            late(BEFORE, "late"),
+            Case { play: |world| Box::pin(answers_too_late(world)), ..late(BEFORE, "late") },
             late(BEFORE, "stop"),
             bad(BEFORE, "garbage"),
             bad(BEFORE, "wrong-types"),
@@ -167,6 +167,12 @@ async fn is_late(world: &mut World) -> Result<()> {
     ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
     let known = ["did not answer within", "tool approval hook \"evil\" timed out"];
     ensure!(known.iter().any(|text| gated.result.contains(text)), "the model is told {:?}", gated.result);
+    world.settle().await
+}
+
+async fn answers_too_late(world: &mut World) -> Result<()> {
+    is_late(world).await?;
+    world.release()?;
     world.settle().await
 }
 

@@ -109,7 +109,7 @@ pub(crate) const ROWS: &[Row] = &[
                 line(json!({"type": "panel_render", "panel_id": "p", "title": FATAL_TITLE, "lines": []}))
             }),
             expect: &[(EVIL, "exited")],
-            // A trace of a panic takes more memory than a row may.
+            // A trace of a panic is of no use to anybody here.
             setup: |_| std::panic::set_hook(Box::new(|_| {})),
             play: |world| Box::pin(is_reported_and_gone(world)),
             ..CASE

@@ -16,6 +16,12 @@ use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Faults, Play, Row};
 use crate::world::{Setup, World, beside, last_word};
 
+/// The time that an old extension has for what it was asked. It must pass, and not before half of the calls are answered.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Between two counts of processes.
+const COUNT: Duration = Duration::from_millis(40);
+
 /// Calls in flight; the fault knows this number, too.
 const CALLS: usize = 8;
 
@@ -28,7 +34,7 @@ pub(crate) const ROWS: &[Row] = &[
         title: "is replaced while eight calls are in flight",
         cases: &[Case {
             evil: Evil::Fault("answer-half"),
-            setup: |setup| setup.config.timeouts.drain = Duration::from_secs(2),
+            setup: |setup| setup.config.timeouts.drain = DRAIN,
             play: |world| Box::pin(each_call_ends_once(world)),
             ..CASE
         }],
@@ -40,7 +46,6 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case {
             setup: |setup| setup.add(misbehaving(setup, "good", EVIL)),
             play: |world| Box::pin(reloads_take_turns(world)),
-            ends_within: Duration::from_secs(30),
             ..CASE
         }],
         undefend: Some(|_| take_down(Defence::OneReload)),
@@ -60,8 +65,7 @@ pub(crate) const ROWS: &[Row] = &[
         id: "L-09",
         title: "a reload changes the schema of a tool in the middle of a turn",
         cases: &[Case {
-            evil: Evil::Fault("slow-tool"),
-            setup: |setup| setup.env("HAFT_DELAY_MS", "500"),
+            evil: Evil::Fault("held-tool"),
             play: |world| Box::pin(the_turn_keeps_what_it_knows(world)),
             ..CASE
         }],
@@ -78,7 +82,12 @@ async fn each_call_ends_once(world: &mut World) -> Result<()> {
     let calls = join_all((0..CALLS).map(|_| world.call(json!({"wait": true}))));
     let reload = async {
         world.until("all calls are in flight", || waiting() == CALLS).await?;
-        Ok::<_, anyhow::Error>(world.host.reload().await)
+        let answers = async {
+            world.until("the new one has said hello", || hellos(world) == 2).await?;
+            world.release()
+        };
+        let (stats, answers) = join(world.host.reload(), answers).await;
+        answers.map(|()| stats)
     };
     let (asked, stats) = join(calls, reload).await;
     let (asked, stats) = (asked.into_iter().collect::<Result<Vec<_>>>()?, stats?);
@@ -90,6 +99,12 @@ async fn each_call_ends_once(world: &mut World) -> Result<()> {
     ensure!(waiting() == CALLS, "{} calls were asked for {CALLS}", waiting());
     world.answers("ok").await?;
     world.allows().await
+}
+
+/// How often the extension has said hello.
+fn hellos(world: &World) -> usize {
+    let frames = fs::read_to_string(world.dir.join(format!("frames-{EVIL}.txt"))).unwrap_or_default();
+    frames.lines().filter(|line| line.starts_with('>') && line.contains(r#"\"type\":\"hello\""#)).count()
 }
 
 async fn reloads_take_turns(world: &mut World) -> Result<()> {
@@ -105,7 +120,8 @@ async fn reloads_take_turns(world: &mut World) -> Result<()> {
         let mut most = 0;
         while !over.is_cancelled() {
             most = most.max(tagged(&world.tag).len());
-            tokio::time::sleep(Duration::from_millis(40)).await;
+            // sleep: between two counts
+            tokio::time::sleep(COUNT).await;
         }
         most
     };
@@ -204,7 +220,13 @@ async fn the_turn_keeps_what_it_knows(world: &mut World) -> Result<()> {
     let reload = async {
         world.until("the first call is there", || !world.marks().is_empty()).await?;
         world.find(|found| launch_instead(found, beside("misbehave"), &["new-schema", EVIL]));
-        Ok::<_, anyhow::Error>(world.host.reload().await)
+        // The call goes on until the new one is in its place.
+        let answer = async {
+            world.until("the new one is offered", || offers_new(world)).await?;
+            world.release()
+        };
+        let (stats, answer) = join(world.host.reload(), answer).await;
+        answer.map(|()| stats)
     };
     let (played, stats) = join(world.prompt(&steps), reload).await;
     let (played, stats) = (played?, stats?);
@@ -215,10 +237,14 @@ async fn the_turn_keeps_what_it_knows(world: &mut World) -> Result<()> {
     ensure!(first.contains("ok"), "the first call ended with {first:?}");
     ensure!(second.contains("its tool changed"), "the second call ended with {second:?}");
     // The next turn knows the new one.
-    let tools = world.host.tools();
-    let offered = tools.iter().find(|tool| tool.spec().name == "evil_tool").context("it has no tool")?;
-    ensure!(offered.spec().schema.to_string().contains("\"new\""), "the tool is as it was");
+    ensure!(offers_new(world), "the tool is as it was");
     world.answers("ok").await
+}
+
+fn offers_new(world: &World) -> bool {
+    let tools = world.host.tools();
+    let offered = tools.iter().find(|tool| tool.spec().name == "evil_tool");
+    offered.is_some_and(|tool| tool.spec().schema.to_string().contains("\"new\""))
 }
 
 /// From now on the extension is this program.

@@ -15,8 +15,11 @@ use crate::evil::{extension, misbehaving};
 use crate::row::{CASE, Case, Faults, Row, skip};
 use crate::world::{Setup, World, beside};
 
-/// Longer than a thread of a pool is kept without work.
-const THREADS_END: Duration = Duration::from_millis(300);
+/// Trips of the canary in which those that end with a thread would have ended.
+const THREADS_END: usize = 60;
+
+/// How long a look at a process takes that has not ended.
+const LOOK: Duration = Duration::from_millis(1);
 
 const NONE_STARTS: Faults = &[
     ("missing", "spawn_failed"),
@@ -126,10 +129,10 @@ async fn outlives_its_thread(world: &mut World) -> Result<()> {
     for _ in 0..many {
         children.push(from_a_thread(world, tied.as_deref())?);
     }
-    tokio::time::sleep(THREADS_END).await;
+    world.trips(THREADS_END).await?;
     let mut gone = 0;
     for child in &mut children {
-        gone += usize::from(tokio::time::timeout(Duration::from_millis(1), child.wait()).await.is_ok());
+        gone += usize::from(tokio::time::timeout(LOOK, child.wait()).await.is_ok());
     }
     for child in &mut children {
         child.kill().context("kill what was started")?;

@@ -14,7 +14,7 @@ use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::{Setup, World};
 
 /// How long a call goes unanswered that nobody will answer.
-const SHORT: Duration = Duration::from_millis(1_000);
+const SHORT: Duration = Duration::from_millis(500);
 
 const TOO_DEEP: Faults = &[(EVIL, "frame_too_deep")];
 const DUPLICATE: Faults = &[(EVIL, "frame_duplicate_key")];

@@ -8,25 +8,31 @@ use haft_protocol::defence::{Defence, take_down};
 
 use super::line;
 use crate::evil::{Evil, Moment, inject, instead};
+use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row};
 use crate::world::{Setup, World};
 
-/// A deadline that shall pass.
-const SHORT: Duration = Duration::from_millis(1_500);
+/// A deadline that must pass.
+const SHORT: Duration = Duration::from_millis(500);
 
 /// One that never does.
 const FOR_EVER: Duration = Duration::from_secs(600);
 
-/// How long the start may take beside an extension that never says hello: its patience of a second, once, and then
-/// hardly anything, because it is remembered who was slow.
-const PATIENT: Duration = Duration::from_millis(2_000);
-const UNDELAYED: Duration = Duration::from_millis(800);
+/// Processes of the canary and its guard.
+const CANARY: usize = 2;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "P-01",
         title: "never says hello",
-        cases: &[silent(Evil::Fault("silent")), silent(python("silent")), silent(node("silent"))],
+        cases: &[
+            silent(Evil::Fault("silent")),
+            silent(python("silent")),
+            silent(node("silent")),
+            waited_for(Evil::Fault("silent")),
+            waited_for(python("silent")),
+            waited_for(node("silent")),
+        ],
         undefend: Some(for_ever),
     },
     Row {
@@ -35,11 +41,8 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case {
             evil: Evil::Fault("late-hello"),
             expect: &[(EVIL, "hello_timeout")],
-            setup: |setup| {
-                short_hello(setup);
-                setup.env("HAFT_DELAY_MS", "1800");
-            },
-            play: |world| Box::pin(stays_out(world)),
+            setup: |setup| setup.hello_within(SHORT),
+            play: |world| Box::pin(says_hello_too_late(world)),
             ..CASE
         }],
         undefend: Some(for_ever),
@@ -128,10 +131,20 @@ pub(crate) const fn node(fault: &'static str) -> Evil {
     Evil::Script { programs: &["node", "nodejs"], text, fault }
 }
 
+/// Its deadline passes.
 const fn silent(evil: Evil) -> Case {
     let expect = &[(EVIL, "hello_timeout")];
-    let setup = |setup: &mut Setup| setup.config.timeouts.hello = SHORT * 2;
-    Case { evil, expect, setup, play: |world| Box::pin(undelayed(world)), ..CASE }
+    Case { evil, expect, setup: |setup| setup.hello_within(SHORT), ..CASE }
+}
+
+/// Its deadline does not pass for as long as the row lasts, and nobody waits for it.
+const fn waited_for(evil: Evil) -> Case {
+    let setup = |setup: &mut Setup| {
+        setup.start_impatiently();
+        setup.hello_within(FOR_EVER);
+        setup.config.timeouts.shutdown_grace = SHORT;
+    };
+    Case { evil, setup, play: |world| Box::pin(undelayed(world)), ..CASE }
 }
 
 const fn version(bytes: fn() -> Vec<u8>) -> Case {
@@ -153,26 +166,30 @@ fn hello_of(version: &str) -> Vec<u8> {
     line(format_args!(r#"{{"type":"hello","name":"evil","version":"1","protocol_version":{version}}}"#))
 }
 
-fn short_hello(setup: &mut Setup) {
-    setup.config.timeouts.hello = SHORT;
-}
-
 fn for_ever(setup: &mut Setup) {
-    setup.config.timeouts.hello = FOR_EVER;
+    setup.start_impatiently();
+    setup.hello_within(FOR_EVER);
 }
 
-/// The others are ready, and whoever starts the host does not wait.
+/// The others are ready, and whoever starts the host does not wait for its hello: the first time not longer than the
+/// start's own patience, and then, because it is remembered who was slow, not even that.
 async fn undelayed(world: &mut World) -> Result<()> {
-    ensure!(world.started_in < PATIENT, "the start took {:?}", world.started_in);
-    let again = world.start_again().await;
-    ensure!(again < UNDELAYED, "the next start took {again:?}");
-    world.until_expected().await
+    world.until_expected().await?;
+    world.at_once("the start", world.started_in)?;
+    let again = world.start_again(|config| config.timeouts.start_patience = FOR_EVER);
+    world.at_once("the next start", world.in_time("the next start", again).await?)
 }
 
-/// It is ended, and nothing it says afterwards counts.
+async fn says_hello_too_late(world: &mut World) -> Result<()> {
+    world.until_fault("hello_timeout").await?;
+    world.release()?;
+    stays_out(world).await
+}
+
+/// It is ended, and nothing it says before it is gone counts.
 async fn stays_out(world: &mut World) -> Result<()> {
     world.until_expected().await?;
-    tokio::time::sleep(SHORT / 2).await;
+    world.until("it is gone", || tagged(&world.tag).len() <= CANARY).await?;
     let state = world.state(EVIL)?;
     ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
     let tools: Vec<_> = world.host.tools().iter().map(|tool| tool.spec().name.clone()).collect();

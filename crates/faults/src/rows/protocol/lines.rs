@@ -8,12 +8,18 @@ use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
 use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead};
-use crate::oracle::memory;
+use crate::oracle::{Growth, memory};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::World;
 
-/// What a line without an end may cost, in KiB.
-const PEAK: u64 = 4 * 1024;
+/// The length of a line without an end, in MiB.
+const ENDLESS: (u64, u64) = (128, 2048);
+
+/// What may be kept of each such line, in KiB: half of what may be read of it.
+const KEPT: u64 = MAX_LINE as u64 / 1024 / 2;
+
+/// Such lines after the first one.
+const ROUNDS: (u64, u64) = (5, 50);
 
 /// How long a line may be unfinished.
 const SHORT: Duration = Duration::from_secs(1);
@@ -29,7 +35,10 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case {
             evil: Evil::Fault("endless-line"),
             expect: &[(EVIL, "frame_too_long")],
-            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "2048" } else { "128" }),
+            setup: |setup| {
+                let length = if setup.mode.full { ENDLESS.1 } else { ENDLESS.0 };
+                setup.env("HAFT_COUNT", length.to_string());
+            },
             play: |world| Box::pin(is_cut_short(world)),
             ..CASE
         }],
@@ -187,15 +196,28 @@ const fn result_of(length: usize) -> Evil {
     Evil::Inject(Inject { at: Moment::Tool, bytes, length, instead: true, ..INJECT })
 }
 
-/// It is ended long before it is through, at no cost of memory.
+/// It is ended long before it is through. Memory never holds a quarter of the line, and keeps nothing of it.
 async fn is_cut_short(world: &mut World) -> Result<()> {
-    let before = memory("VmHWM")?;
+    let (before, length) = (memory("VmHWM")?, world.amount(ENDLESS.0, ENDLESS.1));
+    one_line(world).await?;
+    let (growth, rounds) = (Growth::after_first_round()?, world.amount(ROUNDS.0, ROUNDS.1));
+    for round in 1..=rounds {
+        world.host.reload().await;
+        world.also.push((EVIL.to_owned(), "frame_too_long"));
+        let reported = || world.events.faults().len() as u64 == round;
+        world.until("the last round is over", reported).await?;
+        one_line(world).await?;
+    }
+    let higher = memory("VmHWM")?.saturating_sub(before);
+    ensure!(higher < length * 1024 / 4, "memory was {higher} KiB higher");
+    growth.check(rounds, KEPT)
+}
+
+async fn one_line(world: &World) -> Result<()> {
     let outcome = world.command("evil", "").await;
     ensure!(outcome.is_err(), "the command did {outcome:?}");
     world.until_expected().await?;
     let marks = world.marks();
     ensure!(!marks.iter().any(|mark| mark.contains("read to the end")), "all of it was read");
-    let grown = memory("VmHWM")?.saturating_sub(before);
-    ensure!(grown < PEAK, "memory was {grown} KiB higher");
     Ok(())
 }

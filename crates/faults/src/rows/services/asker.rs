@@ -39,11 +39,13 @@ fn run(name: &str, dir: &Path) -> Result<()> {
     let crash = dir.join("crash");
     std::thread::spawn(move || {
         while !crash.exists() {
+            // sleep: between two looks
             std::thread::sleep(LOOK);
         }
         std::process::abort();
     });
     while !dir.join("go").exists() {
+        // sleep: between two looks
         std::thread::sleep(LOOK);
     }
     let text = std::fs::read_to_string(dir.join("calls"))?;

@@ -10,6 +10,7 @@ use haft_core::session::entry::{EntryBody, Name};
 use haft_core::session::store;
 use haft_core::session::{Durability, EntryId, Session, SessionError};
 
+use crate::oracle::{Growth, bytes_read};
 use crate::world::World;
 
 /// Bytes of the file.
@@ -18,8 +19,11 @@ const LENGTH: (u64, u64) = (20 << 20, 200 << 20);
 /// Bytes of its longest line.
 const LONGEST: usize = 8 << 20;
 
-/// What going on with it may take: a promise, and many times what it does take.
-const OPENS_WITHIN: Duration = Duration::from_secs(2);
+/// Openings after the first one.
+const ROUNDS: (u64, u64) = (8, 20);
+
+/// What each may leave in the memory, in KiB: a quarter of the longest line, which is read every time.
+const KEPT: u64 = LONGEST as u64 / 1024 / 4;
 
 /// A line of a type that nobody knows.
 const UNKNOWN: &str =
@@ -29,13 +33,19 @@ const LAST: u128 = 0xcccc;
 
 pub(super) async fn opened(world: &mut World) -> Result<()> {
     world.mark("long")?;
-    let length = world.amount(LENGTH.0, LENGTH.1);
+    let (length, rounds) = (world.amount(LENGTH.0, LENGTH.1), world.amount(ROUNDS.0, ROUNDS.1));
     let dir = world.dir.join("sessions").join("project");
     let opened = tokio::task::spawn_blocking(move || -> Result<Duration> {
         fs::create_dir_all(&dir).context("make the directory of sessions")?;
         let file = dir.join("0000000000000000000000000000feed.jsonl");
         written(&file, 1, length, LONGEST).context("write the session")?;
-        let took = goes_on(&file)?;
+        let took = look(&file, length)?;
+        let growth = Growth::after_first_round()?;
+        for _ in 0..rounds {
+            look(&file, length)?;
+        }
+        growth.check(rounds, KEPT)?;
+        goes_on(&file)?;
         kept(&dir.join("0000000000000000000000000000fade.jsonl"))?;
         newer(&dir.join("0000000000000000000000000000beef.jsonl"))?;
         Ok(took)
@@ -45,18 +55,28 @@ pub(super) async fn opened(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// Opens it and adds an entry; how long the first took.
-fn goes_on(file: &Path) -> Result<Duration> {
-    let start = Instant::now();
+/// Opens it, of which only the end is read; how long that took.
+fn look(file: &Path, length: u64) -> Result<Duration> {
+    let (start, before) = (Instant::now(), bytes_read());
     let session = Session::open(file).context("open it")?;
     let took = start.elapsed();
-    ensure!(took < OPENS_WITHIN, "opening took {took:?}");
     ensure!(session.entry(EntryId::from(1)).is_none(), "all of the file was read");
+    if let (Some(before), Some(after)) = (before, bytes_read()) {
+        // The canary's trips are among them, which are short.
+        let (read, most) = (after - before, LONGEST as u64 + length / 2);
+        ensure!(read < most, "{read} bytes were read to open a session of {length} and a line of {LONGEST}");
+    }
     let ids: Vec<EntryId> = session.branch().iter().map(|entry| entry.id).collect();
     ensure!(ids == [0xaaaa, 0xbbbb, 0xbbbc, LAST].map(EntryId::from), "another branch: {ids:?}");
+    Ok(took)
+}
+
+/// Opens it and adds an entry.
+fn goes_on(file: &Path) -> Result<()> {
+    let session = Session::open(file).context("open it again")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(session.append(Name { name: "long".to_owned() }, Durability::Now)).context("append")?;
-    Ok(took)
+    Ok(())
 }
 
 /// What is not known is there as it was, in the file and in a copy.

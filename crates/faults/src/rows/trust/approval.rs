@@ -68,8 +68,8 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-/// With so many runs what was approved has lain there in one of them, or it does not run at all.
-const MOST_RUNS: usize = 200;
+/// With so many runs, or tries, what was approved has lain there in one of them, or it does not run at all.
+const MOST_RUNS: usize = 2_000;
 
 /// Swaps a file for another one and back until it is dropped.
 struct Racer {
@@ -135,7 +135,7 @@ async fn swapped(world: &mut World) -> Result<()> {
     let wanted = world.amount(100, 1_000);
     let (mut runs, mut approved) = (0, 0);
     // Which of the two lies there when a run looks is chance: there are as many runs as it takes.
-    while racer.swaps() < wanted || runs < 5 || (approved == 0 && runs < MOST_RUNS) {
+    while runs < MOST_RUNS && (racer.swaps() < wanted || runs < 5 || approved == 0) {
         hostile.told(&["-p", "go"]).await?;
         runs += 1;
         let fired = hostile.fired();
@@ -191,8 +191,9 @@ fn while_approved(hostile: &Hostile, times: usize) -> Result<()> {
     executable(&source.join("run.sh"))?;
     let racer = Racer::new(source.join("run.sh"), texts.clone());
     let store = Store::of_home(&hostile.home.root(), std::env::var_os("PATH"));
-    let mut approved = 0;
-    for _ in 0..times {
+    let (mut approved, mut tries) = (0, 0);
+    while tries < times || (approved == 0 && tries < MOST_RUNS) {
+        tries += 1;
         // One whose files are gone in the middle is refused, and that is well.
         let Ok(proposal) = store.propose(&Source::Directory(source.clone())) else { continue };
         let shown = proposal.entry().tree;
@@ -205,7 +206,7 @@ fn while_approved(hostile: &Hostile, times: usize) -> Result<()> {
         ensure!(code.file_digest(Path::new("run.sh")) == Some(digest), "what would run was not approved");
         approved += 1;
     }
-    ensure!(approved > 0, "nothing could be approved in {times} tries");
+    ensure!(approved > 0, "nothing could be approved in {tries} tries");
     drop(racer);
     let row = store.find("y", None).context("find it")?;
     store.remove(&row).map(drop).context("remove it")

@@ -38,10 +38,15 @@ fn flood_stderr(peer: &mut Peer, _: &Value) -> Then {
         // Whoever does not read this wants it lost.
         _ = std::io::stderr().write_all(lines.as_bytes());
     }
-    // The log says what is missing when it goes on.
-    std::thread::sleep(delay(1_200));
-    peer.log("the end of it");
     peer.mark("all is written");
+    // The log says what is missing when it goes on, in another second.
+    std::thread::spawn(|| {
+        loop {
+            _ = std::io::stderr().write_all(b"the end of it\n");
+            // sleep: the fault itself, a line now and then
+            std::thread::sleep(delay(200));
+        }
+    });
     Then::GoOn
 }
 
@@ -88,6 +93,7 @@ fn spam_panel(peer: &mut Peer, frame: &Value) -> Then {
         "open_panel": {"id": "p", "title": "evil", "lines": ["the first"]}}));
     for number in 0..count(1_000) {
         peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
+        // sleep: the fault itself
         std::thread::sleep(delay(1));
     }
     peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));

@@ -76,6 +76,7 @@ fn slow_observer(peer: &mut Peer, _: &Value) -> Then {
         if line.is_err() {
             break;
         }
+        // sleep: the fault itself
         std::thread::sleep(delay(50));
     }
     exit(0)

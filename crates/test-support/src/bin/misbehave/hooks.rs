@@ -9,7 +9,7 @@ use std::process::{Command, exit};
 use serde_json::{Value, json};
 
 use crate::fault::Then;
-use crate::peer::{Peer, count, delay};
+use crate::peer::{Peer, count};
 
 /// The first argument of a process hook.
 pub(crate) const HOOK: &str = "hook";
@@ -139,7 +139,7 @@ fn stops(peer: &mut Peer, _: &Value) -> Then {
 
 /// Leaves a process that holds all of its pipes open.
 fn fork_and_exit(_: &mut Peer, _: &Value) -> Then {
-    Command::new("sh").args(["-c", "sleep 60 &"]).status().expect("sh runs");
+    Command::new("sh").args(["-c", "sleep 3600 &"]).status().expect("sh runs");
     exit(5)
 }
 
@@ -209,8 +209,9 @@ fn answer_twice(peer: &mut Peer, call: &Value) -> Then {
     replies(peer, call, json!({"action": "continue", "approved": true}))
 }
 
-fn late(_: &mut Peer, _: &Value) -> Then {
-    std::thread::sleep(delay(1_500));
+/// Answers when the test says that the deadline has passed.
+fn late(peer: &mut Peer, _: &Value) -> Then {
+    peer.until_released();
     Then::GoOn
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
 use crate::good;
-use crate::peer::{Peer, delay};
+use crate::peer::Peer;
 
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "answer-twice", at: At::Question, act: answer_twice },
@@ -21,8 +21,9 @@ fn answer_twice(peer: &mut Peer, frame: &Value) -> Then {
     Then::GoOn
 }
 
-fn answer_late(_: &mut Peer, _: &Value) -> Then {
-    std::thread::sleep(delay(6_000));
+/// Answers after a delay, or when the test says that the deadline has passed.
+fn answer_late(peer: &mut Peer, _: &Value) -> Then {
+    peer.be_late();
     Then::GoOn
 }
 
@@ -36,14 +37,14 @@ fn answer_others(peer: &mut Peer, _: &Value) -> Then {
     Then::GoOn
 }
 
-/// Writes the id of a call to the file that `HAFT_LEAK` names, gives others the time to use it, and then answers.
+/// Writes the id of a call to the file that `HAFT_LEAK` names, and answers when the test says that others have used it.
 fn leak(peer: &mut Peer, frame: &Value) -> Then {
     let leak = std::env::var_os("HAFT_LEAK").expect("HAFT_LEAK names a file");
     let id = frame["id"].as_str().expect("an id is a string");
     // Whoever looks finds all of it or nothing.
     let whole = std::path::PathBuf::from(&leak).with_extension("whole");
     std::fs::write(&whole, id).and_then(|()| std::fs::rename(&whole, leak)).expect("the id can be leaked");
-    std::thread::sleep(delay(1_000));
+    peer.until_released();
     peer.say(&json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": "the truth"}]}));
     Then::Instead
 }

@@ -20,6 +20,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "leave-once", at: At::Acknowledged, act: leave_once },
     Fault { name: "answer-half", at: At::Tool, act: answer_half },
     Fault { name: "slow-tool", at: At::Tool, act: slow_tool },
+    Fault { name: "held-tool", at: At::Tool, act: held_tool },
     // Registers its tool with another schema.
     Fault { name: "new-schema", at: At::Registered, act: |_, _| Then::GoOn },
 ];
@@ -50,6 +51,7 @@ fn segv_in_call(peer: &mut Peer, _: &Value) -> Then {
 /// Takes its time until hello, says when that begins and ends, and crashes when it is ready.
 fn slow_start(peer: &mut Peer, _: &Value) -> Then {
     peer.mark("starts");
+    // sleep: the fault itself
     sleep(SLOW);
     peer.mark("has started");
     good::hello(peer);
@@ -67,7 +69,8 @@ fn leave_once(peer: &mut Peer, _: &Value) -> Then {
     exit(0)
 }
 
-/// Keeps calls that want it. When there are enough it answers half of them after a while, and the others never.
+/// Keeps calls that want it. When there are enough it answers half of them as soon as the test says so, and the others
+/// never.
 fn answer_half(peer: &mut Peer, call: &Value) -> Then {
     if call["args"]["wait"] != true {
         return Then::GoOn;
@@ -75,16 +78,23 @@ fn answer_half(peer: &mut Peer, call: &Value) -> Then {
     peer.kept.push(call.clone());
     peer.mark("waiting");
     if peer.kept.len() == OPEN {
-        sleep(delay(500));
+        peer.until_released();
         let half: Vec<Value> = peer.kept.drain(..OPEN / 2).collect();
         half.iter().for_each(|call| good::answer(peer, call));
     }
     Then::Instead
 }
 
+/// Answers when the test says so.
+fn held_tool(peer: &mut Peer, _: &Value) -> Then {
+    peer.until_released();
+    Then::GoOn
+}
+
 /// Says now and then that it is still at work.
 fn slow_tool(peer: &mut Peer, _: &Value) -> Then {
     for _ in 0..STEPS {
+        // sleep: the fault itself
         sleep(delay(2_500) / STEPS);
         peer.say(&json!({"type": "notify", "level": "info", "message": "still at work"}));
     }

@@ -3,12 +3,15 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::exit;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 /// Longer than any test.
 pub(crate) const FOR_EVER: Duration = Duration::from_secs(600);
+
+/// Between two looks for a file.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Lines of a transcript that are kept, and how much of each: enough to see what went wrong.
 const TRANSCRIPT_LINES: u32 = 2_000;
@@ -96,7 +99,30 @@ impl Peer {
     #[expect(clippy::unused_self, reason = "reads as what the extension does")]
     pub(crate) fn hang(&mut self) -> ! {
         loop {
+            // sleep: the fault itself
             std::thread::sleep(FOR_EVER);
+        }
+    }
+
+    /// Waits as long as `HAFT_DELAY_MS` says, or else until it is released.
+    pub(crate) fn be_late(&mut self) {
+        if std::env::var_os("HAFT_DELAY_MS").is_none() {
+            return self.until_released();
+        }
+        // sleep: the fault itself
+        std::thread::sleep(delay(0));
+    }
+
+    /// Waits until the test lets it go on: by a file `release` beside that which `HAFT_MARKER` names. So what must come after
+    /// something comes after it, however slow the machine is.
+    #[expect(clippy::unused_self, reason = "reads as what the extension does")]
+    pub(crate) fn until_released(&mut self) {
+        let marker = std::env::var_os("HAFT_MARKER").expect("HAFT_MARKER names a file");
+        let release = std::path::PathBuf::from(marker).with_file_name("release");
+        let start = Instant::now();
+        while !release.exists() && start.elapsed() < FOR_EVER {
+            // sleep: between two looks
+            std::thread::sleep(LOOK);
         }
     }
 

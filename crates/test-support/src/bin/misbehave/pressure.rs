@@ -26,7 +26,7 @@ fn die_on_big_line(peer: &mut Peer, _: &Value) -> Then {
 }
 
 fn fork_and_hold_stdout(_: &mut Peer, _: &Value) -> Then {
-    Command::new("sh").args(["-c", "sleep 60 &"]).status().expect("sh runs");
+    Command::new("sh").args(["-c", "sleep 3600 &"]).status().expect("sh runs");
     exit(5)
 }
 

@@ -24,8 +24,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "bad-types", at: At::Question, act: bad_types },
 ];
 
-fn late_hello(_: &mut Peer, _: &Value) -> Then {
-    std::thread::sleep(delay(15_000));
+/// Says hello after a delay, or when the test says that the deadline has passed.
+fn late_hello(peer: &mut Peer, _: &Value) -> Then {
+    peer.be_late();
     Then::GoOn
 }
 
@@ -62,6 +63,7 @@ fn slow_line(_: &mut Peer, _: &Value) -> Then {
         let mut peer = Peer::new("slow-line", "slow");
         loop {
             peer.raw(b"x");
+            // sleep: the fault itself
             std::thread::sleep(delay(20));
         }
     });

@@ -1,0 +1,126 @@
+//! The report of a run: one line of JSON for each row or goal, and the lists at the end.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// What became of one row or goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    Ok,
+    Failed,
+    Skipped,
+}
+
+/// One row or goal of a report.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Entry {
+    /// The id, such as `P-07`.
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) seconds: f64,
+    /// Why it failed or was skipped, or what was skipped in part; may be empty.
+    pub(crate) reason: String,
+    /// The command that repeats it alone.
+    pub(crate) repeat: String,
+}
+
+impl Entry {
+    pub(crate) fn new(name: &str, outcome: Outcome, took: Duration, reason: String, repeat: String) -> Self {
+        let seconds = (took.as_secs_f64() * 10.0).round() / 10.0;
+        Self { name: name.to_owned(), outcome, seconds, reason, repeat }
+    }
+}
+
+/// The entries of a run, written to a file as they come if one is named.
+pub(crate) struct Report {
+    file: Option<File>,
+    entries: Vec<Entry>,
+}
+
+impl Report {
+    /// An empty report. The file is made anew.
+    pub(crate) fn new(path: Option<&Path>) -> Result<Self> {
+        let create =
+            |path: &Path| File::create(path).with_context(|| format!("make the report {}", path.display()));
+        Ok(Self { file: path.map(create).transpose()?, entries: Vec::new() })
+    }
+
+    /// Adds an entry.
+    pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
+        if let Some(file) = &mut self.file {
+            let line = serde_json::to_string(&entry).context("write an entry as JSON")?;
+            writeln!(file, "{line}").context("write the report")?;
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// True if nothing failed.
+    pub(crate) fn is_good(&self) -> bool {
+        self.entries.iter().all(|entry| entry.outcome != Outcome::Failed)
+    }
+
+    /// Lists what failed, with the command that repeats it, and what was skipped, with the reason. Empty if neither
+    /// happened.
+    pub(crate) fn lists(&self) -> String {
+        let mut text = String::new();
+        let mut list = |title: &str, chosen: &dyn Fn(&Entry) -> bool, shows_command: bool| {
+            let mut chosen = self.entries.iter().filter(|entry| chosen(entry)).peekable();
+            if chosen.peek().is_some() {
+                text.push_str(&format!("\n{title}:\n"));
+            }
+            for entry in chosen {
+                let reason = entry.reason.lines().collect::<Vec<_>>().join("; ");
+                text.push_str(&format!("  {:<6} {reason}\n", entry.name));
+                if shows_command {
+                    text.push_str(&format!("         repeat: {}\n", entry.repeat));
+                }
+            }
+        };
+        list("failed", &|entry| entry.outcome == Outcome::Failed, true);
+        list("skipped", &|entry| entry.outcome == Outcome::Skipped, false);
+        list("skipped in part", &|entry| entry.outcome == Outcome::Ok && !entry.reason.is_empty(), false);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_line_of_json_an_entry_and_lists_what_was_not_run_or_failed() {
+        let entry = |name: &str, outcome, reason: &str| {
+            let repeat = format!("cargo xtask faults {name}");
+            Entry::new(name, outcome, Duration::from_millis(1_234), reason.to_owned(), repeat)
+        };
+        let dir = std::env::temp_dir().join(format!("haft-faults-report-{}", std::process::id()));
+        let mut report = Report::new(Some(&dir)).unwrap();
+        report.add(entry("P-01", Outcome::Ok, "")).unwrap();
+        assert!(report.is_good() && report.lists().is_empty());
+        report.add(entry("P-07", Outcome::Failed, "U1: gone")).unwrap();
+        report.add(entry("S-11", Outcome::Skipped, "strace")).unwrap();
+        report.add(entry("T-20", Outcome::Ok, "SKIP Strict")).unwrap();
+        let written = std::fs::read_to_string(&dir).unwrap();
+        std::fs::remove_file(&dir).unwrap();
+        assert!(!report.is_good());
+        assert_eq!(
+            report.lists(),
+            "\nfailed:\n  P-07   U1: gone\n         repeat: cargo xtask faults P-07\n\
+             \nskipped:\n  S-11   strace\n\nskipped in part:\n  T-20   SKIP Strict\n"
+        );
+        assert_eq!(
+            written.lines().nth(1),
+            Some(
+                r#"{"name":"P-07","outcome":"failed","seconds":1.2,"reason":"U1: gone","repeat":"cargo xtask faults P-07"}"#
+            )
+        );
+        assert_eq!(written.lines().count(), 4);
+    }
+}
