@@ -93,7 +93,7 @@ fn steps(depth: Depth) -> Vec<Step> {
         }
         Depth::Full => {
             steps.push(chore("faults", || faults::run_built(&["--full"])));
-            steps.push(chore("undefended", || faults::run_built(&["--undefended"])));
+            steps.push(chore("undefended", || faults::run(&["--undefended"])));
             steps.push(chore("goals", || faults::run(&["--goals", "--full"])));
         }
     }

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 
 use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
 use crate::crash::Change;
-use crate::row::{CASE, Case, Row};
+use crate::defence::{Defence, take_down};
+use crate::row::{CASE, Case, Row, skip};
+use crate::strace;
 use crate::world::World;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -34,22 +35,25 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         id: "T-18",
-        title: "haft is killed at each step of installing, updating, going back and removing",
+        title: "haft is killed before each change of the disk by installing, updating, going back and removing",
         cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::WholeInstalls)),
     },
 ];
 
 async fn killed(world: &mut World) -> Result<()> {
+    if !strace::can_trace() {
+        return skip(strace::NEEDED);
+    }
     world.mark("killed")?;
-    let mut steps = Vec::new();
+    let mut counts = Vec::new();
     for change in Change::ALL {
         let dir = world.dir.join("homes");
-        let count = tokio::task::spawn_blocking(move || change.at_every_step(&dir)).await??;
-        ensure!(count > 3, "{} has {count} steps", change.name());
-        steps.push(format!("{} {count}", change.name()));
+        let count = tokio::task::spawn_blocking(move || change.at_every_call(&dir)).await??;
+        ensure!(count >= 10, "{} has only {count} calls", change.name());
+        counts.push(format!("{} {count}", change.name()));
     }
-    world.found(&format!("absent or complete after each: {}", steps.join(", ")));
+    world.found(&format!("absent or complete after each call: {}", counts.join(", ")));
     Ok(())
 }
 

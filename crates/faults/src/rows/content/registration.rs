@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::{Value, json};
 
 use super::{register_tool, texts};
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject, misbehaving};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::protocol::line;
