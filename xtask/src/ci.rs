@@ -30,9 +30,6 @@ pub(crate) enum Depth {
     Full,
 }
 
-/// The binaries that the fault matrix starts, built like all of `ci`.
-pub(crate) const BINARIES: &str = "build --workspace --all-targets";
-
 /// The time between two lines that say what is running.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 

@@ -1,28 +1,50 @@
-//! The fault matrix and the measured goals: builds what they start, and runs them. What a row is, `crates/faults/src/main.rs` says.
+//! The fault matrix and the measured goals: builds what they start, and runs them. `crates/faults/src/main.rs` explains
+//! rows.
+
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{ci, repo};
 
-/// What the figures of goals are taken with.
+/// The programs that goals are measured with.
 const RELEASE: &str = "build --release -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
+
+/// Everything that rows start. With examples named, cargo takes the features of dev-dependencies, as the build of `ci`
+/// does, so that nothing is compiled twice.
+const BINARIES: &str = "build --workspace --bins --examples";
+
+/// The programs whose defences can be taken down.
+const UNDEFENDED: &str = "build -p haft -p haft-faults -p haft-launch -p haft-test-support --bins";
+
+/// Lets defences be taken down: see `crates/protocol/src/defence.rs`.
+const FLAG: &str = "--cfg haft_undefended";
 
 /// Builds everything and runs rows, or measures goals: full figures in release mode.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let Some(rest) = without(args, "--goals") {
         let full = rest.contains(&"--full");
-        let build = if full { RELEASE } else { ci::BINARIES };
+        let build = if full { RELEASE } else { BINARIES };
         ci::cargo_run(&build.split(' ').collect::<Vec<_>>())?;
-        return start(if full { "release" } else { "debug" }, &[&["goal"], rest.as_slice()].concat());
+        let profile = if full { "release" } else { "debug" };
+        return start(&repo::target()?.join(profile), &[&["goal"], rest.as_slice()].concat());
     }
-    // As `ci` does, so that nothing is built twice.
-    ci::cargo_run(&ci::BINARIES.split(' ').collect::<Vec<_>>())?;
-    run_built(args)
+    if args.contains(&"--undefended") {
+        return run_undefended(args);
+    }
+    ci::cargo_run(&BINARIES.split(' ').collect::<Vec<_>>())?;
+    start(&repo::target()?.join("debug"), args)
 }
 
-/// Runs rows with what is built already.
-pub(crate) fn run_built(args: &[&str]) -> Result<()> {
-    start("debug", args)
+/// Builds with the flag, into a directory where no other build takes the result for its own, and runs rows.
+fn run_undefended(args: &[&str]) -> Result<()> {
+    let target = repo::target()?.join("undefended");
+    let own = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut cargo = repo::cargo();
+    cargo.args(UNDEFENDED.split(' ')).env("CARGO_TARGET_DIR", &target);
+    cargo.env("RUSTFLAGS", format!("{own} {FLAG}").trim_start());
+    ci::finish(&mut cargo, UNDEFENDED)?;
+    start(&target.join("debug"), args)
 }
 
 /// The arguments without a flag, if it is among them.
@@ -30,8 +52,8 @@ fn without<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
     args.contains(&flag).then(|| args.iter().copied().filter(|arg| *arg != flag).collect())
 }
 
-fn start(profile: &str, args: &[&str]) -> Result<()> {
-    let binary = repo::built(profile, "haft-faults")?;
+fn start(programs: &Path, args: &[&str]) -> Result<()> {
+    let binary = programs.join(format!("haft-faults{}", std::env::consts::EXE_SUFFIX));
     let status = repo::command(&binary.to_string_lossy())
         .args(args)
         .status()
@@ -39,7 +61,7 @@ fn start(profile: &str, args: &[&str]) -> Result<()> {
     if !status.success() {
         bail!(
             "{status}; what failed, if anything ran, lies below {}",
-            repo::target()?.join("faults").display()
+            programs.with_file_name("faults").display()
         );
     }
     Ok(())

@@ -20,7 +20,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   ci [--full]         everything a change has to pass; --full tries more cases
   faults [--list] [--full] [--undefended] [ROW…]
                       the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
-                      --undefended shows that each row notices when its defence is down
+                      --undefended builds with switchable defences, in target/undefended, and
+                      expects each row to fail while its defence is down
   faults --goals [--full] [GOAL…]
                       figures beside what they shall be; --full in release mode and with the latencies
   fuzz [TARGET] [--full | --runs N | --seconds S]

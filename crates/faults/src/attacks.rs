@@ -13,7 +13,6 @@ use std::path::Path;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use haft_protocol::defence::Defence;
 
 use crate::installer::Came;
 pub(crate) use scene::Scene;
@@ -58,10 +57,15 @@ pub(crate) enum Tried {
 impl Attack {
     /// Tries it in a scene below `dir`. An error says what got through.
     pub(crate) fn try_in(&self, dir: &Path) -> Result<Tried> {
-        let mut scene = Scene::new(&dir.join(self.name.replace(' ', "-")))?;
+        let mut scene = Scene::new(&dir.join(self.file_name()))?;
         let tried = self.play(&mut scene).context(self.name)?;
         scene.strike()?;
         Ok(tried)
+    }
+
+    /// Returns its name without characters that a shell reads: scripts name the scene between quotes.
+    fn file_name(&self) -> String {
+        self.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
     }
 
     fn play(&self, scene: &mut Scene) -> Result<Tried> {
@@ -90,7 +94,7 @@ impl Attack {
 
     /// Whether code is run by a program that gives the source to git and expects no evil.
     pub(crate) fn fires_naively(&self, dir: &Path) -> Result<bool> {
-        let mut scene = Scene::new(&dir.join(format!("naive-{}", self.name.replace(' ', "-"))))?;
+        let mut scene = Scene::new(&dir.join(format!("naive-{}", self.file_name())))?;
         let source = (self.make)(&mut scene).context(self.name)?;
         let git = scene.git_in_path().context("git")?;
         let into = scene.dir().join("naive").display().to_string();
@@ -103,6 +107,3 @@ impl Attack {
         Ok(fired)
     }
 }
-
-/// Tests have repositories in directories.
-pub(crate) const LOCAL: &[Defence] = &[Defence::CloneProtocols];

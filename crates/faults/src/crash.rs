@@ -1,18 +1,17 @@
-//! Installing, updating, going back and removing, each ended before one of its changes of the disk.
+//! Installing, updating, going back and removing, each killed before one of its changes of the disk.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Output};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use haft_host::discovery::{Discovery, Search};
 use haft_host::install::lock::How;
 use haft_host::install::{Row, Source, Store};
-use haft_protocol::defence;
-use haft_protocol::step::{steps, stop_at};
 
 use crate::installer;
-use crate::world::beside;
+use crate::strace;
 
 /// The first argument of a process that is ended.
 pub(crate) const CRASH: &str = "crash";
@@ -58,20 +57,24 @@ impl Change {
         }
     }
 
-    /// Does what must have been done before.
+    /// Installs what must be there before, and puts the new version into the source directory.
     fn prepare(self, store: &Store, dir: &Path) -> Result<()> {
         let installed: &[&str] = match self {
             Self::Install => &[],
             Self::Update | Self::Remove => &["one"],
             Self::RollBack => &["one", "two"],
         };
-        installed.iter().try_for_each(|version| install(store, dir, version))
+        installed.iter().try_for_each(|version| install(store, dir, version))?;
+        match self {
+            Self::Install => source(dir, "one"),
+            Self::Update => source(dir, "two"),
+            Self::RollBack | Self::Remove => Ok(()),
+        }
     }
 
     fn make(self, store: &Store, dir: &Path) -> Result<()> {
         match self {
-            Self::Install => install(store, dir, "one"),
-            Self::Update => install(store, dir, "two"),
+            Self::Install | Self::Update => accept(store, dir),
             Self::RollBack => {
                 let row = found(store)?.context("nothing is there")?;
                 store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
@@ -82,36 +85,39 @@ impl Change {
         }
     }
 
-    /// Ends it before each change of the disk, one after the other, each in a home of its own. Returns how many there
-    /// were.
-    pub(crate) fn at_every_step(self, dir: &Path) -> Result<u64> {
-        for step in 1.. {
-            let dir = dir.join(format!("{}-{step}", self.name().replace(' ', "-")));
-            fs::create_dir_all(&dir).context("make a home")?;
-            let came = self
-                .stopped(&dir, step)
-                .with_context(|| format!("{} stopped at step {step}", self.name()))?;
-            installer::clear(&dir)?;
-            if !came {
-                return Ok(step - 1);
-            }
+    /// Kills the change before each of its calls that change the disk, each time in a home of its own. A rehearsal says
+    /// which calls those are. Returns their number.
+    pub(crate) fn at_every_call(self, dir: &Path) -> Result<usize> {
+        let dir = dir.join(self.name().replace(' ', "-"));
+        let rehearsal = dir.join("rehearsal");
+        let output = self.traced(&rehearsal, None)?;
+        ensure!(output.status.success(), "{}: {}", self.name(), String::from_utf8_lossy(&output.stderr));
+        let log = fs::read_to_string(log(&rehearsal)).context("read the calls")?;
+        installer::clear(&rehearsal)?;
+        let calls = changes(&log);
+        for (call, n) in &calls {
+            let home = dir.join(format!("{call}-{n}"));
+            let output = self.traced(&home, Some(&format!("{call}:signal=KILL:when={n}")))?;
+            let at = || format!("{} killed at {call} {n}", self.name());
+            ensure!(output.status.code().is_none(), "{}: it ended with {}", at(), output.status);
+            self.judge(&home).with_context(at)?;
+            installer::clear(&home)?;
         }
-        bail!("it has no end")
+        Ok(calls.len())
     }
 
-    /// Whether there was such a step; then what was left is looked at.
-    #[expect(clippy::disallowed_methods, reason = "this program again")]
-    fn stopped(self, dir: &Path, step: u64) -> Result<bool> {
-        let mut command = Command::new(beside("haft-faults"));
-        command.args([CRASH, self.name()]).arg(dir).args([&step.to_string(), &defence::taken_down()]);
-        // What an abort says is no news.
-        let output = command.stdin(Stdio::null()).output().context("start a process to end")?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            ensure!(said == "done\n", "it said {said:?}");
-            return Ok(false);
-        }
-        ensure!(output.status.code().is_none(), "{}: {said}", String::from_utf8_lossy(&output.stderr));
+    /// Makes the change in a process of its own and in a new home.
+    fn traced(self, dir: &Path, inject: Option<&str>) -> Result<Output> {
+        fs::create_dir_all(dir).context("make a home")?;
+        self.prepare(&store(dir), dir)?;
+        let calls: Vec<String> = CALLS.iter().map(|call| format!("?{call}")).collect();
+        let args = [CRASH.as_ref(), self.name().as_ref(), dir.as_os_str()];
+        strace::run(&args, &log(dir), &calls.join(","), inject)
+    }
+
+    /// Checks that a killed change left all of a version or nothing, and that nothing is left of it after a start and
+    /// another installation.
+    fn judge(self, dir: &Path) -> Result<()> {
         let store = store(dir);
         let there = there(&store)?;
         ensure!(self.may_leave(&there), "there is {there:?}");
@@ -130,27 +136,72 @@ impl Change {
         install(&store, dir, "two")?;
         let there = self::there(&store)?;
         ensure!(there == There::Whole("two".to_owned()), "there is {there:?} after another installation");
-        swept(&store, dir)?;
-        Ok(true)
+        swept(&store, dir)
     }
 }
 
-/// A process that prepares a change, begins it, and is ended.
-pub(crate) fn run(change: &str, dir: &Path, step: &str, down: &str) -> ExitCode {
-    installer::take_down_all(down);
-    let outcome = || {
-        let change =
-            Change::ALL.into_iter().find(|known| known.name() == change).context("no such change")?;
-        let store = store(dir);
-        change.prepare(&store, dir)?;
-        stop_at(steps() + step.parse::<u64>()?);
-        change.make(&store, dir)
-    };
-    match outcome() {
-        Ok(()) => {
-            println!("done");
-            ExitCode::SUCCESS
+/// The system calls that change names, content or permissions on the disk, as far as an installer makes them; `strace`
+/// skips those that this processor does not have. After a call that only waits for the disk (`fsync`) a kill leaves the
+/// same as before it.
+const CALLS: &[&str] = &[
+    "chmod",
+    "copy_file_range",
+    "creat",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "ftruncate",
+    "link",
+    "linkat",
+    "mkdir",
+    "mkdirat",
+    "open",
+    "openat",
+    "openat2",
+    "pwrite64",
+    "rename",
+    "renameat",
+    "renameat2",
+    "rmdir",
+    "sendfile",
+    "symlink",
+    "symlinkat",
+    "truncate",
+    "unlink",
+    "unlinkat",
+    "write",
+    "writev",
+];
+
+/// The calls in a log that changed the disk: the name, and which of the calls of this name it is, counted from 1.
+fn changes(log: &str) -> Vec<(String, usize)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut changes = Vec::new();
+    for line in log.lines() {
+        let call = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        let Some((name, rest)) = call.split_once('(') else { continue };
+        let count = counts.entry(name).or_default();
+        *count += 1;
+        let only_opens = name.starts_with("open") && !rest.contains("O_CREAT");
+        let does_nothing = rest.contains(") = -1 ") || rest.ends_with(" = 0") && name == "copy_file_range";
+        if !only_opens && !does_nothing {
+            changes.push((name.to_owned(), *count));
         }
+    }
+    changes
+}
+
+/// The log of the tracer, beside the home that it is about.
+fn log(dir: &Path) -> PathBuf {
+    dir.with_extension("strace")
+}
+
+/// Makes a change that is prepared: the process that is killed. Prints nothing when all is well, so that every `write`
+/// is one to the disk.
+pub(crate) fn run(change: &str, dir: &Path) -> ExitCode {
+    let change = Change::ALL.into_iter().find(|known| known.name() == change).context("no such change");
+    match change.and_then(|change| change.make(&store(dir), dir)) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
             ExitCode::FAILURE
@@ -163,13 +214,18 @@ fn store(dir: &Path) -> Store {
 }
 
 fn install(store: &Store, dir: &Path, version: &str) -> Result<()> {
-    let source = source(dir, version)?;
-    store.propose(&Source::Directory(source))?.accept(How::Yes, "test")?;
+    source(dir, version)?;
+    accept(store, dir)
+}
+
+/// Installs the version in the source directory.
+fn accept(store: &Store, dir: &Path) -> Result<()> {
+    store.propose(&Source::Directory(dir.join("source")))?.accept(How::Yes, "test")?;
     Ok(())
 }
 
-/// A version of it: files, a directory, a link, and what only this version has.
-fn source(dir: &Path, version: &str) -> Result<PathBuf> {
+/// Puts a version into the source directory: files, a directory, a link, and what only this version has.
+fn source(dir: &Path, version: &str) -> Result<()> {
     let source = dir.join("source");
     if source.exists() {
         fs::remove_dir_all(&source).context("remove the version before")?;
@@ -189,7 +245,7 @@ fn source(dir: &Path, version: &str) -> Result<PathBuf> {
     fs::write(source.join(version), version).context("a file of its own")?;
     #[cfg(unix)]
     std::os::unix::fs::symlink("lib/version", source.join("link")).context("a link")?;
-    Ok(source)
+    Ok(())
 }
 
 fn found(store: &Store) -> Result<Option<Row>> {

@@ -1,4 +1,4 @@
-//! A process that installs one extension, and what it came to: with an environment, a home and defences of its own.
+//! A process that installs one extension, and what it came to: with an environment and a home of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail};
 use haft_host::install::lock::How;
 use haft_host::install::{InstallError, Source, Store};
-use haft_protocol::defence::{self, Defence};
 
+use crate::defence;
 use crate::world::beside;
 
 /// The first argument of such a process.
@@ -31,16 +31,12 @@ pub(crate) struct Installer {
     pub(crate) cwd: PathBuf,
     /// All of the environment, but for `PATH` unless it is among them.
     pub(crate) env: Vec<(String, String)>,
-    /// Beside those that are down here.
-    pub(crate) down: Vec<Defence>,
 }
 
 impl Installer {
     /// Installs, or replaces what is there, in a process of its own.
     pub(crate) fn install(&self, source: &str) -> Result<Came> {
-        let mut down = defence::taken_down();
-        self.down.iter().for_each(|defence| down.push_str(&format!(",{defence:?}")));
-        let words = [INSTALLER, &self.home.display().to_string(), source, &down].map(str::to_owned);
+        let words = [INSTALLER, &self.home.display().to_string(), source].map(str::to_owned);
         let output = self.command(&beside("haft-faults"), &words).output().context("start an installer")?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut words = said.trim_end().splitn(3, ' ');
@@ -61,15 +57,15 @@ impl Installer {
             .current_dir(&self.cwd)
             .env_clear()
             .env("PATH", path)
-            .envs(self.env.iter().cloned());
+            .envs(self.env.iter().cloned())
+            .envs(defence::inherited());
         command.stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
 }
 
 /// Such a process.
-pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
-    take_down_all(down);
+pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
     match install(home, source) {
         Ok(dir) => println!("installed {}", dir.display()),
         Err(error) => {
@@ -78,12 +74,6 @@ pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
-}
-
-/// Takes down what is named.
-pub(crate) fn take_down_all(names: &str) {
-    let is_named = |defence: &Defence| names.split(',').any(|name| name == format!("{defence:?}"));
-    Defence::ALL.iter().copied().filter(is_named).for_each(defence::take_down);
 }
 
 /// Removes a directory in which something was installed: nobody may write to what a store holds.

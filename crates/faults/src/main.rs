@@ -23,7 +23,9 @@
 //!    there.
 //! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a
 //!    defence that can be configured away), or calls `take_down(Defence::X)`. Then `cargo xtask faults --undefended
-//!    ROW` must say `noticed`. What is said beside it is why; it should be the right reason.
+//!    ROW` must print `noticed`, and beside it the right reason. That command builds these programs once more, with
+//!    the compiler flag `--cfg haft_undefended` and in `target/undefended`: in any other build all defences are fixed,
+//!    and the matrix runs against the programs that users get.
 //!
 //! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `allows`, `answers`, `fails`,
 //! `reports`, `goes_on` ask and check in one word; `until`, `until_fault`, `until_expected`, `marks`, `log_of`, `state`
@@ -41,6 +43,7 @@
 mod attacks;
 mod canary;
 mod crash;
+mod defence;
 mod evil;
 mod goals;
 mod installer;
@@ -49,6 +52,7 @@ mod report;
 mod row;
 mod rows;
 mod runner;
+mod strace;
 mod world;
 mod writer;
 
@@ -64,15 +68,14 @@ const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [--repo
   --list         print the rows and what they are about
   --full         full counts instead of reduced ones
   --undefended   take each row's defence down; the row must notice
+                 (in a build with --cfg haft_undefended: see cargo xtask faults)
   --report FILE  write one line of JSON for each row or goal";
 
 fn main() -> ExitCode {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     // What is installed may look like an option.
-    if let [installer::INSTALLER, home, source, down] =
-        args.iter().map(String::as_str).collect::<Vec<_>>()[..]
-    {
-        return installer::run(home.as_ref(), source, down);
+    if let [installer::INSTALLER, home, source] = args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        return installer::run(home.as_ref(), source);
     }
     let report = match take_report(&mut args) {
         Ok(report) => report,
@@ -87,12 +90,19 @@ fn main() -> ExitCode {
         eprintln!("{unknown} is no option of haft-faults\n\n{USAGE}");
         return ExitCode::from(2);
     }
+    if flags.contains(&"--undefended") && !defence::CAN_TAKE_DOWN {
+        eprintln!(
+            "error: no defence can be taken down in this build; run `cargo xtask faults --undefended`, which builds \
+             with `--cfg haft_undefended`"
+        );
+        return ExitCode::from(2);
+    }
     let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
         [runner::ROW, id, tag, dir, control] => {
             return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
-        [crash::CRASH, change, dir, step, down] => return crash::run(change, dir.as_ref(), step, down),
+        [crash::CRASH, change, dir] => return crash::run(change, dir.as_ref()),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");

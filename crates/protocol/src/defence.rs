@@ -1,9 +1,9 @@
-//! The defences that a test can take down, to show that it would notice.
+//! Names of the defences that the fault matrix removes to prove that each of its rows fails without them.
 //!
-//! A fault test proves something only if it fails without the defence it is about. With the feature `undefended`,
-//! which nothing but `haft-faults` asks for, a defence can be taken down for the whole process; without it
-//! [`is_up`] is a constant and costs nothing. What can be taken down by configuration (a limit, a timeout, the
-//! launcher) has no entry here.
+//! This module is not part of the API. [`is_up`] is a constant: every defence is in place, in every build that cargo
+//! features can describe. The only exception is a build with the compiler flag `--cfg haft_undefended`, which no
+//! dependency can set; `cargo xtask faults --undefended` makes it, in a target directory of its own. Defences that
+//! configuration can remove (a limit, a timeout, the launcher) have no entry here.
 
 macro_rules! defences {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -31,8 +31,6 @@ defences! {
     BlankLines,
     /// No program that runs an extension is found where others could have put it.
     CleanPath,
-    /// An extension is cloned over encrypted protocols only.
-    CloneProtocols,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
     CommandOrigin,
     /// A file is written where it was looked up, whatever is put in the way.
@@ -155,48 +153,48 @@ defences! {
     WholeInstalls,
 }
 
-/// Whether a defence is in place.
-#[cfg(not(feature = "undefended"))]
+/// True: every defence is in place.
+#[cfg(not(haft_undefended))]
 #[inline]
 pub const fn is_up(_: Defence) -> bool {
     true
 }
 
-#[cfg(feature = "undefended")]
+#[cfg(haft_undefended)]
 pub use switches::{VARIABLE, is_up, take_down, taken_down};
 
-#[cfg(feature = "undefended")]
+#[cfg(haft_undefended)]
 mod switches {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::Defence;
 
-    /// The environment variable that names what is down from the start, for a fault test of a whole program:
-    /// [`taken_down`] of the test. Debug builds only.
+    /// The environment variable that lists the defences to take down at the start of a process, as [`taken_down`]
+    /// prints them: a row of the fault matrix sets it for the programs it starts. Debug builds only.
     pub const VARIABLE: &str = "HAFT_UNDEFENDED";
 
     static DOWN: LazyLock<Vec<AtomicBool>> = LazyLock::new(|| {
-        // A release that was built with all features by mistake obeys no variable.
+        // A release build ignores the variable even if the flag was set by mistake.
         let asked = std::env::var(VARIABLE).ok().filter(|_| cfg!(debug_assertions));
         let names = asked.unwrap_or_default();
         let down = |defence: &Defence| names.split(',').any(|name| name == format!("{defence:?}"));
         Defence::ALL.iter().map(|defence| AtomicBool::new(down(defence))).collect()
     });
 
-    /// Whether a defence is in place.
+    /// True if a defence is in place.
     pub fn is_up(defence: Defence) -> bool {
         !DOWN.get(defence as usize).is_some_and(|down| down.load(Ordering::Relaxed))
     }
 
-    /// Takes a defence down for the rest of this process. Only for tests of tests.
+    /// Takes a defence down for the rest of this process.
     pub fn take_down(defence: Defence) {
         if let Some(down) = DOWN.get(defence as usize) {
             down.store(true, Ordering::Relaxed);
         }
     }
 
-    /// What is down in this process, for the variable of another one.
+    /// Lists the defences that are down in this process, for [`VARIABLE`] of another process.
     pub fn taken_down() -> String {
         let down = Defence::ALL.iter().filter(|defence| !is_up(**defence));
         down.map(|defence| format!("{defence:?}")).collect::<Vec<_>>().join(",")

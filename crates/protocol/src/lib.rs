@@ -26,6 +26,7 @@
 
 pub mod codec;
 pub mod content;
+#[doc(hidden)]
 pub mod defence;
 pub mod difference;
 pub mod digest;
@@ -39,7 +40,6 @@ pub mod message;
 pub mod names;
 pub mod project;
 pub mod rpc;
-pub mod step;
 pub mod thinking;
 
 mod compact;

@@ -1,5 +1,5 @@
-//! What stands in source files and must not: processes started in the wrong place, durations without a home,
-//! paths of somebody's machine.
+//! Text that source files must not contain: processes started in the wrong place, durations without a home, paths of
+//! somebody's machine, switches for defences.
 
 use crate::repo::File;
 
@@ -22,6 +22,12 @@ const DURATIONS: &[(&str, &str)] = &[
     ("crates/bench/", "benchmarks"),
     ("crates/faults/", "deadlines of the fault matrix"),
 ];
+
+/// The compiler flag of builds whose defences can be taken down.
+const UNDEFENDED: &str = "haft_undefended";
+
+/// Files and folders that may use that flag.
+const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defence.rs", "crates/faults/", "xtask/"];
 
 /// The one file of the terminal interface that makes spans: of text that went through the sanitiser.
 const SPANS: &str = "crates/tui/src/clean.rs";
@@ -51,6 +57,7 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files {
         findings.extend(machine_paths(file));
+        findings.extend(undefended(file));
         if file.path.ends_with(".rs") && !is_test(&file.path) {
             findings.extend(spawns(file));
             findings.extend(durations(file));
@@ -105,6 +112,25 @@ fn spans(File { path, text }: &File) -> Vec<String> {
     product_lines(text)
         .filter(|(_, line)| makes(line))
         .map(|(at, _)| format!("{path}:{at}: makes a span of any text; `clean::span` takes clean text only"))
+        .collect()
+}
+
+/// Code and manifests with the flag: manifests may only declare it, for the compiler's lint of unknown flags.
+fn undefended(File { path, text }: &File) -> Vec<String> {
+    let is_code = [".rs", ".toml"].iter().any(|ending| path.ends_with(ending)) || path.starts_with(".ci/");
+    if !is_code || KNOWS_UNDEFENDED.iter().any(|known| path.starts_with(known)) {
+        return Vec::new();
+    }
+    let declares = |line: &str| path.ends_with("Cargo.toml") && line.starts_with("unexpected_cfgs = ");
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| line.contains(UNDEFENDED) && !declares(line))
+        .map(|(at, _)| {
+            format!(
+                "{path}:{}: no build but that of `cargo xtask faults --undefended` sets this flag",
+                at + 1
+            )
+        })
         .collect()
 }
 
@@ -177,6 +203,23 @@ mod tests {
         check("crates/host/src/actor.rs", "Duration::from_millis(delay_ms)", 0);
         check("crates/host/src/timeouts.rs", "Duration::from_secs(5)", 0);
         check("examples/embed/src/lib.rs", "Duration::from_secs(5)", 0);
+    }
+
+    #[test]
+    fn the_flag_for_switchable_defences_stays_in_its_place() {
+        let check = |path, text, expect: usize| {
+            assert_eq!(undefended(&file(path, text)).len(), expect, "{path}: {text}")
+        };
+        let lint = r#"unexpected_cfgs = { level = "warn", check-cfg = ["cfg(haft_undefended)"] }"#;
+        check("crates/host/src/actor.rs", "#[cfg(haft_undefended)]", 1);
+        check("crates/host/build.rs", "println!(\"cargo::rustc-cfg=haft_undefended\");", 1);
+        check("crates/protocol/src/defence.rs", "#[cfg(haft_undefended)]", 0);
+        check("crates/faults/src/defence.rs", "#[cfg(haft_undefended)]", 0);
+        check("Cargo.toml", lint, 0);
+        check("crates/host/Cargo.toml", "rustflags = [\"--cfg\", \"haft_undefended\"]", 1);
+        check(".cargo/config.toml", lint, 1);
+        check(".ci/run", "RUSTFLAGS='--cfg haft_undefended' cargo test", 1);
+        check("docs/testing.md", "`--cfg haft_undefended`", 0);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     harmless("an address that the user's settings rewrite", |scene| {
         let payload = scene.payload();
         scene.settings(&format!(
-            "[protocol \"ext\"]\n\tallow = always\n[url \"ext::{payload} \"]\n\tinsteadOf = file://\n"
+            "[protocol \"ext\"]\n\tallow = always\n[url \"ext::{payload} \"]\n\tinsteadOf = ssh://\n"
         ))?;
         scene.repository("true")
     }),
@@ -84,9 +84,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
         for name in ["git", "ssh", "sh", "git-upload-pack"] {
             scene.hook(&format!("work/{name}"))?;
         }
-        let path = std::env::var("PATH").unwrap_or_default();
-        scene.set("PATH", &format!(".:{path}"));
-        scene.repository("true")
+        let url = scene.repository("true")?;
+        scene.search_first(".");
+        Ok(url)
     }),
     harmless("hooks of the repository itself", |scene| {
         let url = scene.repository("true")?;

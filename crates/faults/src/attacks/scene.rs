@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use haft_protocol::defence::Defence;
 
-use super::LOCAL;
 use crate::installer::{self, Installer};
 
 /// The manifest of what is installed.
@@ -17,7 +15,6 @@ pub(super) const MANIFEST: &str = r#"{"name":"gift","exec":"./run"}"#;
 pub(crate) struct Scene {
     dir: PathBuf,
     env: Vec<(String, String)>,
-    down: &'static [Defence],
 }
 
 impl Scene {
@@ -25,7 +22,7 @@ impl Scene {
         for part in ["home", "haft", "work"] {
             fs::create_dir_all(dir.join(part)).with_context(|| format!("make {part}"))?;
         }
-        let scene = Self { dir: dir.into(), env: Vec::new(), down: &[] };
+        let scene = Self { dir: dir.into(), env: Vec::new() };
         let marker = scene.dir.join("fired");
         scene.program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
         let home = scene.dir.join("home").display().to_string();
@@ -90,7 +87,8 @@ impl Scene {
         Ok(self.dir.join("tree"))
     }
 
-    /// A repository of the tree, and what a shell does in it, committed. From here on it may be cloned from.
+    /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository: the `ssh` of
+    /// this scene, first in its `PATH`, serves it whatever the address says.
     pub(super) fn repository(&mut self, script: &str) -> Result<String> {
         let tree = self.tree()?;
         let script = format!(
@@ -98,19 +96,22 @@ impl Scene {
              if [ -n \"$(git status --porcelain)\" ]; then git add -A; git commit -m two; fi"
         );
         self.shell(&tree, &script)?;
-        self.down = LOCAL;
-        Ok(format!("file://{}", tree.display()))
+        let server = format!("#!/bin/sh\nexec git-upload-pack '{}'\n", tree.display());
+        self.program("bin/ssh", &server)?;
+        self.search_first(&self.dir.join("bin").display().to_string());
+        Ok("ssh://git@localhost/gift".to_owned())
     }
 
-    /// From here on nothing is cloned from a directory, as it is for users.
-    pub(super) fn abroad(&mut self) {
-        self.down = &[];
+    /// Puts a directory first in the `PATH` of the person who installs.
+    pub(super) fn search_first(&mut self, dir: &str) {
+        let own = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+        let path = own.or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
+        self.set("PATH", &format!("{dir}:{path}"));
     }
 
     /// A shell that is no part of the attack, with settings of its own.
     pub(super) fn shell(&self, dir: &Path, script: &str) -> Result<()> {
-        let maker =
-            Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker(), down: Vec::new() };
+        let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker() };
         let words = ["-c", script, "sh", &self.payload()].map(str::to_owned);
         let mut command = maker.command(Path::new("sh"), &words);
         let output = command.stderr(Stdio::inherit()).output().context("start a shell")?;
@@ -120,12 +121,7 @@ impl Scene {
 
     /// Whoever installs.
     pub(crate) fn installer(&self) -> Installer {
-        Installer {
-            home: self.dir.join("haft"),
-            cwd: self.dir.join("work"),
-            env: self.env.clone(),
-            down: self.down.to_vec(),
-        }
+        Installer { home: self.dir.join("haft"), cwd: self.dir.join("work"), env: self.env.clone() }
     }
 
     pub(super) fn git_in_path(&self) -> Option<PathBuf> {

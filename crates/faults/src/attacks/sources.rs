@@ -80,13 +80,11 @@ fn setting(scene: &mut Scene) -> Result<String> {
 }
 
 fn by_file(scene: &mut Scene) -> Result<String> {
-    let url = scene.repository("true")?;
-    scene.abroad();
-    Ok(url)
+    scene.repository("true")?;
+    Ok(format!("file://{}", scene.dir().join("tree").display()))
 }
 
 fn bare(scene: &mut Scene) -> Result<String> {
     scene.repository("git clone -q --bare . ../bare.git")?;
-    scene.abroad();
     Ok(scene.dir().join("bare.git").display().to_string())
 }

@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{Figure, Place};
 use crate::attacks::{ARCHIVES, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
 use crate::crash::Change;
+use crate::strace;
 
 /// As many have to be tried.
 const LEAST: usize = 25;
@@ -29,22 +30,21 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 }
 
 fn killed(place: &Place) -> Figure {
-    let counts = Change::ALL.map(|change| change.at_every_step(&place.dir));
-    let steps: u64 = counts.iter().flatten().sum();
+    let what = "killed before a change of the disk by installing, updating, going back, removing";
+    if !strace::can_trace() {
+        return Figure::note(what, format!("not measured: needs {}", strace::NEEDED));
+    }
+    let counts = Change::ALL.map(|change| change.at_every_call(&place.dir));
+    let calls: usize = counts.iter().flatten().sum();
     let wrong: Vec<String> =
         counts.iter().filter_map(|count| Some(format!("{:#}", count.as_ref().err()?))).collect();
     let measured = match wrong.as_slice() {
         [] => {
-            format!("{steps} of {steps} left it absent or complete, and nothing behind after the next change")
+            format!("{calls} of {calls} left it absent or complete, and nothing behind after the next change")
         }
         wrong => wrong.join("; "),
     };
-    Figure::new(
-        "killed at a step of installing, updating, going back, removing",
-        measured,
-        "all",
-        wrong.is_empty(),
-    )
+    Figure::new(what, measured, "all", wrong.is_empty())
 }
 
 fn attacked(place: &Place) -> Figure {

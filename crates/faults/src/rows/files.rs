@@ -12,14 +12,15 @@ use haft_core::file_queue::FileQueue;
 use haft_core::tool::{Tool, ToolContext};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::services;
+use crate::defence::{Defence, take_down};
 use crate::row::{CASE, Case, Row, skip};
+use crate::strace;
 use crate::world::World;
 pub(crate) use racer::{RACER, race};
 use writer::{End, FILE, at_every_call, call, new, nothing_left, old, with_old};
@@ -87,8 +88,8 @@ fn with_hard_link(work: &Path) -> Result<()> {
 
 /// The rounds block a thread of their own: the host goes on beside them.
 async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
-    if !writer::can_trace() {
-        return skip("strace, and the right to trace");
+    if !strace::can_trace() {
+        return skip(strace::NEEDED);
     }
     let dir = world.dir.join("killed");
     let rounds = tokio::task::spawn_blocking(move || {
@@ -104,8 +105,8 @@ async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<(
 }
 
 async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
-    if !writer::can_trace() {
-        return skip("strace, and the right to trace");
+    if !strace::can_trace() {
+        return skip(strace::NEEDED);
     }
     let errors = world.amount(ERRORS.get(..2).unwrap_or(ERRORS), ERRORS);
     for error in errors {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use futures::future::join_all;
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject, instead, misbehaving};
 use crate::row::{CASE, Case, EVIL, Row};
 use crate::rows::protocol::frames::refused;

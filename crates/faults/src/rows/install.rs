@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use futures::future::try_join_all;
-use haft_protocol::defence::{Defence, take_down};
 
 use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
 use crate::crash::Change;
-use crate::row::{CASE, Case, Row};
+use crate::defence::{Defence, take_down};
+use crate::row::{CASE, Case, Row, skip};
+use crate::strace;
 use crate::world::World;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -35,26 +36,29 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         id: "T-18",
-        title: "haft is killed at each step of installing, updating, going back and removing",
+        title: "haft is killed before each change of the disk by installing, updating, going back and removing",
         cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::WholeInstalls)),
     },
 ];
 
 async fn killed(world: &mut World) -> Result<()> {
+    if !strace::can_trace() {
+        return skip(strace::NEEDED);
+    }
     world.mark("killed")?;
     // Each in homes of its own, so that they can be tried beside one another.
     let changes = Change::ALL.map(|change| {
         let dir = world.dir.join("homes");
-        let count = tokio::task::spawn_blocking(move || change.at_every_step(&dir));
+        let count = tokio::task::spawn_blocking(move || change.at_every_call(&dir));
         async move { Ok::<_, anyhow::Error>((change, count.await??)) }
     });
-    let mut steps = Vec::new();
+    let mut counts = Vec::new();
     for (change, count) in try_join_all(changes).await? {
-        ensure!(count > 3, "{} has {count} steps", change.name());
-        steps.push(format!("{} {count}", change.name()));
+        ensure!(count >= 10, "{} has only {count} calls", change.name());
+        counts.push(format!("{} {count}", change.name()));
     }
-    world.found(&format!("absent or complete after each: {}", steps.join(", ")));
+    world.found(&format!("absent or complete after each call: {}", counts.join(", ")));
     Ok(())
 }
 

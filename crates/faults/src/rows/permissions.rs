@@ -10,10 +10,10 @@ use anyhow::{Context, Result, ensure};
 use haft_host::manifest::Manifest;
 use haft_host::{Permissions, PinnedTool, ToolPins};
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 
+use crate::defence::{Defence, take_down};
 use crate::evil::extension;
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::{Setup, World};

@@ -11,12 +11,12 @@ use anyhow::{Context, Result, ensure};
 use haft_core::Agent;
 use haft_core::file_queue::FileQueue;
 use haft_host::{ExtensionSpec, Host, HostConfig, Permissions};
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::event::AgentEvent;
 use haft_providers::Scripted;
 use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{extension, misbehaving};
 use crate::row::{CASE, Case, Row};
 use crate::world::{Events, Setup, World};

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haft_core::session::{Repair, Session, SessionError};
-use haft_protocol::defence::{self, Defence, take_down};
 
+use crate::defence::{self, Defence, take_down};
 use crate::row::{CASE, Case, Row};
 use crate::world::World;
 use crate::writer::WRITER;
@@ -245,7 +245,7 @@ impl Writer {
         #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
         let mut command = Command::new(binary);
         command.arg(WRITER).arg(place).arg(size.to_string()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        command.env(defence::VARIABLE, defence::taken_down());
+        command.envs(defence::inherited());
         let mut child = command.spawn().context("start a writer")?;
         let said = BufReader::new(child.stdout.take().context("no standard output")?);
         let mut writer = Self { child, said, file: PathBuf::new() };

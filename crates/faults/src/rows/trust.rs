@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 
+use crate::defence::{Defence, take_down};
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::World;
 use project::{Hostile, says_so};

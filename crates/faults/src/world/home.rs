@@ -11,11 +11,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_protocol::defence;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
 use super::{PATIENCE, World, beside};
+use crate::defence;
 use crate::row::EVIL;
 
 /// Between two looks.
@@ -69,15 +69,15 @@ impl World {
         fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;
         let manifest = json!({"name": EVIL, "exec": beside("misbehave"), "args": [fault, EVIL]});
         let model = ["--provider", "scripted", "--model", &script.display().to_string()].map(str::to_owned);
-        let env = vec![
+        let env = [
             ("HAFT_HOME".to_owned(), home.display().to_string()),
             ("HAFT_FAULT_TAG".to_owned(), self.tag.clone()),
             ("HAFT_MARKER".to_owned(), self.dir.join("marker").display().to_string()),
             ("HAFT_TRANSCRIPT".to_owned(), dir.display().to_string()),
             ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
             ("TERM".to_owned(), "xterm-256color".to_owned()),
-            (defence::VARIABLE.to_owned(), defence::taken_down()),
         ];
+        let env = env.into_iter().chain(defence::inherited()).collect();
         Home { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
     }
 }

@@ -8,8 +8,6 @@ mod within;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use haft_protocol::step::step;
-
 use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
 use super::copy::{make_link, open};
@@ -91,7 +89,6 @@ fn directory(path: &Path) -> Result<bool, InstallError> {
         Ok(_) => remove(path)?,
         Err(_) => {}
     }
-    step();
     fs::create_dir(path).map_err(InstallError::io("create", path))?;
     Ok(true)
 }
@@ -105,7 +102,6 @@ fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     if path.symlink_metadata().is_ok() {
         remove(path)?;
     }
-    step();
     make_link(target, path).map_err(InstallError::io("create", path))?;
     Ok(true)
 }
@@ -115,7 +111,6 @@ fn clear_way(path: &Path) -> Result<(), InstallError> {
     if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(());
     }
-    step();
     // Only one that holds nothing can be removed like this.
     if fs::remove_dir(path).is_err() {
         kept::aside(path, |_| true)?;
@@ -138,14 +133,12 @@ fn holds(file: File, executable: bool, digest: &Digest) -> bool {
 fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
     clear_way(to)?;
     let write = || InstallError::io("write", to);
-    step();
     let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
     let copied = open(from).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
     set_mode(new.as_file(), executable).map_err(write())?;
-    step();
     new.persist(to).map_err(|error| write()(error.error)).map(drop)
 }
 

@@ -9,7 +9,6 @@ use std::io::Read as _;
 use std::path::{Component, Path};
 
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::step::step;
 
 use super::InstallError;
 
@@ -62,7 +61,6 @@ impl Copy {
                 self.too_large(format!("more than {} directories inside each other", self.limits.depth))
             );
         }
-        step();
         std::fs::create_dir(to).map_err(InstallError::io("create", to))?;
         let mut names = HashSet::new();
         for entry in std::fs::read_dir(from).map_err(InstallError::io("list", from))? {
@@ -112,10 +110,8 @@ impl Copy {
         if !opened.is_file() {
             return Err(special(from));
         }
-        step();
         // `create_new`: on a disk that takes `A` and `a` for one name, the second one is an error.
         let mut target = File::create_new(to).map_err(InstallError::io("create", to))?;
-        step();
         // Counted while copying: a file can grow, and its length can be a lie.
         let copied = std::io::copy(&mut source.take(left + 1), &mut target);
         let copied = copied.map_err(InstallError::io("copy", from))?;
@@ -123,7 +119,6 @@ impl Copy {
             return Err(self.too_many_bytes());
         }
         self.bytes += copied;
-        step();
         keep_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
     }
 
@@ -140,7 +135,6 @@ impl Copy {
 fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
     let target = std::fs::read_link(from).map_err(InstallError::io("read", from))?;
     if stays_inside(&target, depth) || !is_up(Defence::TreeRules) {
-        step();
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();

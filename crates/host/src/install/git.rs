@@ -74,9 +74,7 @@ const MAX_DETAIL: usize = 2_000;
 /// there afterwards are the files of that commit and nothing of the repository. Returns the commit's name, in
 /// hexadecimal digits.
 pub(super) fn clone(url: &GitUrl, into: &Path, places: Places<'_>) -> Result<String, InstallError> {
-    // Tests have repositories in directories.
-    let protocols = if is_up(Defence::CloneProtocols) { "https:ssh" } else { "https:ssh:file" };
-    clone_over(url, into, places, protocols, BOUNDS)
+    clone_over(url, into, places, "https:ssh", BOUNDS)
 }
 
 /// As [`clone`], over the given protocols and within the given bounds.

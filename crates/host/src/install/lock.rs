@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::step::step;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
@@ -261,16 +260,12 @@ fn parsed(path: &Path, text: &str) -> Result<LockFile, LockError> {
 /// Returns its text, and what it looks like if that can be told.
 fn replace(path: &Path, content: &LockFile) -> io::Result<(String, Option<Glance>)> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    step();
     let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
     let mut text = serde_json::to_string_pretty(content)?;
     text.push('\n');
-    step();
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
-    step();
     let file = file.persist(path).map_err(|error| error.error)?;
-    step();
     // The name is what makes it permanent. It holds already, so the change is no failure when this is one.
     if cfg!(unix)
         && let Err(error) = File::open(dir).and_then(|dir| dir.sync_all())

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::step::step;
 
 use super::error::with_causes;
 use super::lock::{Came, Entry, LockFile};
@@ -136,7 +135,6 @@ impl Aside {
         // The user may have kept it from being written to.
         let move_it = || {
             trees::let_go(dir)?;
-            step();
             fs::rename(dir, &to)
         };
         let moved = move_it().map_err(InstallError::io("move aside", dir));
@@ -147,7 +145,6 @@ impl Aside {
 
     /// Undoes it. Where it is now it is safe, too.
     fn put_back(&self) {
-        step();
         _ = fs::rename(&self.0.to, &self.0.from);
         self.leave();
     }

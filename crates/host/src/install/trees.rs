@@ -5,8 +5,6 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_protocol::step::step;
-
 use super::contents::{Contents, is_executable, walk};
 use super::digest::Digest;
 use super::error::with_causes;
@@ -128,7 +126,6 @@ impl Trees {
         }
         // Nobody has approved it yet, and whoever does may be stopped before.
         self.loosen(expected).map_err(InstallError::io("write to", &*self.dir))?;
-        step();
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
         protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
@@ -140,7 +137,6 @@ impl Trees {
     /// # Errors
     /// When that cannot be written down; then it stays.
     pub(super) fn loosen(&self, tree: &Digest) -> std::io::Result<()> {
-        step();
         File::create(self.note_of(tree)).map(drop)
     }
 
@@ -259,13 +255,11 @@ pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
 
 #[cfg(unix)]
 fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
-    step();
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 #[cfg(not(unix))]
 fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
-    step();
     let mut permissions = fs::metadata(path)?.permissions();
     permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
     fs::set_permissions(path, permissions)
@@ -273,7 +267,6 @@ fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
 
 /// Waits until a file, or the names in a directory, are on the disk.
 fn sync(path: &Path) -> std::io::Result<()> {
-    step();
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 

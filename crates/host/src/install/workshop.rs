@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use haft_protocol::step::step;
 use tempfile::TempDir;
 
 use super::{InstallError, trees};
@@ -54,7 +53,6 @@ impl Workshop {
     }
 
     fn open_within(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
-        step();
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
@@ -89,9 +87,7 @@ impl Workshop {
     /// A directory to prepare something in.
     pub(super) fn bench(&self) -> Result<Bench, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
-        step();
         let dir = tempfile::Builder::new().prefix(SCRAP).tempdir_in(&self.dir).map_err(write())?;
-        step();
         // Before anybody else may sweep.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
@@ -103,7 +99,6 @@ impl Workshop {
         let bench = self.bench()?;
         let aside = bench.path().join("removed");
         trees::let_go(place).map_err(InstallError::io("remove", place))?;
-        step();
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
@@ -130,7 +125,6 @@ fn is_left(scrap: &Path) -> bool {
 
 /// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
 pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
-    step();
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
         true => trees::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),

@@ -4,10 +4,10 @@ use std::net::TcpListener;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::{Value, json};
 
 use super::{register_tool, texts};
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject, misbehaving};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::protocol::line;

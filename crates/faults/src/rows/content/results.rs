@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::{Value, json};
 
 use super::{call, register_tool, texts};
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead, misbehaving};
 use crate::oracle::Growth;
 use crate::row::{CASE, Case, EVIL, Row};

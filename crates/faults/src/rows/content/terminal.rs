@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
-use haft_protocol::defence::{Defence, take_down};
 use haft_test_support::terminal::{ATTACKS, deceives, obeys};
 use serde_json::{Value, json};
 
 use super::{call, hidden, texts};
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject};
 use crate::row::{CASE, Case, EVIL, Row, skip};
 use crate::rows::protocol::line;

@@ -5,18 +5,19 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::{ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::defence;
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::strace;
 
 /// The first argument of a process that writes once.
 pub(crate) const WRITER: &str = "write-once";
@@ -155,13 +156,7 @@ pub(super) fn at_every_call(
 }
 
 fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
-    #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
-    let mut strace = Command::new("strace");
-    // Calls that are not traced are not stopped at, either.
-    strace.args(["-f", "--seccomp-bpf", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
-    strace.args(["-e", &format!("inject={inject}")]).arg(std::env::current_exe()?).arg(WRITER).arg(place);
-    strace.env(defence::VARIABLE, defence::taken_down()).stdin(Stdio::null());
-    let ran = strace.output().context("run strace")?;
+    let ran = strace::run(&[WRITER.as_ref(), place.as_os_str()], log, call, Some(inject))?;
     if ran.status.signal() == Some(9) {
         return Ok(End::Killed);
     }
@@ -170,17 +165,6 @@ fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End
         Some(1) => Ok(End::Refused),
         _ => anyhow::bail!("the writer ended with {}: {}", ran.status, String::from_utf8_lossy(&ran.stderr)),
     }
-}
-
-/// Whether programs can be traced here.
-pub(super) fn can_trace() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
-    let mut strace = Command::new("strace");
-    strace
-        .args(["-qq", "-e", "trace=none", "true"])
-        .stdin(Stdio::null())
-        .output()
-        .is_ok_and(|ran| ran.status.success())
 }
 
 /// A file with the old content.

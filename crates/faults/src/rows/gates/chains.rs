@@ -4,9 +4,9 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use haft_host::GateChoice;
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::{Value, json};
 
+use crate::defence::{Defence, take_down};
 use crate::evil::misbehaving;
 use crate::oracle::whole;
 use crate::row::{CASE, Case, Row};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use futures::future::try_join_all;
 use haft_host::GateChoice;
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::{Value, json};
 
 use super::calls;
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, INJECT, Inject, Moment};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::protocol::line;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::{ExtensionState, Launch};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, beside, each, hook, hurried, hurry};
+use crate::defence::{Defence, take_down};
 use crate::evil::{hook_spec, misbehaving};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::gates::calls;

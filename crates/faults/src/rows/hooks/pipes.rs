@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use haft_host::ExtensionState;
 use haft_protocol::content::Content;
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Time;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook, hurry, set};
+use crate::defence::{Defence, take_down};
 use crate::oracle::Growth;
 use crate::row::{Case, EVIL, Row};
 use crate::world::{Setup, World};

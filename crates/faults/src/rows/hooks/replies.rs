@@ -1,10 +1,10 @@
 //! H-09 and H-10: replies that answer something else, or nothing, and hooks that end every turn.
 
 use anyhow::{Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, hook, set};
+use crate::defence::{Defence, take_down};
 use crate::row::{Case, EVIL, Row};
 use crate::rows::gates::calls;
 use crate::world::World;

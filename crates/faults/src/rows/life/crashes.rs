@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject, misbehaving};
 use crate::row::{CASE, Case, EVIL, Row};
 use crate::rows::protocol::hello::{node, python};

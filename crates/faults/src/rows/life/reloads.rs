@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use futures::future::{join, join_all};
 use haft_host::discovery::{Discovery, Search};
 use haft_host::{ExtensionState, Found, Launch, ReloadStats};
-use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, misbehaving};
 use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Faults, Play, Row};

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use haft_core::tool::ToolOwner;
 use haft_host::{ExtensionState, Origin};
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
-use haft_protocol::defence::{Defence, take_down};
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{extension, misbehaving};
 use crate::row::{CASE, Case, Faults, Row, skip};
 use crate::world::{Setup, World, beside};

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
+use crate::defence::{Defence, take_down};
 use crate::evil::Evil;
 use crate::oracle::Growth;
 use crate::row::{CASE, Case, EVIL, Row};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use haft_host::ExtensionState;
-use haft_protocol::defence::{Defence, take_down};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::json;
 
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, misbehaving};
 use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row, skip};

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::limits::MAX_DEPTH;
 use serde_json::json;
 
 use super::line;
 use super::lines::bad_line;
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, instead};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::{Setup, World};

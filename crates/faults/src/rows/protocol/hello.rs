@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
-use haft_protocol::defence::{Defence, take_down};
 
 use super::line;
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, Moment, inject, instead};
 use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row};

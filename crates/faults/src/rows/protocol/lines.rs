@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
+use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead};
 use crate::oracle::{Growth, memory};
 use crate::row::{CASE, Case, EVIL, Faults, Row};

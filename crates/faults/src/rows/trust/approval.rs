@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use anyhow::{Context, Result, ensure};
 use haft_host::install::lock::How;
 use haft_host::install::{Source, Store};
-use haft_protocol::defence::{Defence, VARIABLE, take_down};
 use serde_json::{Value, json};
 
 use super::project::{Hostile, executable, write};
+use crate::defence::{self, Defence, take_down};
 use crate::row::{CASE, Case, Row};
 use crate::rows::permissions;
 use crate::world::World;
@@ -161,9 +161,9 @@ async fn manifest_swapped(world: &mut World) -> Result<()> {
     let fires = format!("echo swapped >> '{}'", hostile.place_of_names().display());
     let swapped = json!({"name": "x", "exec": "/bin/sh", "args": ["-c", fires]}).to_string();
     let texts = [fs::read_to_string(&file).context("read the manifest")?, swapped];
-    if world.mode.undefended {
-        // Alone, or the digest of the code would be missed in its place.
-        hostile.home = hostile.home.variable(VARIABLE, &format!("{:?}", Defence::PinnedManifest));
+    if let Some((variable, _)) = defence::inherited().filter(|_| world.mode.undefended) {
+        // Alone: with the digest of the code down as well, that one would be missed first.
+        hostile.home = hostile.home.variable(&variable, &format!("{:?}", Defence::PinnedManifest));
     }
     world.mark("swapped")?;
     let racer = Racer::new(file, texts);

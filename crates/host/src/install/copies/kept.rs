@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::step::step;
-
 use super::super::InstallError;
 use super::super::contents::{Contents, Item};
 use super::within::is_within;
@@ -57,7 +55,6 @@ pub(in super::super) fn make_room(
 pub(in super::super) fn put_back(kept: &[Kept]) {
     for Kept { from, to } in kept {
         // Where it is now it is safe, too.
-        step();
         _ = fs::rename(to, from);
     }
 }
@@ -70,7 +67,6 @@ pub(super) fn aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<Path
         name.push(format!(".kept-{number}"));
         let to = path.with_file_name(name);
         if to.symlink_metadata().is_err() && is_free(&to) {
-            step();
             fs::rename(path, &to).map_err(InstallError::io("move aside", path))?;
             return Ok(to);
         }

@@ -2,14 +2,11 @@
 
 use std::path::Path;
 
-use haft_protocol::step::step;
-
 use super::super::contents::Item;
 
 /// Deletes what has this name in a directory, if it is this item there, and if all directories on the way are real ones. What
 /// stays is in nobody's way.
 pub(super) fn delete(root: &Path, name: &Path, item: &Item) {
-    step();
     _ = beneath::delete(root, name, item);
 }
 

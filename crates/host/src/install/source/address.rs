@@ -1,7 +1,5 @@
 //! Addresses of repositories: which are cloned from, and what to write instead of the others.
 
-use haft_protocol::defence::{Defence, is_up};
-
 use super::{KINDS, is_archive};
 
 /// Whether a text is an address, and then whether it is one that haft clones from. The error says what to write.
@@ -29,8 +27,6 @@ fn is_scheme(text: &str) -> bool {
 fn with_scheme(scheme: &str, rest: &str) -> Result<(), String> {
     match scheme {
         "https" | "ssh" => {}
-        // Tests have repositories in directories.
-        "file" if !is_up(Defence::CloneProtocols) => return Ok(()),
         "http" | "git" => return Err(format!("{scheme}:// is not encrypted; write https://{rest}")),
         "file" => {
             return Err(format!("write the directory itself: {}", rest.trim_start_matches("localhost")));

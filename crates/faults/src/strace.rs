@@ -1,0 +1,38 @@
+//! This program again under `strace`, which lists its system calls, and kills it or makes the system refuse at the n-th.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::defence;
+
+/// The reason to skip a row on a machine where nothing can be traced.
+pub(crate) const NEEDED: &str = "strace, and the right to trace";
+
+/// True if programs can be traced here.
+pub(crate) fn can_trace() -> bool {
+    let ran = strace().args(["-qq", "-e", "trace=none", "true"]).output();
+    ran.is_ok_and(|ran| ran.status.success())
+}
+
+/// Runs this program with these arguments to its end. `log` gets the calls named in `calls`, separated by commas;
+/// `inject` interrupts one of them. A process that is killed by it takes `strace` along: the status has no code.
+pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>) -> Result<Output> {
+    let mut strace = strace();
+    // Calls that are not traced are not stopped at, either.
+    strace.args(["-f", "--seccomp-bpf", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={calls}")]);
+    if let Some(inject) = inject {
+        strace.args(["-e", &format!("inject={inject}")]);
+    }
+    strace.arg(std::env::current_exe()?).args(args).envs(defence::inherited());
+    strace.output().context("run strace")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
+fn strace() -> Command {
+    let mut command = Command::new("strace");
+    command.stdin(Stdio::null());
+    command
+}
