@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::chain`].
+//! libFuzzer's input for [`haft_fuzz::chain`].
 
 #![no_main]
 

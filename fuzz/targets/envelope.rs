@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::envelope`].
+//! libFuzzer's input for [`haft_fuzz::envelope`].
 
 #![no_main]
 

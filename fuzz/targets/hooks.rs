@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::hooks`].
+//! libFuzzer's input for [`haft_fuzz::hooks`].
 
 #![no_main]
 

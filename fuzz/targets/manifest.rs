@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::manifest`].
+//! libFuzzer's input for [`haft_fuzz::manifest`].
 
 #![no_main]
 

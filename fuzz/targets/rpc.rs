@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::rpc`].
+//! libFuzzer's input for [`haft_fuzz::rpc`].
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! libFuzzer's input to [`haft_fuzz::sanitiser`].
+//! libFuzzer's input for [`haft_fuzz::sanitiser`].
 
 #![no_main]
 

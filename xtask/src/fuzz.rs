@@ -1,4 +1,4 @@
-//! Fuzzing: builds the targets of `fuzz/` with coverage counters, replays what is committed, then tries new inputs.
+//! Fuzzing: builds the targets of `fuzz/` with coverage counters, replays the committed inputs, then tries new ones.
 
 mod plan;
 mod seeds;
@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use xtask::seeds::Target;
 
 use crate::{ci, repo};
-use plan::Target;
 pub(crate) use plan::{Effort, Plan};
 
 /// How often a target is started again after the machine, and no input, was slow.
@@ -112,11 +112,11 @@ impl<'a> Job<'a> {
         let ground = repo::root().join("target/fuzz");
         let job = Self {
             target,
-            seeds: seeds::folders(target.name, &ground)?,
+            seeds: seeds::folders(target, &ground)?,
             corpus: ground.join("corpus").join(target.name),
             findings: ground.join("findings").join(target.name),
             log: ground.join(format!("{}.log", target.name)),
-            dictionary: seeds::dictionary(target.name, &ground)?,
+            dictionary: seeds::dictionary(target, &ground)?,
         };
         for folder in [&job.corpus, &job.findings] {
             fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
@@ -232,12 +232,12 @@ mod tests {
     }
 
     #[test]
-    fn every_target_is_built_and_has_seeds() {
+    fn every_target_has_a_binary() {
         let manifest = repo::read("fuzz/Cargo.toml").unwrap();
-        for Target { name, .. } in plan::TARGETS {
+        for Target { name, .. } in xtask::seeds::TARGETS {
             assert!(manifest.contains(&format!("path = \"targets/{name}.rs\"")), "{name}");
-            let seeds = fs::read_dir(repo::root().join("fuzz/corpus").join(name)).unwrap().count();
-            assert!(seeds > 10, "{name} has {seeds} seeds");
+            let binary = repo::read(&format!("fuzz/targets/{name}.rs")).unwrap();
+            assert!(binary.contains(&format!("haft_fuzz::{name}::check(")), "{name}");
         }
     }
 

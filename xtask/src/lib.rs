@@ -1,3 +1,4 @@
-//! The repository as files and programs, for `cargo xtask` and for `haft-codegen`.
+//! The repository as files and programs, for `cargo xtask`, `haft-codegen` and the tests of `haft-fuzz`.
 
 pub mod repo;
+pub mod seeds;

@@ -1,26 +1,10 @@
 //! What is fuzzed, and for how long.
 
 use anyhow::{Context, Result, bail};
-
-/// A binary of `fuzz/`.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Target {
-    pub(super) name: &'static str,
-    /// The longest input, in bytes: enough for everything that the target can tell apart.
-    pub(super) max_len: u32,
-}
-
-pub(super) const TARGETS: &[Target] = &[
-    Target { name: "chain", max_len: 64 },
-    Target { name: "envelope", max_len: 1024 },
-    Target { name: "hooks", max_len: 1024 },
-    Target { name: "manifest", max_len: 512 },
-    Target { name: "rpc", max_len: 512 },
-    Target { name: "sanitiser", max_len: 128 },
-];
+use xtask::seeds::{TARGETS, Target};
 
 /// Which targets, and how much of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// All of them when none is named.
     target: Option<&'static Target>,
@@ -56,12 +40,12 @@ impl Plan {
     }
 
     pub(super) fn targets(self) -> impl Iterator<Item = &'static Target> {
-        TARGETS.iter().filter(move |target| self.target.is_none_or(|only| only == *target))
+        TARGETS.iter().filter(move |target| self.target.is_none_or(|only| only.name == target.name))
     }
 }
 
 impl Effort {
-    /// What every change passes.
+    /// The executions of a run without options.
     pub(crate) const USUAL: Self = Self::Runs(200_000);
     /// Ten million over all targets.
     pub(crate) const FULL: Self = Self::Runs(2_500_000);

@@ -1,4 +1,4 @@
-//! Where a target's first inputs come from.
+//! Files that libFuzzer begins with: seeds and words.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,79 +6,47 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use xtask::seeds::{Seed, Target};
 
 use crate::repo;
 
-/// A target that reads lines, and so learns from the protocol's own files.
-struct Reads {
-    target: &'static str,
-    /// Whether a file of the fixtures is about what it reads.
-    fixtures: fn(&str) -> bool,
-    schemas: &'static [&'static str],
-}
-
-const READS: &[Reads] = &[
-    Reads {
-        target: "envelope",
-        fixtures: |path| !path.contains("/hook/") && !path.contains("/rpc/"),
-        schemas: &["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"],
-    },
-    Reads {
-        target: "hooks",
-        fixtures: |path| path.contains("/hook/"),
-        schemas: &["docs/schema/hook_call.schema.json", "docs/schema/hook_result.schema.json"],
-    },
-    Reads {
-        target: "rpc",
-        fixtures: |path| path.contains("/rpc/"),
-        schemas: &["docs/schema/rpc_request.schema.json"],
-    },
-];
-
-fn reads(target: &str) -> Option<&'static Reads> {
-    READS.iter().find(|reads| reads.target == target)
-}
-
-/// The folders whose files are replayed first: the committed corpus and, for lines, every one of the fixtures, so that
-/// a new frame is a seed without being written down twice.
-pub(super) fn folders(target: &str, ground: &Path) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![repo::root().join("fuzz/corpus").join(target)];
-    if let Some(reads) = reads(target) {
-        let folder = ground.join("fixtures").join(target);
-        refill(&folder, reads)?;
+/// The folders whose files are replayed first: the committed corpus, and the fixture lines as one file each.
+pub(super) fn folders(target: &Target, ground: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![target.corpus()];
+    let fixtures = target.fixtures()?;
+    if !fixtures.is_empty() {
+        let folder = ground.join("fixtures").join(target.name);
+        refill(&folder, &fixtures)?;
         folders.push(folder);
     }
     Ok(folders)
 }
 
 /// A file of words that are worth inserting: for lines, every name and constant of the schemas.
-pub(super) fn dictionary(target: &str, ground: &Path) -> Result<Option<PathBuf>> {
-    let Some(reads) = reads(target) else { return Ok(None) };
+pub(super) fn dictionary(target: &Target, ground: &Path) -> Result<Option<PathBuf>> {
+    if target.schemas.is_empty() {
+        return Ok(None);
+    }
     let mut words = BTreeSet::new();
-    for schema in reads.schemas {
+    for schema in target.schemas {
         collect(
             &serde_json::from_str(&repo::read(schema)?).with_context(|| format!("read {schema}"))?,
             &mut words,
         );
     }
-    let path = ground.join(format!("{target}.dict"));
+    let path = ground.join(format!("{}.dict", target.name));
     let lines: Vec<String> = words.iter().map(|word| format!("{:?}\n", format!("\"{word}\""))).collect();
     fs::write(&path, lines.concat()).with_context(|| format!("write {}", path.display()))?;
     Ok(Some(path))
 }
 
-fn refill(folder: &Path, reads: &Reads) -> Result<()> {
+fn refill(folder: &Path, seeds: &[Seed]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     for old in fs::read_dir(folder)? {
         fs::remove_file(old?.path())?;
     }
-    let files = repo::files("crates/protocol/fixtures")?;
-    let lines = files
-        .iter()
-        .filter(|file| file.path.ends_with(".jsonl") && (reads.fixtures)(&file.path))
-        .flat_map(|file| file.text.lines());
-    for (index, line) in lines.enumerate() {
-        fs::write(folder.join(format!("{index:03}")), format!("{line}\n"))?;
+    for (index, seed) in seeds.iter().enumerate() {
+        fs::write(folder.join(format!("{index:03}")), &seed.bytes)?;
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ const RULES: &[Rule] = &[
     rule("haft-test-support", &[]),
     rule("haft-bench", &[ANY]),
     rule("haft-faults", &[ANY]),
+    rule("haft-fuzz", &["haft-core", "haft-host", "haft-protocol", "xtask"]),
     rule("haft-example-embed", &[ANY]),
     rule("haft-example-frames", &["haft-protocol"]),
     rule("haft-example-guard", &["haft-sdk"]),
@@ -44,8 +45,8 @@ const RULES: &[Rule] = &[
     rule("xtask", &[]),
 ];
 
-/// Only for tests.
-const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-test-support"];
+/// Packages for tests: only a rule that names one of them grants it to a package that is built for users.
+const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-fuzz", "haft-test-support"];
 
 /// Everything the protocol may use from outside: an SDK extension builds all of it, and none does IO.
 const PROTOCOL_CRATES: &[&str] =
@@ -80,12 +81,14 @@ fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
     let name = dependency["name"].as_str().unwrap_or_default();
     let in_tests = dependency["kind"] == "dev";
     if own.contains(&name) {
-        let granted = rule.may.contains(&name) || rule.may.contains(&ANY);
+        let test_only = TEST_ONLY.contains(&name);
+        let any = rule.may.contains(&ANY);
         let granted = match in_tests {
-            true => granted || TEST_ONLY.contains(&name),
-            // What is only for tests itself may use the others.
-            false => granted && (!TEST_ONLY.contains(&name) || TEST_ONLY.contains(&rule.package)),
+            true => any || test_only,
+            // A package for tests may use the others.
+            false => any && (!test_only || TEST_ONLY.contains(&rule.package)),
         };
+        let granted = granted || rule.may.contains(&name);
         return (!granted).then(|| format!("must not depend on {name}"));
     }
     if in_tests {
@@ -131,6 +134,8 @@ mod tests {
             &["haft: must not depend on haft-test-support"],
         );
         check_edge("haft", json!({ "name": "haft-host" }), &[]);
+        check_edge("haft", json!({ "name": "haft-fuzz" }), &["haft: must not depend on haft-fuzz"]);
+        check_edge("xtask", json!({ "name": "haft-fuzz" }), &["xtask: must not depend on haft-fuzz"]);
     }
 
     #[test]

@@ -253,7 +253,7 @@ fn the_digest_is_the_same_in_another_place() {
 }
 
 #[test]
-fn too_much_cannot_be_trusted() {
+fn too_large_a_project_cannot_be_trusted() {
     let ground = Ground::new().trusted();
     let large = fs::File::create(ground.dir().join(".haft/large")).unwrap();
     large.set_len(MAX_BYTES + 1).unwrap();
@@ -261,12 +261,6 @@ fn too_much_cannot_be_trusted() {
     let (trust, told) = ground.decided(&ground.dir());
     assert_eq!(trust, Trust::Untrusted);
     assert!(told.contains("more than 200 MiB") && told.contains(".haft/large"), "{told}");
-    large.set_len(0).unwrap();
-    fs::create_dir(ground.dir().join(".haft/many")).unwrap();
-    for n in 0..=MAX_FILES {
-        fs::write(ground.dir().join(format!(".haft/many/{n}")), "").unwrap();
-    }
-    assert!(matches!(Snapshot::take(&ground.home(), &ground.dir()), Err(SnapshotError::TooMany { .. })));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The reader that `examples/sessions` has in another language reads what haft reads: of a whole file, of one that was
 //! cut anywhere, and of one with any line damaged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use haft_core::protocol::RawJson;
@@ -110,24 +110,55 @@ async fn compacted(keeps: bool) -> Vec<u8> {
     .await
 }
 
-/// Both readers read these bytes alike.
+/// Both readers read each of these files alike.
 #[track_caller]
-fn check(dir: &Path, bytes: &[u8]) {
-    let path = dir.join(format!("{:032x}.jsonl", 1));
-    std::fs::write(&path, bytes).unwrap();
-    let session = Session::open_read_only(&path).unwrap();
-    let ours: Vec<_> =
-        session.context().messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
-    assert_eq!(theirs("--json", &path), ours, "{}", String::from_utf8_lossy(bytes));
+fn check(dir: &Path, files: &[Vec<u8>]) {
+    let mut paths = Vec::new();
+    for (number, bytes) in files.iter().enumerate() {
+        let dir = dir.join(number.to_string());
+        std::fs::create_dir(&dir).unwrap();
+        paths.push(dir.join(format!("{:032x}.jsonl", 1)));
+        std::fs::write(&paths[number], bytes).unwrap();
+    }
+    let theirs = theirs("--json", &paths);
+    assert_eq!(theirs.len(), files.len());
+    for ((path, bytes), theirs) in paths.iter().zip(files).zip(theirs) {
+        let session = Session::open_read_only(path).unwrap();
+        let ours: Vec<_> =
+            session.context().messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
+        assert_eq!(theirs, ours, "{}", String::from_utf8_lossy(bytes));
+    }
 }
 
-/// What the other reader prints of a file.
+/// Calls the example's `main` for one file after the other, because starting Python takes longer than all of them; each
+/// output ends with a line of its own.
+const FOR_EACH: &str = r#"
+import os, sys
+reader, option, *files = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(reader))
+import read
+for file in files:
+    read.main([option, file])
+    print('"the end of the file"')
+"#;
+
+/// The lines that the other reader prints of each file.
 #[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
-fn theirs(what: &str, path: &Path) -> Vec<serde_json::Value> {
-    let output = Command::new("python3").args([READER, what]).arg(path).output().unwrap();
+fn theirs(option: &str, files: &[PathBuf]) -> Vec<Vec<serde_json::Value>> {
+    let mut python = Command::new("python3");
+    python.env("PYTHONDONTWRITEBYTECODE", "1").args(["-c", FOR_EACH, READER, option]).args(files);
+    let output = python.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = output.stdout.split_inclusive(|byte| *byte == b'\n');
-    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    let (mut all, mut lines) = (Vec::new(), Vec::new());
+    for line in output.stdout.split_inclusive(|byte| *byte == b'\n') {
+        let value: serde_json::Value = serde_json::from_slice(line).unwrap();
+        if value == "the end of the file" {
+            all.push(std::mem::take(&mut lines));
+        } else {
+            lines.push(value);
+        }
+    }
+    all
 }
 
 /// What the other reader says of these arguments: its code, and both outputs.
@@ -189,25 +220,25 @@ async fn what_extensions_did_is_read_alike() {
     let path = dir.path().join("session.jsonl");
     std::fs::write(&path, &bytes).unwrap();
     let ours: Vec<_> = done.iter().map(|one| serde_json::to_value(one).unwrap()).collect();
-    assert_eq!(theirs("--interventions", &path), ours);
-    check(dir.path(), &bytes);
+    assert_eq!(theirs("--interventions", &[path]), [ours]);
+    check(dir.path(), &[bytes]);
 }
 
 #[tokio::test]
 async fn whole_files_are_read_alike() {
     let dir = tempfile::tempdir().unwrap();
-    for file in [EVERY_TYPE.to_vec(), branched().await, compacted(true).await, compacted(false).await] {
-        check(dir.path(), &file);
-    }
+    check(
+        dir.path(),
+        &[EVERY_TYPE.to_vec(), branched().await, compacted(true).await, compacted(false).await],
+    );
 }
 
 #[tokio::test]
 async fn damaged_files_are_read_alike() {
     let dir = tempfile::tempdir().unwrap();
     let whole = branched().await;
-    for cut in (0..whole.len()).step_by(whole.len() / 12) {
-        check(dir.path(), &whole[..cut]);
-    }
+    let mut files: Vec<Vec<u8>> =
+        (0..whole.len()).step_by(whole.len() / 12).map(|cut| whole[..cut].to_vec()).collect();
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     for damaged in 0..lines.len() {
         let keep_beginning = &lines[damaged][..100];
@@ -215,7 +246,8 @@ async fn damaged_files_are_read_alike() {
             let mut lines = lines.clone();
             let line = [line, b"\n"].concat();
             lines[damaged] = &line;
-            check(dir.path(), &lines.concat());
+            files.push(lines.concat());
         }
     }
+    check(dir.path(), &files);
 }

@@ -14,7 +14,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
 /// Random texts of one run of the tests.
-const TEXTS: u64 = 2_000;
+const TEXTS: u64 = 500;
 
 /// Every way from a text to lines.
 fn all(text: &str) -> Vec<Line<'static>> {
@@ -109,6 +109,8 @@ fn a_line_is_shortened_between_graphemes() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+
     #[test]
     fn no_text_reaches_a_span_with_a_control_character(text in ".{0,80}", markup in "[-*_`#>|:\\[\\]()&;~0-9 a\\n\u{1b}\u{9b}\u{7}\r\t]{0,80}") {
         check(&text);

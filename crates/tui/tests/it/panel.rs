@@ -119,7 +119,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
     ");
     let mut hostile = Hostile::new(5);
     let mut text = String::new();
-    for round in 0..300 {
+    for round in 0..ATTACKS.len() + 40 {
         match ATTACKS.get(round) {
             Some((_, attack)) => (*attack).clone_into(&mut text),
             None => hostile.next_into(&mut text),

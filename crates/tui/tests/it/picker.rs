@@ -307,7 +307,7 @@ fn the_chosen_row_is_always_shown() {
 fn no_attack_reaches_the_screen() {
     let mut hostile = Hostile::new(6);
     let mut text = String::new();
-    for round in 0..300 {
+    for round in 0..ATTACKS.len() + 40 {
         match ATTACKS.get(round) {
             Some((_, attack)) => (*attack).clone_into(&mut text),
             None => hostile.next_into(&mut text),
@@ -332,6 +332,8 @@ fn chord() -> impl Strategy<Value = Chord> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+
     #[test]
     fn whatever_is_typed_at_any_size(
         rows in proptest::collection::vec(("[a-e日\u{301}]{0,6}", 0..70_usize, "[xy]{0,1}"), 0..30),

@@ -186,9 +186,10 @@ fn a_long_block_costs_no_more_than_its_end() {
         ("```rust\n", "    let a = 1;\n"),
     ] {
         let mut text = Streaming::default();
-        text.push(begin);
-        let (mut most, mut read) = (0, 0);
-        for _ in 0..800 {
+        text.push(&format!("{begin}{}", piece.repeat(750)));
+        text.lines(WIDTH, &theme);
+        let (mut most, mut read) = (0, text.read());
+        for _ in 0..50 {
             text.push(piece);
             text.lines(WIDTH, &theme);
             most = most.max(text.read() - read);

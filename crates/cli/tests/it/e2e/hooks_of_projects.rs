@@ -1,6 +1,7 @@
 //! Process hooks that a project brings: whether they run, and what they may not say for themselves.
 
 use std::fs;
+use std::thread;
 
 use haft_test_support::model_server::Scenario;
 
@@ -139,14 +140,18 @@ fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran) {
 
 #[test]
 fn a_projects_hook_is_loosened_by_the_user_alone() {
-    let (scene, _) = hangs("", "");
-    assert!(results(&scene)[0].contains("did not answer within 3 s"), "{:?}", results(&scene));
-    let (scene, ran) = hangs("on_timeout = 'allow'\nvouches = ['*']\n", "");
+    // Each case waits for the deadline of its own gate.
+    let (by_project, by_user) = thread::scope(|scope| {
+        let by_project = scope.spawn(|| hangs("on_timeout = 'allow'\nvouches = ['*']\n", ""));
+        let by_user = hangs("", "[grant.gate]\non_timeout = 'allow'\n");
+        (by_project.join().unwrap(), by_user)
+    });
+    let (scene, ran) = by_project;
     assert!(results(&scene)[0].contains("did not answer within 3 s"), "{:?}", results(&scene));
     for key in ["on_timeout", "vouches"] {
         assert!(ran.stderr.contains(key), "{key}: {}", ran.stderr);
     }
-    let (scene, _) = hangs("", "[grant.gate]\non_timeout = 'allow'\n");
+    let (scene, _) = by_user;
     assert!(!results(&scene)[0].contains("denied"), "{:?}", results(&scene));
     assert_eq!(scene.marks(), ["starts", "is asked: hang"]);
 }

@@ -3,7 +3,7 @@
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
-use super::gates::{BROKEN, SPENT, rewrites};
+use super::gates::{BROKEN, SPENT};
 use super::requests::{called, said};
 use super::scene::{Scene, bash, bash_args};
 
@@ -109,19 +109,6 @@ for frame in frames():
     assert_eq!((&blocked[0]["by"], &blocked[0]["reason"]), (&json!("approver"), &json!("not that")));
     assert_eq!(said(&scene.server.requests()[1], "tool"), ["not that"]);
     assert!(!scene.world.project().join("forbidden").exists());
-}
-
-#[test]
-fn modified_arguments_that_are_no_object_block_the_call() {
-    for args in ["[]", "7", "\"rm\""] {
-        let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Well.")])
-            .python("confused", &rewrites(args));
-        let ran = scene.haft(&["--json", "go"]);
-        ran.expect(0);
-        assert_eq!(ran.faults(), [("confused".into(), "hook_error".into())], "{args}");
-        assert_eq!(ran.of("tool_blocked").len(), 1, "{args}");
-        assert!(!scene.world.project().join("touched").exists());
-    }
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn configure(scene: &Scene, keys: &str) {
 fn when_and_how_much_is_set_in_the_configuration() {
     let full = Tokens { input: 5_000, output: 5, cache_read: 0, cache_write: 0 };
     let long = "And so on. ".repeat(800);
-    let answers = || vec![Scenario::text(long.clone()).usage(full), Scenario::text(long.clone()).usage(full)];
+    let answers = || vec![Scenario::text(long.clone()).usage(full).cut_every(0); 2];
     let scene = Scene::new([answers(), vec![Scenario::text(SUMMARY), Scenario::text("Three.")]].concat());
     let prompts = |scene: &Scene| {
         for prompt in ["Count.", "Go on.", "Further."] {

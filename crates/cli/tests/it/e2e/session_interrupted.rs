@@ -13,7 +13,7 @@ use super::running::eventually;
 use super::scene::{Scene, bash_args};
 
 /// Interruptions of an ordinary run.
-const INTERRUPTIONS: usize = 6;
+const INTERRUPTIONS: usize = 4;
 
 /// What the model says: two calls, one call, an answer, and so on. Every call leaves a mark of its own.
 fn scenarios(count: usize) -> Vec<Scenario> {

@@ -33,6 +33,8 @@ pub(super) struct Walk<'a> {
     /// The directories of manifests that were seen, and what they are called.
     manifests: Vec<(PathBuf, String)>,
     room: u64,
+    /// The most files, and the most directories.
+    most: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -44,6 +46,7 @@ impl<'a> Walk<'a> {
             files: BTreeMap::new(),
             manifests: Vec::new(),
             room: MAX_BYTES,
+            most: MAX_FILES,
         }
     }
 
@@ -123,7 +126,7 @@ impl<'a> Walk<'a> {
             Some(_) => hasher.update(b"other"),
             None => {}
         }
-        if self.files.len() >= MAX_FILES {
+        if self.files.len() >= self.most {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
         self.files.insert(name.to_owned(), digest::of(hasher));
@@ -142,12 +145,12 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.been.insert(real, depth);
-        if depth > MAX_DEPTH || self.been.len() > MAX_FILES {
+        if depth > MAX_DEPTH || self.been.len() > self.most {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
         let mut entries = Vec::new();
         for entry in fs::read_dir(path).map_err(|source| read(path, source))? {
-            if entries.len() > MAX_FILES {
+            if entries.len() > self.most {
                 return Err(SnapshotError::TooMany { path: path.into() });
             }
             entries.push(entry.map_err(|source| read(path, source))?.file_name());
@@ -205,4 +208,40 @@ fn is_executable(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_: &Metadata) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The result of a walk through a project of five files in two directories, that may go through `most` of each.
+    fn walk(most: usize) -> Result<usize, SnapshotError> {
+        let project = tempfile::tempdir().unwrap();
+        fs::create_dir_all(project.path().join("a/b")).unwrap();
+        for file in ["a/1", "a/2", "a/b/3", "a/b/4", "a/b/5"] {
+            fs::write(project.path().join(file), file).unwrap();
+        }
+        let mut walk = Walk { most, ..Walk::new(project.path(), Vec::new()) };
+        walk.add(&project.path().join("a"), "a")?;
+        Ok(walk.into_files().len())
+    }
+
+    #[test]
+    fn too_many_files_cannot_be_trusted() {
+        assert_eq!(Walk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
+        assert_eq!(walk(5).unwrap(), 5);
+        for most in 0..5 {
+            assert!(matches!(walk(most), Err(SnapshotError::TooMany { .. })), "{most}");
+        }
+    }
+
+    #[test]
+    fn a_long_directory_is_not_read_to_its_end() {
+        let project = tempfile::tempdir().unwrap();
+        (0..4).for_each(|n| drop(File::create(project.path().join(n.to_string())).unwrap()));
+        let mut walk = Walk { most: 2, ..Walk::new(project.path(), Vec::new()) };
+        let error = walk.add(project.path(), "p").unwrap_err();
+        assert!(matches!(error, SnapshotError::TooMany { path } if path == project.path()));
+        assert_eq!(walk.into_files().len(), 0);
+    }
 }

@@ -11,14 +11,18 @@ fn ends(bytes: &[u8]) -> Vec<usize> {
     memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect()
 }
 
-/// Every prefix, with nothing or with zeros behind it: all whole lines are there, and only they.
+/// Every prefix, and zeros behind those that end near the end of a line and behind some others: all whole lines are there,
+/// and only they.
 #[test]
 fn a_file_may_end_anywhere() {
     let entries = chain(samples());
     let bytes = file(&entries);
     let ends = ends(&bytes);
+    let is_near_an_end = |cut: usize| ends.iter().any(|end| end.abs_diff(cut) <= 2);
     for cut in 0..=bytes.len() {
-        for zeros in [0, 1, 4096] {
+        let tails: &[usize] =
+            if is_near_an_end(cut) || cut.is_multiple_of(50) { &[0, 1, 4096] } else { &[0] };
+        for &zeros in tails {
             let torn = [&bytes[..cut], &vec![0; zeros]].concat();
             let Recovered { header, entries: found, repairs, whole } = recover(&torn);
             let lines = ends.iter().filter(|end| **end <= cut).count();
@@ -180,7 +184,7 @@ fn read_one_by_one(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'stat
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
     /// Whatever the bytes are, recovery ends, and what it finds is a tree.
     #[test]

@@ -13,10 +13,14 @@ use super::agency::{Does, Ran, Stage, answers, calls, goes_on, one_call, play, r
 use super::{hook, host_with};
 use crate::support::{Events, fault};
 
-const LONG: usize = 2 << 20;
-
+/// A text longer than any that is taken, arguments excepted.
 fn long() -> String {
-    "x".repeat(LONG)
+    "x".repeat(300 << 10)
+}
+
+/// Arguments longer than any that are taken.
+fn long_arguments() -> Value {
+    json!({"command": "x".repeat(1 << 20)})
 }
 
 /// One call under a hook that answers this at one point.
@@ -55,10 +59,10 @@ async fn a_reason_is_cut() {
 /// Arguments that were cut would be others.
 #[tokio::test(start_paused = true)]
 async fn a_call_with_too_long_arguments_does_not_run() {
-    let changed = json!({"action": "modify", "call": {"arguments": {"command": long()}}});
+    let changed = json!({"action": "modify", "call": {"arguments": long_arguments()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
-    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked, because extension gate decides about this and sent an answer that makes no sense: its "arguments" has 2097166 bytes; at most 1048576 are taken; the user has been told"#);
+    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked, because extension gate decides about this and sent an answer that makes no sense: its "arguments" has 1048590 bytes; at most 1048576 are taken; the user has been told"#);
     let changed = json!({"action": "modify", "call": {"tool": long()}});
     let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
@@ -86,7 +90,7 @@ async fn an_edited_answer_is_cut() {
     assert!(ran.outcome.is_ok(), "{:?}", ran.outcome);
     assert_eq!((ran.executions, events.faults().first()), (1, Some(&fault("gate", "hook_error"))));
     assert!((200_000..300_000).contains(&ran.answer().len()), "{}", ran.answer().len());
-    let edited = edit(json!({"content": "", "tool_calls": [call(json!({"command": long()}))]}));
+    let edited = edit(json!({"content": "", "tool_calls": [call(long_arguments())]}));
     let (ran, events) = under("after_llm", "hook.after_llm", edited).await;
     assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
 }

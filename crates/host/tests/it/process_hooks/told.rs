@@ -117,7 +117,7 @@ async fn one_that_does_not_read_holds_nobody_up() {
         content: vec![haft_protocol::content::Content::text(text)],
         time: haft_protocol::message::Time(String::new()),
     };
-    for _ in 0..2_000 {
+    for _ in 0..500 {
         observers.iter().for_each(|observer| observer.observe(&said));
         observers.iter().for_each(|observer| observer.observe(&AgentEvent::Done));
     }
@@ -129,5 +129,5 @@ async fn one_that_does_not_read_holds_nobody_up() {
     run(&host, one_call()).await;
     host.shutdown().await;
     let told = peer.await.unwrap();
-    assert!(told.len() + dropped > 4_000, "{} and {dropped}", told.len());
+    assert!(told.len() + dropped > 1_000, "{} and {dropped}", told.len());
 }

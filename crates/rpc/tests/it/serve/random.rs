@@ -168,7 +168,11 @@ fn check_events(sent: &Sent, heard: &[Value]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: (ProptestConfig::default().cases / 4).min(300),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn each_command_is_answered_once_and_each_prompt_ends_once(

@@ -29,7 +29,7 @@ fn so_does_one_with_images_that_are_too_large() {
     let numbers = log.matches("? Image").count();
     // Once when they are pasted, and once when they are sent.
     for number in 1..=2 * numbers as u64 {
-        let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE).into() };
+        let image = Image { mime_type: "image/png".into(), data: "A".repeat(MAX_LINE / 8 * 5).into() };
         fake.tell(Event::Answer(Answer::Image(number, Ok(image))));
     }
     assert!(numbers > 0 && !fake.take_log().contains("> prompt"), "{log}");

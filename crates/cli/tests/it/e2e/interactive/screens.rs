@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::seat::Seat;
 use crate::e2e::scene::Scene;
 
+/// The variable that names the folder for the pictures.
+const PICTURES: &str = "HAFT_SCREENS";
+
 /// A seat at which pictures are taken.
 struct Studio {
     seat: Seat,
@@ -27,7 +30,7 @@ impl Studio {
 
     /// The screen as it is, where somebody wants it.
     fn shot(&self, name: &str) {
-        let Some(dir) = std::env::var_os("HAFT_SCREENS").map(PathBuf::from) else { return };
+        let Some(dir) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
         let theme = match self.ground {
             Ground::Dark => "dark",
             Ground::Light => "light",
@@ -164,7 +167,12 @@ fn main_screens_in_the_dark() {
     [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Dark));
 }
 
+/// Everything but the colors is as in the dark, so that a run without pictures looks at one screen only.
 #[test]
 fn main_screens_in_the_light() {
-    [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Light));
+    question(Ground::Light);
+    if std::env::var_os(PICTURES).is_some() {
+        conversation(Ground::Light);
+        choice(Ground::Light);
+    }
 }

@@ -1,0 +1,49 @@
+//! Limits on the bytes that a piece of work requests from the allocator.
+
+/// Does the work, which may allocate at most `limit` bytes in total, including bytes that it frees again.
+///
+/// Counts the current thread only, so that tests of the same process do not disturb each other.
+#[track_caller]
+pub(crate) fn within<T>(limit: usize, work: impl FnOnce() -> T) -> T {
+    let mut value = None;
+    let used = allocation_counter::measure(|| value = Some(work())).bytes_total;
+    assert!(used <= limit as u64, "{used} bytes were allocated, more than the limit of {limit}");
+    value.expect("`measure` runs the work")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn work_within_the_limit_returns_its_value() {
+        assert_eq!(within(100, || black_box(vec![7_u8; 100])), vec![7; 100]);
+    }
+
+    #[test]
+    #[should_panic(expected = "1010 bytes were allocated, more than the limit of 1009")]
+    fn freed_bytes_count() {
+        within(1009, || (0..101).for_each(|_| drop(black_box(vec![0_u8; 10]))));
+    }
+
+    #[test]
+    fn other_threads_do_not_count() {
+        let (allocate, requests) = std::sync::mpsc::sync_channel(0);
+        let (done, results) = std::sync::mpsc::sync_channel(0);
+        let other = std::thread::spawn(move || {
+            for size in requests {
+                done.send(black_box(vec![0_u8; size]).len()).unwrap();
+            }
+        });
+        // Blocking on a channel allocates a little on this thread, far less than the other thread.
+        let size = within(64 * 1024, || {
+            allocate.send(1 << 20).unwrap();
+            results.recv().unwrap()
+        });
+        assert_eq!(size, 1 << 20);
+        drop(allocate);
+        other.join().unwrap();
+    }
+}

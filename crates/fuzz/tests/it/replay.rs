@@ -1,0 +1,70 @@
+//! One test for each target: its committed inputs, and the lines of the protocol's fixtures that it reads.
+
+use std::any::Any;
+use std::panic::catch_unwind;
+
+use xtask::seeds::{Seed, TARGETS};
+
+/// A corpus with fewer inputs has lost its files.
+const FEWEST: usize = 10;
+
+macro_rules! replay {
+    ($($name:ident),*) => {
+        $(
+            #[test]
+            fn $name() {
+                check(stringify!($name), haft_fuzz::$name::check);
+            }
+        )*
+
+        #[test]
+        fn every_target_has_a_test() {
+            let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+replay!(chain, envelope, hooks, manifest, rpc, sanitiser);
+
+/// Replays all seeds of a target and reports every one that fails.
+#[track_caller]
+fn check(name: &str, oracle: fn(&[u8])) {
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let mut seeds = target.committed().unwrap();
+    assert!(seeds.len() >= FEWEST, "{} has only {} inputs", target.corpus().display(), seeds.len());
+    let fixtures = target.fixtures().unwrap();
+    assert_eq!(
+        fixtures.is_empty(),
+        target.schemas.is_empty(),
+        "a target with schemas reads lines of fixtures"
+    );
+    seeds.extend(fixtures);
+    let failures: Vec<String> = seeds.iter().filter_map(|seed| failure(oracle, seed)).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {} inputs break a promise of `{name}`:\n  {}",
+        failures.len(),
+        seeds.len(),
+        failures.join("\n  ")
+    );
+}
+
+/// The file of a seed and the message of the oracle that fails on it.
+fn failure(oracle: fn(&[u8]), seed: &Seed) -> Option<String> {
+    let panic = catch_unwind(|| oracle(&seed.bytes)).err()?;
+    Some(format!("{}: {}", seed.source, message(panic.as_ref())))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
+}
+
+#[test]
+fn a_failure_names_the_file_and_the_finding() {
+    let seed = Seed { source: "fuzz/corpus/chain/x".into(), bytes: vec![0; 3] };
+    let broken = |bytes: &[u8]| panic!("{} bytes", bytes.len());
+    assert_eq!(failure(broken, &seed).as_deref(), Some("fuzz/corpus/chain/x: 3 bytes"));
+    assert_eq!(failure(|_| (), &seed), None);
+}

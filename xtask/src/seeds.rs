@@ -1,0 +1,122 @@
+//! The fuzz targets, and their seeds: the inputs that every run of a target begins with.
+
+use std::fs;
+use std::io::{Error, Result};
+use std::path::{Path, PathBuf};
+
+use crate::repo::root;
+
+/// The files with the protocol's example lines, below the repository.
+const FIXTURES: &str = "crates/protocol/fixtures";
+
+/// A fuzz target.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// The name of the target's corpus, oracle and binary.
+    pub name: &'static str,
+    /// The longest generated input, in bytes: enough for everything that the target distinguishes.
+    pub max_len: u32,
+    /// Schemas whose names and constants are worth inserting into an input, as paths below the repository.
+    pub schemas: &'static [&'static str],
+    /// True for a file of protocol fixtures whose lines are inputs of this target.
+    reads_fixture: fn(&str) -> bool,
+}
+
+/// All targets, by name.
+pub const TARGETS: &[Target] = &[
+    Target { name: "chain", max_len: 64, schemas: &[], reads_fixture: |_| false },
+    Target {
+        name: "envelope",
+        max_len: 1024,
+        schemas: &["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"],
+        reads_fixture: |path| !path.contains("/hook/") && !path.contains("/rpc/"),
+    },
+    Target {
+        name: "hooks",
+        max_len: 1024,
+        schemas: &["docs/schema/hook_call.schema.json", "docs/schema/hook_result.schema.json"],
+        reads_fixture: |path| path.contains("/hook/"),
+    },
+    Target { name: "manifest", max_len: 512, schemas: &[], reads_fixture: |_| false },
+    Target {
+        name: "rpc",
+        max_len: 512,
+        schemas: &["docs/schema/rpc_request.schema.json"],
+        reads_fixture: |path| path.contains("/rpc/"),
+    },
+    Target { name: "sanitiser", max_len: 128, schemas: &[], reads_fixture: |_| false },
+];
+
+/// An input from a file of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seed {
+    /// The file, relative to the repository, with the line number of a fixture.
+    pub source: String,
+    /// The input itself.
+    pub bytes: Vec<u8>,
+}
+
+impl Target {
+    /// The folder of the committed inputs.
+    #[must_use]
+    pub fn corpus(&self) -> PathBuf {
+        root().join("fuzz/corpus").join(self.name)
+    }
+
+    /// The committed inputs, by name.
+    ///
+    /// # Errors
+    ///
+    /// The corpus cannot be read; the message names the file.
+    pub fn committed(&self) -> Result<Vec<Seed>> {
+        let files = files(&self.corpus())?;
+        files.iter().map(|file| Ok(Seed { source: shown(file), bytes: read(file)? })).collect()
+    }
+
+    /// The lines of the protocol's fixtures that this target reads, so that a new frame is a seed without another copy.
+    ///
+    /// # Errors
+    ///
+    /// A fixture cannot be read; the message names the file.
+    pub fn fixtures(&self) -> Result<Vec<Seed>> {
+        let mut seeds = Vec::new();
+        for file in files(&root().join(FIXTURES))? {
+            let source = shown(&file);
+            if !source.ends_with(".jsonl") || !(self.reads_fixture)(&source) {
+                continue;
+            }
+            for (index, line) in read(&file)?.split_inclusive(|byte| *byte == b'\n').enumerate() {
+                seeds.push(Seed { source: format!("{source}:{}", index + 1), bytes: line.to_vec() });
+            }
+        }
+        Ok(seeds)
+    }
+}
+
+/// The path relative to the repository, with forward slashes.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+/// All files below a folder, sorted by path.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| named(folder, &error))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => found.extend(files(&path)?),
+            false => found.push(path),
+        }
+    }
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &Error) -> Error {
+    Error::new(error.kind(), format!("read {}: {error}", path.display()))
+}
