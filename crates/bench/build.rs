@@ -1,5 +1,7 @@
-//! Notes which compiler builds the benchmarks: their figures mean little without.
+//! Records the compiler, the target and the profile of the benchmarks: their figures mean little without.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
@@ -9,5 +11,11 @@ fn main() {
     let version = version.ok().and_then(|output| String::from_utf8(output.stdout).ok());
     let version = version.as_deref().map_or("rustc unknown", str::trim);
     println!("cargo::rustc-env=HAFT_BENCH_RUSTC={version}");
+    let target = std::env::var("TARGET").unwrap_or_default();
+    println!("cargo::rustc-env=HAFT_BENCH_TARGET={target}");
+    // Cargo names only the profile that was inherited from, so the name comes from `<profile>/build/<package>/out`.
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+    let profile = out.ancestors().nth(3).and_then(|folder| folder.file_name()).and_then(OsStr::to_str);
+    println!("cargo::rustc-env=HAFT_BENCH_PROFILE={}", profile.unwrap_or("unknown"));
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -1,4 +1,6 @@
-//! The benchmarks: builds what they start, in release mode, and runs them. What a row is, `docs/benchmarks.md` says.
+//! The benchmarks: builds what they start and runs them. The rows and the gates: `docs/benchmarks.md`.
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -7,14 +9,121 @@ use crate::{ci, repo};
 /// Everything that a row starts.
 const ALL: &str = "build --release -p haft -p haft-bench -p haft-launch -p haft-example-guard --bins";
 
-/// The gates and the counts start nothing but the benchmark's own binary.
-const GATE: &str = "build --release -p haft-bench --bins";
+/// The gated lines and the counts start nothing but the benchmark's own binary.
+const OWN: &str = "build --release -p haft-bench --bins";
 
-/// Builds, and hands the arguments to the benchmark's binary.
+/// The profile of the counts and of the ratios that are only printed: builds in a third of the time of `release`.
+const FAST_PROFILE: &str = "bench-fast";
+
+/// The revision that this one is compared with.
+#[derive(Debug, PartialEq, Eq)]
+struct Base {
+    commit: String,
+    /// The reason for this choice, as a noun.
+    reason: &'static str,
+}
+
+/// Builds, and passes the arguments to the benchmark's binary.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    let build = if matches!(args.first(), Some(&"gate" | &"counts")) { GATE } else { ALL };
-    ci::cargo_run(&build.split(' ').collect::<Vec<_>>())?;
-    let binary = repo::target()?.join("release").join(format!("haft-bench{}", std::env::consts::EXE_SUFFIX));
+    match *args {
+        ["gate", ref options @ ..] if !options.contains(&"--report") => gate(options),
+        ["gate" | "counts", ..] => {
+            build(&format!("build --profile {FAST_PROFILE} -p haft-bench --bins"))?;
+            bench(&repo::target()?.join(FAST_PROFILE), args)
+        }
+        _ => {
+            build(ALL)?;
+            bench(&repo::target()?.join("release"), args)
+        }
+    }
+}
+
+/// Compares the gated lines with those of another revision, built and run beside.
+fn gate(options: &[&str]) -> Result<()> {
+    let (base, rest) = match *options {
+        ["--against", revision, ref rest @ ..] | [ref rest @ .., "--against", revision] => {
+            let commit = git(&["rev-parse", "--verify", &format!("{revision}^{{commit}}")])?;
+            let commit = commit.with_context(|| format!("no such revision: {revision}"))?;
+            (Some(Base { commit, reason: "as asked" }), rest)
+        }
+        ref rest => (default_base()?, rest),
+    };
+    let Some(Base { commit, reason }) = base else {
+        println!("SKIP gate: no release, no main branch and no parent to compare with");
+        return Ok(());
+    };
+    println!("base: {commit}, {reason}");
+    let folder = check_out(&commit)?;
+    let target = folder.join("target");
+    let mut command = repo::cargo();
+    command.args(OWN.split(' ')).arg("--target-dir").arg(&target).current_dir(&folder);
+    ci::finish(&mut command, OWN).with_context(|| format!("build the base in {}", folder.display()))?;
+    build(OWN)?;
+    let base = binary(&target.join("release"));
+    let mut args = vec!["gate", "--against", base.to_str().context("the path of the base is not UTF-8")?];
+    args.extend(rest);
+    bench(&repo::target()?.join("release"), &args)
+}
+
+/// Checks the commit out in a worktree of its own; returns its directory.
+fn check_out(commit: &str) -> Result<PathBuf> {
+    let folder = repo::target()?.join("base").join(commit);
+    if !folder.join("Cargo.toml").is_file() {
+        let mut command = repo::command("git");
+        // Forced, because a worktree that `cargo clean` removed is still registered.
+        command.args(["worktree", "add", "--quiet", "--force", "--detach"]).arg(&folder).arg(commit);
+        let status = command.status().context("run git worktree")?;
+        if !status.success() {
+            bail!("git worktree add {}: {status}", folder.display());
+        }
+    }
+    Ok(folder)
+}
+
+/// The last release, or else the merge base with the main branch, or else the parent.
+fn default_base() -> Result<Option<Base>> {
+    let commit = |revision: &str| git(&["rev-parse", "--verify", &format!("{revision}^{{commit}}")]);
+    let Some(head) = commit("HEAD")? else { return Ok(None) };
+    let release = repo::last_release()?.map_or(Ok(None), |tag| commit(&tag))?;
+    let merge_base = match git(&["merge-base", "HEAD", "main"])? {
+        Some(commit) => Some(commit),
+        None => git(&["merge-base", "HEAD", "origin/main"])?,
+    };
+    Ok(choose(&head, release, merge_base, commit("HEAD~1")?))
+}
+
+fn choose(
+    head: &str,
+    release: Option<String>,
+    merge_base: Option<String>,
+    parent: Option<String>,
+) -> Option<Base> {
+    let candidates = [(release, "the last release"), (merge_base, "the merge base with main")];
+    let chosen = candidates.into_iter().find_map(|(commit, reason)| Some((commit?, reason)));
+    match chosen {
+        Some((commit, reason)) if commit != head => Some(Base { commit, reason }),
+        _ => parent.map(|commit| Base { commit, reason: "the parent" }),
+    }
+}
+
+/// What git prints, without the newline; None if git fails.
+fn git(args: &[&str]) -> Result<Option<String>> {
+    let output = repo::command("git").args(args).output().context("run git")?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(output.status.success().then_some(text))
+}
+
+fn build(args: &str) -> Result<()> {
+    ci::cargo_run(&args.split(' ').collect::<Vec<_>>())
+}
+
+fn binary(folder: &Path) -> PathBuf {
+    folder.join(format!("haft-bench{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Runs the benchmark's binary of this directory.
+fn bench(folder: &Path, args: &[&str]) -> Result<()> {
+    let binary = binary(folder);
     let status = repo::command(&binary.to_string_lossy())
         .args(args)
         .status()
@@ -23,4 +132,25 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         bail!("haft-bench {}: {status}", args.join(" "));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_is_the_release_or_the_merge_base_or_the_parent() {
+        let check = |release: &str, merge_base: &str, expect: Option<(&str, &'static str)>| {
+            let commit = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            let chosen = choose("head", commit(release), commit(merge_base), commit("parent"));
+            let expect = expect.map(|(commit, reason)| Base { commit: commit.to_owned(), reason });
+            assert_eq!(chosen, expect, "{release} {merge_base}");
+        };
+        check("release", "main", Some(("release", "the last release")));
+        check("", "main", Some(("main", "the merge base with main")));
+        check("", "head", Some(("parent", "the parent")));
+        check("head", "main", Some(("parent", "the parent")));
+        check("", "", Some(("parent", "the parent")));
+        assert_eq!(choose("head", None, Some("head".to_owned()), None), None);
+    }
 }

@@ -25,8 +25,12 @@ use std::process::ExitCode;
 use options::Command;
 
 const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
-       haft-bench gate [--quick]      exit with 1 if a change made something too slow
-       haft-bench counts [--write]    instructions of the hot paths beside the baseline
+       haft-bench gate --report [--quick]            print the gated lines, judge nothing
+       haft-bench gate --json ROW [--quick]          print those of a row as JSON
+       haft-bench gate --against PROGRAM [--quick]   exit with 1 if a line is slower than
+                                      that of another build of this program
+       haft-bench counts [--write]    exit with 1 if a hot path needs more instructions
+                                      than the baseline; --write renews it
        haft-bench peers [--quick]     measure haft beside the agents on the PATH
        haft-bench --list              the rows
 ";
@@ -48,8 +52,8 @@ fn main() -> ExitCode {
     };
     let outcome = match command {
         Command::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
-        Command::Gate(effort) => gate::run(effort),
-        Command::Counts { write } => counts::run(write).map(|()| true),
+        Command::Gate(mode, effort) => gate::run(&mode, effort),
+        Command::Counts { write } => counts::run(write),
         Command::List => {
             print!("{}", rows::list());
             Ok(true)
@@ -60,7 +64,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::from(2)
+            ExitCode::FAILURE
         }
     }
 }

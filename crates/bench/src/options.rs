@@ -1,5 +1,7 @@
 //! What the command line asks for.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::rows::{PEERS, ROWS, Row};
@@ -14,14 +16,25 @@ pub(crate) enum Effort {
     Quick,
 }
 
+/// The use of the gated lines.
+#[derive(Debug)]
+pub(crate) enum Mode {
+    /// Print them, judge nothing.
+    Report,
+    /// Print one row as JSON, for the gate of another build.
+    Json(&'static Row),
+    /// Judge them beside those of another build of this program.
+    Against(PathBuf),
+}
+
 /// A wish that can be granted.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// Measure these, and report.
     Measure(Vec<&'static Row>, Effort),
-    /// Say whether a change may pass.
-    Gate(Effort),
-    /// Count instructions; `write` makes the counts the new baseline.
+    /// Measure the gated lines.
+    Gate(Mode, Effort),
+    /// Count instructions and judge them; `write` makes the counts the new baseline.
     Counts { write: bool },
     /// Say which rows there are.
     List,
@@ -29,24 +42,27 @@ pub(crate) enum Command {
 
 /// Reads it. None when there is no such row or option.
 pub(crate) fn parse(args: &[&str]) -> Option<Command> {
-    let (options, words): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| arg.starts_with("--"));
-    let effort = match *options {
-        [] => Effort::Full,
-        ["--quick"] => Effort::Quick,
-        ["--write"] if words == ["counts"] => return Some(Command::Counts { write: true }),
-        ["--list"] if words.is_empty() => return Some(Command::List),
-        _ => return None,
-    };
+    match *args {
+        ["counts"] => return Some(Command::Counts { write: false }),
+        ["counts", "--write"] => return Some(Command::Counts { write: true }),
+        ["--list"] => return Some(Command::List),
+        _ => {}
+    }
+    let quick = args.contains(&"--quick");
+    let effort = if quick { Effort::Quick } else { Effort::Full };
+    let words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--quick").collect();
     match *words {
         [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
-        ["counts"] if options.is_empty() => Some(Command::Counts { write: false }),
-        ["gate"] => Some(Command::Gate(effort)),
+        ["gate", "--report"] => Some(Command::Gate(Mode::Report, effort)),
+        ["gate", "--json", row] => named(row).map(|row| Command::Gate(Mode::Json(row), effort)),
+        ["gate", "--against", program] => Some(Command::Gate(Mode::Against(program.into()), effort)),
         ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
-        _ => {
-            let named = |word: &&str| ROWS.iter().find(|row| row.name == *word);
-            Some(Command::Measure(words.iter().map(named).collect::<Option<_>>()?, effort))
-        }
+        _ => Some(Command::Measure(words.into_iter().map(named).collect::<Option<_>>()?, effort)),
     }
+}
+
+fn named(word: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == word)
 }
 
 #[cfg(test)]
@@ -64,7 +80,11 @@ mod tests {
                     if rows.len() == ROWS.len() { "all".into() } else { names.join(" ") }
                 )
             }
-            Command::Gate(effort) => format!("gate {effort:?}"),
+            Command::Gate(Mode::Report, effort) => format!("gate report {effort:?}"),
+            Command::Gate(Mode::Json(row), effort) => format!("gate json {} {effort:?}", row.name),
+            Command::Gate(Mode::Against(program), effort) => {
+                format!("gate against {} {effort:?}", program.display())
+            }
             Command::Counts { write } => format!("counts {write}"),
             Command::List => "list".to_owned(),
         });
@@ -76,8 +96,13 @@ mod tests {
         check("", Some("Full all"));
         check("--quick", Some("Quick all"));
         check("process intercept --quick", Some("Quick process intercept"));
-        check("gate", Some("gate Full"));
-        check("gate --quick", Some("gate Quick"));
+        check("gate --report", Some("gate report Full"));
+        check("gate --quick --report", Some("gate report Quick"));
+        check("gate --json chain --quick", Some("gate json chain Quick"));
+        check("gate --against a/b", Some("gate against a/b Full"));
+        check("gate", None);
+        check("gate --json", None);
+        check("gate --json no-such-row", None);
         check("counts", Some("counts false"));
         check("counts --write", Some("counts true"));
         check("counts --quick", None);

@@ -111,6 +111,11 @@ impl Row {
         self
     }
 
+    /// True if some lines are steady on a busy machine.
+    pub(crate) fn is_gated(&self) -> bool {
+        self.gate.is_some()
+    }
+
     /// What a check can rely on; None where nothing is.
     pub(crate) fn gates(
         &self,

@@ -41,7 +41,7 @@ impl Report {
     }
 
     /// With the verdicts, which a reader could work out but should not have to.
-    fn json(&self) -> Result<Value> {
+    pub(crate) fn json(&self) -> Result<Value> {
         let mut all = serde_json::to_value(self)?;
         let lines = all["lines"].as_array_mut().into_iter().flatten();
         for (line, json) in self.lines.iter().zip(lines) {

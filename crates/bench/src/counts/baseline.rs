@@ -1,0 +1,235 @@
+//! The committed counts, and the judgement of new counts against them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// The increase that is allowed, as a share of the baseline. Counts of the same source are equal within 0.1 %
+/// (`docs/benchmarks.md`), on any processor; the room is for what an unrelated change does to inlining.
+const TOLERANCE: f64 = 0.05;
+
+/// The increase that is allowed in any case, for paths that are so short that a spilled register shows.
+const SMALLEST: u64 = 50;
+
+/// Counts by path, and the build that they were taken with.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Baseline {
+    pub(super) build: Build,
+    /// Instructions of one operation, by path.
+    pub(super) instructions: BTreeMap<String, u64>,
+}
+
+/// The properties of a build on which its counts depend.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Build {
+    pub(super) rustc: String,
+    /// Cargo's profile.
+    pub(super) profile: String,
+    pub(super) target: String,
+    /// True if the processor has AVX2, which valgrind then shows to the program and `memchr` uses. Valgrind shows no
+    /// later extension.
+    pub(super) avx2: bool,
+}
+
+/// The result for one path.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Judgement<'a> {
+    pub(super) path: &'a str,
+    pub(super) before: Option<u64>,
+    pub(super) now: Option<u64>,
+    pub(super) change: Change,
+}
+
+/// The change of one path's count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Within the tolerance.
+    Same,
+    /// More than the tolerance allows: the gate fails.
+    More,
+    /// So many fewer that the baseline would let as large an increase pass: a reason to renew it.
+    Fewer,
+    /// Counted, but not in the baseline: the gate fails, because nothing guards the path.
+    New,
+    /// In the baseline, but no longer counted: the gate fails.
+    Missing,
+}
+
+impl Baseline {
+    /// Reads the committed file.
+    pub(super) fn read() -> Result<Self> {
+        let file = file();
+        let text = std::fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+        serde_json::from_str(&text).with_context(|| {
+            format!("read {}; `cargo xtask bench counts --write` writes a new one", file.display())
+        })
+    }
+
+    /// Overwrites the committed file.
+    pub(super) fn write(&self) -> Result<()> {
+        let (file, text) = (file(), serde_json::to_string_pretty(self)? + "\n");
+        std::fs::write(&file, text).with_context(|| format!("write {}", file.display()))
+    }
+
+    /// Compares new counts, all paths of both sides by name.
+    pub(super) fn judge<'a>(&'a self, counted: &'a BTreeMap<String, u64>) -> Vec<Judgement<'a>> {
+        let paths: BTreeSet<&String> = self.instructions.keys().chain(counted.keys()).collect();
+        let judge = |path: &'a String| {
+            let (before, now) = (self.instructions.get(path).copied(), counted.get(path).copied());
+            Judgement { path, before, now, change: change(before, now) }
+        };
+        paths.into_iter().map(judge).collect()
+    }
+}
+
+impl Build {
+    /// The build of this binary, on this processor.
+    pub(super) fn current() -> Self {
+        Self {
+            rustc: env!("HAFT_BENCH_RUSTC").to_owned(),
+            profile: env!("HAFT_BENCH_PROFILE").to_owned(),
+            target: env!("HAFT_BENCH_TARGET").to_owned(),
+            avx2: has_avx2(),
+        }
+    }
+
+    /// Returns the differences that make counts incomparable; None if there are none.
+    pub(super) fn difference(&self, current: &Self) -> Option<String> {
+        (self != current).then(|| format!("  baseline: {self}\n  this run: {current}"))
+    }
+}
+
+impl Change {
+    /// True if the gate passes.
+    pub(super) fn passes(self) -> bool {
+        match self {
+            Self::Same | Self::Fewer => true,
+            Self::More | Self::New | Self::Missing => false,
+        }
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rustc, profile, target, avx2 } = self;
+        let avx2 = if *avx2 { "AVX2" } else { "no AVX2" };
+        write!(f, "{rustc}\n            profile {profile}, {target}, {avx2}")
+    }
+}
+
+impl fmt::Display for Judgement<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, before, now, change } = self;
+        let number = |count: &Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+        let share = before.zip(*now).map(|(before, now)| share(before, now));
+        let share = share.map_or_else(String::new, |share| format!("{:+.1}%", share * 100.0));
+        let mark = match change {
+            Change::Same => "",
+            Change::More => "  more",
+            Change::Fewer => "  fewer",
+            Change::New => "  new",
+            Change::Missing => "  missing",
+        };
+        write!(f, "{path:<26}{:>13}{:>13}{share:>9}{mark}", number(before), number(now))
+    }
+}
+
+fn change(before: Option<u64>, now: Option<u64>) -> Change {
+    let (before, now) = match (before, now) {
+        (Some(before), Some(now)) => (before, now),
+        (None, _) => return Change::New,
+        (Some(_), None) => return Change::Missing,
+    };
+    let beyond = |least: u64, most: u64| most - least > SMALLEST && share(before, now).abs() > TOLERANCE;
+    match now {
+        _ if now > before && beyond(before, now) => Change::More,
+        _ if now < before && beyond(now, before) => Change::Fewer,
+        _ => Change::Same,
+    }
+}
+
+/// The increase as a share of the baseline.
+#[expect(clippy::cast_precision_loss, reason = "counts of instructions are far below 2^52")]
+fn share(before: u64, now: u64) -> f64 {
+    now as f64 / before.max(1) as f64 - 1.0
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx2() -> bool {
+    false
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("counts.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_increase_of_more_than_a_twentieth_and_fifty_fails() {
+        let check = |before, now, expect| {
+            assert_eq!(change(before, now), expect, "{before:?} {now:?}");
+        };
+        check(Some(10_000), Some(10_500), Change::Same);
+        check(Some(10_000), Some(10_501), Change::More);
+        check(Some(10_000), Some(9_500), Change::Same);
+        check(Some(10_000), Some(9_499), Change::Fewer);
+        check(Some(100), Some(150), Change::Same);
+        check(Some(100), Some(151), Change::More);
+        check(Some(100), Some(49), Change::Fewer);
+        check(Some(0), Some(51), Change::More);
+        check(None, Some(1), Change::New);
+        check(Some(1), None, Change::Missing);
+    }
+
+    #[test]
+    fn only_more_and_an_incomplete_baseline_fail() {
+        let fails = [Change::More, Change::New, Change::Missing].iter().all(|change| !change.passes());
+        assert!(fails && Change::Same.passes() && Change::Fewer.passes());
+    }
+
+    fn counts(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        counts.iter().map(|&(path, count)| (path.to_owned(), count)).collect()
+    }
+
+    fn build() -> Build {
+        let text = |text: &str| text.to_owned();
+        Build { rustc: text("rustc 1.95.0"), profile: text("fast"), target: text("x86_64"), avx2: true }
+    }
+
+    #[test]
+    fn paths_of_both_sides_are_judged() {
+        let baseline = Baseline {
+            build: build(),
+            instructions: counts(&[("a", 1_000), ("b", 1_000), ("c", 26_796_560), ("gone", 7)]),
+        };
+        let now = counts(&[("a", 1_010), ("b", 1_100), ("c", 9_796_560), ("added", 8)]);
+        let table: Vec<String> = baseline.judge(&now).iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(table.join("\n"), @"");
+        assert!(table.iter().all(|row| row.len() <= 80));
+    }
+
+    #[test]
+    fn counts_of_another_build_are_not_comparable() {
+        assert_eq!(build().difference(&build()), None);
+        let check = |other: Build, expect: &str| {
+            let difference = build().difference(&other).unwrap();
+            assert!(difference.contains(expect), "{difference}");
+            assert!(difference.lines().all(|line| line.len() <= 80), "{difference}");
+        };
+        check(Build { rustc: "rustc 1.96.0".to_owned(), ..build() }, "this run: rustc 1.96.0\n");
+        check(Build { profile: "release".to_owned(), ..build() }, "profile release");
+        check(Build { target: "aarch64".to_owned(), ..build() }, "aarch64");
+        check(Build { avx2: false, ..build() }, "no AVX2");
+    }
+}

@@ -1,0 +1,227 @@
+//! The gate: the gated lines of this build beside those of another, measured in turns on the same machine.
+//!
+//! Each figure is a ratio to a bare pipe or process of the same run already; the change from one build to the other is
+//! the quotient of two such ratios. Whatever the processor is, it is the same for both.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::facts::Machine;
+use crate::method::median;
+use crate::options::Effort;
+use crate::report::{Found, Line, Purpose, Report};
+use crate::rows::{ROWS, Row};
+
+/// Runs of a row in which a line must be too slow to refuse a change.
+const TRIES: usize = 3;
+
+/// The increase that is allowed when all pairs agree: two builds of programs that differ elsewhere are laid out
+/// differently in memory, which is worth some per cent.
+const ROOM: f64 = 0.1;
+
+/// The exit code for arguments that a build does not know.
+const UNKNOWN: i32 = 2;
+
+/// One line of both builds.
+#[derive(Debug)]
+struct Compared {
+    what: String,
+    /// The median figures.
+    base: f64,
+    here: f64,
+    /// The median of the pairs' quotients, and the most that is allowed.
+    change: f64,
+    allowed: f64,
+    goal: Option<f64>,
+    slower: bool,
+}
+
+/// Measures this build and the base, row by row. True if no line is slower here.
+pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
+    println!("{}\n", Machine::read());
+    let own = std::env::current_exe().context("find this binary")?;
+    let rows: Vec<&Row> = ROWS.iter().filter(|row| row.is_gated()).collect();
+    let (mut unknown, mut slower) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let Some(lines) = judge_row(row, base, &own, effort)? else {
+            unknown.push(row.name);
+            continue;
+        };
+        slower.extend(lines.into_iter().map(|line| format!("{} ({line})", row.name)));
+    }
+    if unknown.len() == rows.len() {
+        println!("SKIP gate: the base cannot print its figures (gate --json); nothing was compared");
+    } else if !unknown.is_empty() {
+        println!("SKIP rows that the base does not know: {}", unknown.join(", "));
+    }
+    match slower.is_empty() {
+        true => println!("no gated line is slower than in the base"),
+        false => println!("slower than in the base, {TRIES} times in a row:\n  {}", slower.join("\n  ")),
+    }
+    Ok(slower.is_empty())
+}
+
+/// The lines of a row that were slower in every try; None if the base does not know the row.
+fn judge_row(row: &Row, base: &Path, own: &Path, effort: Effort) -> Result<Option<BTreeSet<String>>> {
+    let mut slower: Option<BTreeSet<String>> = None;
+    for attempt in 1..=TRIES {
+        let Some(pairs) = pairs(row.name, base, own, effort)? else { return Ok(None) };
+        let compared = compare(&pairs);
+        print_table(row.name, &compared);
+        let now = compared.into_iter().filter(|line| line.slower).map(|line| line.what).collect();
+        let still = slower.map_or_else(|| BTreeSet::clone(&now), |before| &before & &now);
+        if still.is_empty() {
+            return Ok(Some(still));
+        }
+        if attempt < TRIES {
+            println!("slower than allowed, so measured again ({} of {TRIES})\n", attempt + 1);
+        }
+        slower = Some(still);
+    }
+    Ok(slower)
+}
+
+/// Reports of the base and of this build, measured in turns.
+fn pairs(row: &str, base: &Path, own: &Path, effort: Effort) -> Result<Option<Vec<(Report, Report)>>> {
+    let count = match effort {
+        Effort::Full => 7,
+        Effort::Quick => 3,
+    };
+    let here = || measured(own, row)?.with_context(|| format!("this build does not know row {row}"));
+    let mut pairs = Vec::with_capacity(count);
+    for at in 0..count {
+        // The base goes first, then last, in turns.
+        let first = if at % 2 == 0 { None } else { Some(here()?) };
+        let Some(base) = measured(base, row)? else { return Ok(None) };
+        pairs.push((base, first.map_or_else(here, Ok)?));
+    }
+    Ok(Some(pairs))
+}
+
+/// One run of a row by a build; None if the build does not know it.
+fn measured(program: &Path, row: &str) -> Result<Option<Report>> {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
+    let mut command = Command::new(program);
+    let output = command.args(["gate", "--json", row, "--quick"]).stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("start {}", program.display()))?;
+    if output.status.code() == Some(UNKNOWN) {
+        return Ok(None);
+    }
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("row {row} of {}: {}\n{said}", program.display(), output.status);
+    }
+    let report = serde_json::from_slice(&output.stdout);
+    report.map(Some).with_context(|| format!("read what {} printed of row {row}", program.display()))
+}
+
+/// Compares the gated lines that both builds have.
+fn compare(pairs: &[(Report, Report)]) -> Vec<Compared> {
+    let lines = pairs.first().map(|(_, here)| here.lines.as_slice()).unwrap_or_default();
+    let gated = lines.iter().filter(|line| line.purpose == Purpose::Gated);
+    let figure = |report: &Report, what: &str| {
+        report.lines.iter().find(|line| line.what == what).map(|line| line.found.judged())
+    };
+    let compared = |line: &Line| {
+        let figures = pairs.iter().map(|(base, here)| figure(base, &line.what).zip(figure(here, &line.what)));
+        Some(judge(line, &figures.collect::<Option<Vec<_>>>()?))
+    };
+    gated.filter_map(compared).collect()
+}
+
+/// Judges a line by its figures in the base and here. It is slower if the median change exceeds 1 by more than the room
+/// and the distance between the largest and the smallest change. A counter must also be over its gate: counters close
+/// to zero double without any harm.
+fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
+    let changes = || figures.iter().map(|(base, here)| here / base);
+    let least = changes().fold(f64::INFINITY, f64::min);
+    let most = changes().fold(f64::NEG_INFINITY, f64::max);
+    let (change, allowed) = (median(changes().collect()), 1.0 + ROOM + (most - least));
+    let base = median(figures.iter().map(|(base, _)| *base).collect());
+    let here = median(figures.iter().map(|(_, here)| *here).collect());
+    let is_over_gate = line.goal.is_none_or(|goal| here > goal.gate);
+    let slower = match line.found {
+        Found::Ratio(_) => change > allowed,
+        Found::Value { .. } => change > allowed && is_over_gate,
+    };
+    let goal = line.goal.map(|goal| goal.goal);
+    Compared { what: line.what.clone(), base, here, change, allowed, goal, slower }
+}
+
+fn print_table(row: &str, lines: &[Compared]) {
+    println!("{row:<26}{:>8}{:>8}{:>9}{:>9}{:>8}", "base", "here", "change", "allowed", "goal");
+    for line in lines {
+        println!("{line}");
+    }
+    println!();
+}
+
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, base, here, change, allowed, goal, slower } = self;
+        let goal = goal.map_or_else(String::new, |goal| format!("{goal:.2}"));
+        let (change, allowed) =
+            [change, allowed].map(|share| format!("{:+.1}%", (share - 1.0) * 100.0)).into();
+        let verdict = if *slower { "slower" } else { "ok" };
+        write!(f, "{what:<26}{base:>8.2}{here:>8.2}{change:>9}{allowed:>9}{goal:>8}  {verdict}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::method::Comparison;
+    use crate::report::Goal;
+    use crate::report::tests::{line, report};
+
+    #[track_caller]
+    fn check(line: &Line, figures: &[(f64, f64)], expect: bool) {
+        let compared = judge(line, figures);
+        assert_eq!(compared.slower, expect, "{compared}");
+        assert!(compared.to_string().len() <= 80, "{compared}");
+    }
+
+    #[test]
+    fn a_ratio_may_grow_by_the_room_and_the_spread() {
+        let ratio = line(1.5, true);
+        check(&ratio, &[(1.5, 1.63), (1.5, 1.63), (1.5, 1.63)], false);
+        check(&ratio, &[(1.5, 1.67), (1.5, 1.67), (1.5, 1.67)], true);
+        check(&ratio, &[(1.0, 1.15), (1.0, 1.2), (1.0, 1.24)], true);
+        check(&ratio, &[(1.0, 1.15), (1.0, 1.2), (1.0, 1.26)], false);
+        check(&ratio, &[(2.0, 1.0), (2.0, 1.0), (2.0, 1.0)], false);
+    }
+
+    #[test]
+    fn the_absolute_gate_of_a_ratio_does_not_matter() {
+        check(&line(9.0, true), &[(9.0, 9.0), (9.0, 9.0), (9.0, 9.0)], false);
+        check(&line(1.0, true), &[(1.0, 1.2), (1.0, 1.2), (1.0, 1.2)], true);
+    }
+
+    #[test]
+    fn a_counter_must_be_over_its_gate_too() {
+        let goal = Some(Goal { goal: 0.05, gate: 0.2 });
+        let counter = Line { found: Found::Value { value: 0.1 }, goal, ..line(1.0, true) };
+        check(&counter, &[(0.01, 0.1), (0.01, 0.1), (0.01, 0.1)], false);
+        check(&counter, &[(0.01, 0.3), (0.01, 0.3), (0.01, 0.3)], true);
+        check(&counter, &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)], false);
+    }
+
+    #[test]
+    fn gated_lines_of_both_builds_are_compared_by_name() {
+        let named = |what: &str, ratio| {
+            let comparison = Comparison { base: 1.0, candidate: ratio, ratio, spread: 0.0 };
+            Line { what: what.to_owned(), found: Found::Ratio(comparison), ..line(ratio, true) }
+        };
+        let reported = Line { purpose: Purpose::Reported, ..named("reported", 1.0) };
+        let base = report(vec![named("same", 1.0), reported.clone()]);
+        let here = report(vec![reported, named("added", 1.0), named("same", 2.0)]);
+        let pairs = vec![(base, here); 3];
+        let compared = compare(&pairs);
+        let found: Vec<(&str, f64)> = compared.iter().map(|line| (line.what.as_str(), line.change)).collect();
+        assert_eq!(found, [("same", 2.0)]);
+    }
+}
