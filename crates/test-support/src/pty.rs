@@ -27,10 +27,9 @@ pub use keys::key;
 pub use setup::Setup;
 pub use vt100;
 
+pub use crate::PATIENCE;
 use answers::Answers;
 
-/// How long something may take on a machine that does much else beside it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How much of what was printed last an error quotes.
 const QUOTED: usize = 400;
