@@ -2,14 +2,19 @@
 //! them blocks, and the healthy one notices nothing.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use haft_core::hooks::ToolDecision;
 use haft_core::tool::ToolOutput;
-use haft_host::{ExtensionState, Host, Timeouts};
+use haft_host::{ExtensionState, Host, Lifecycle, Timeouts};
+use haft_test_support::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{Events, blocked, brisk, call, config, execute, fault, misbehaving, state, text};
+use crate::support::{
+    Events, blocked, brisk, call, config, eventually, execute, fault, misbehaving, state, text,
+};
 
 /// A host with a healthy extension and one that has a fault.
 struct Row {
@@ -21,6 +26,16 @@ struct Row {
 
 impl Row {
     async fn start(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)]) -> Self {
+        Self::with(fault, timeouts, Lifecycle::default(), env).await
+    }
+
+    /// As [`start`](Self::start), with deadlines of the faulty extension alone.
+    async fn with(
+        fault: &'static str,
+        timeouts: Timeouts,
+        lifecycle: Lifecycle,
+        env: &[(&str, &str)],
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config();
         config.timeouts = timeouts;
@@ -28,7 +43,8 @@ impl Row {
         let marker = dir.path().join("marker").display().to_string();
         config.env.set.push(("HAFT_MARKER".into(), marker));
         config.env.set.extend(env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
-        let specs = vec![misbehaving("good", dir.path()), misbehaving(fault, dir.path())];
+        let mut specs = vec![misbehaving("good", dir.path()), misbehaving(fault, dir.path())];
+        specs[1].lifecycle = lifecycle;
         let events = Events::default();
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         Self { host, events, fault, dir }
@@ -48,16 +64,12 @@ impl Row {
 
     /// Waits until a fault was reported.
     async fn faulted(&self) {
-        while self.events.faults().iter().all(|(_, code)| code == "register_rejected") {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        eventually(|| self.events.faults().iter().any(|(_, code)| code != "register_rejected")).await;
     }
 
     /// Waits until the faulty extension was ended.
     async fn failed(&self) {
-        while !matches!(state(&self.host, self.fault), ExtensionState::Restarting { .. }) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        eventually(|| matches!(state(&self.host, self.fault), ExtensionState::Restarting { .. })).await;
     }
 
     /// Ends the host. The fault happened, it was reported once (apart from the tool's name, which the healthy one
@@ -76,33 +88,38 @@ impl Row {
     }
 }
 
-// Short where a fault has to be waited for, and still long for a healthy extension on a busy machine.
-fn short_hello() -> Timeouts {
-    Timeouts { hello: Duration::from_secs(5), ..brisk() }
+/// A short deadline for the `hello` that never comes.
+fn short_hello() -> Lifecycle {
+    Lifecycle { hello: Some(Duration::from_secs(2)), ..Lifecycle::default() }
 }
 
+/// A short deadline for the answer that never comes. The healthy extension has the same: see [`guard`].
 fn short_intercept() -> Timeouts {
     Timeouts { intercept: Duration::from_secs(3), ..brisk() }
 }
 
-/// The fault happens in an intercept; the guard that has it blocks, within its deadline.
+/// The fault happens in an intercept; the guard that has it blocks. The healthy one is not asked, since the deadline may
+/// be too short for it.
 async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], args: Value) -> (Row, String) {
     let row = Row::start(fault, timeouts, env).await;
-    let start = Instant::now();
-    let reason = row.blocks(args).await.expect("a guard that fails blocks");
-    assert!(start.elapsed() < Duration::from_secs(15), "{fault} took {:?}", start.elapsed());
+    let hooks = row.host.hook_source().hooks().before_tool_execute;
+    let hook = hooks.iter().find(|hook| hook.name() == fault).expect("it guards");
+    let decision = hook.before_tool_execute(&CancellationToken::new(), &call("bash", args)).await;
+    let ToolDecision::Block { reason, .. } = decision else {
+        panic!("a guard that fails blocks: {decision:?}")
+    };
     (row, reason)
 }
 
 #[tokio::test]
 async fn never_says_hello() {
-    let row = Row::start("silent", short_hello(), &[]).await;
+    let row = Row::with("silent", brisk(), short_hello(), &[]).await;
     row.end(&["hello_timeout"]).await;
 }
 
 #[tokio::test]
 async fn says_hello_too_late() {
-    let row = Row::start("late-hello", short_hello(), &[("HAFT_DELAY_MS", "60000")]).await;
+    let row = Row::with("late-hello", brisk(), short_hello(), &[("HAFT_DELAY_MS", "600000")]).await;
     row.end(&["hello_timeout"]).await;
 }
 
@@ -184,11 +201,13 @@ async fn is_killed_by_a_5_mb_argument() {
 
 #[tokio::test]
 async fn leaves_a_child_that_holds_its_output() {
-    let start = Instant::now();
-    let (row, reason) = guard("fork-and-hold-stdout", brisk(), &[], json!({})).await;
-    assert!(reason.contains("exited with status 5"), "{reason}");
-    row.end(&["exited"]).await;
-    assert!(start.elapsed() < Duration::from_secs(15), "waited for the child");
+    let timeouts = Timeouts { pipe_drain: Duration::from_millis(200), ..brisk() };
+    let ended = async {
+        let (row, reason) = guard("fork-and-hold-stdout", timeouts, &[], json!({})).await;
+        assert!(reason.contains("exited with status 5"), "{reason}");
+        row.end(&["exited"]).await;
+    };
+    tokio::time::timeout(PATIENCE, ended).await.expect("the child is waited for");
 }
 
 #[tokio::test]
@@ -205,9 +224,7 @@ async fn answers_too_late() {
         guard("answer-late", short_intercept(), &[("HAFT_DELAY_MS", "4000")], json!({})).await;
     assert!(reason.contains("did not answer within 3 s"), "{reason}");
     let log = row.dir.path().join("logs/ext-answer-late.log");
-    while !fs::read_to_string(&log).unwrap().contains("late_response") {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    eventually(|| fs::read_to_string(&log).unwrap().contains("late_response")).await;
     row.end(&["hook_timeout"]).await;
 }
 
@@ -234,11 +251,12 @@ async fn answers_with_wrong_types() {
 #[tokio::test]
 async fn floods() {
     let row = Row::start("flood", brisk(), &[]).await;
-    let start = Instant::now();
-    for _ in 0..20 {
-        assert_eq!(text(&row.call(json!({})).await), "ok");
-    }
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    let calls = async {
+        for _ in 0..20 {
+            assert_eq!(text(&row.call(json!({})).await), "ok");
+        }
+    };
+    tokio::time::timeout(PATIENCE, calls).await.expect("the healthy extension is kept waiting");
     row.faulted().await;
     row.end(&["rate_limited"]).await;
 }

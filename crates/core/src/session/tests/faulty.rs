@@ -88,7 +88,9 @@ impl Faulty {
     fn error(&self, fault: Fault) -> io::Error {
         match fault {
             Fault::Full => io::ErrorKind::StorageFull.into(),
-            Fault::Broken | Fault::Short | Fault::Ragged | Fault::ForEver | Fault::Late => io::Error::other("broken"),
+            Fault::Broken | Fault::Short | Fault::Ragged | Fault::ForEver | Fault::Late => {
+                io::Error::other("broken")
+            }
         }
     }
 }
@@ -175,7 +177,9 @@ impl DiskFile for FaultyFile {
     fn truncate(&self, length: u64) -> io::Result<()> {
         match self.faulty.fault {
             Fault::Ragged => Err(io::Error::other("broken")),
-            Fault::Full | Fault::Broken | Fault::Short | Fault::ForEver | Fault::Late => self.file.truncate(length),
+            Fault::Full | Fault::Broken | Fault::Short | Fault::ForEver | Fault::Late => {
+                self.file.truncate(length)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use haft_launch::{GroupChild, Sandbox, Stderr, Stream};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use super::{is_there, run, spec};
-use crate::support::LIMIT;
+use crate::support::PATIENCE;
 
 fn levels() -> impl Iterator<Item = Level> {
     [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level))
@@ -39,10 +39,10 @@ async fn a_polite_request_reaches_the_program() {
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut stdout = BufReader::new(child.take_stdout().unwrap());
         let mut said = String::new();
-        tokio::time::timeout(LIMIT, stdout.read_line(&mut said)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stdout.read_line(&mut said)).await.unwrap().unwrap();
         child.terminate().unwrap();
-        tokio::time::timeout(LIMIT, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
-        let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
+        let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
         assert_eq!((said.as_str(), status.code()), ("up\nbye\n", Some(7)), "{level}");
     }
 }
@@ -56,7 +56,7 @@ async fn whoever_is_killed_at_once_is_gone() {
                 GroupChild::spawn(spec("/bin/sleep", "/usr", Some(Sandbox::new(level))).args(["600"]))
                     .unwrap();
             child.kill().unwrap();
-            tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+            tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
         }
     }
 }
@@ -154,6 +154,6 @@ async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
     child.terminate().unwrap();
     kill_process(guardian, Signal::CONT).unwrap();
     stdout.read_to_string(&mut line).await.unwrap();
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!((line.as_str(), status.code()), ("up\nbye\n", Some(7)));
 }
