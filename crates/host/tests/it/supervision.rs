@@ -282,8 +282,9 @@ async fn one_at_a_time_passes_the_gate() {
     let dir = tempfile::tempdir().unwrap();
     let script = |name: &str| {
         let text = format!(
-            r#"# sleep: one that is started meanwhile shows
-            echo start >> order; sleep 0.1; echo hello >> order
+            r#"echo start >> order
+            # sleep: one that is started meanwhile shows
+            sleep 0.1; echo hello >> order
             echo '{{"type":"hello","name":"{name}"}}'; echo '{{"type":"ready"}}'; while read -r line; do :; done"#
         );
         let args = vec!["-c".to_owned(), text];

@@ -55,6 +55,7 @@ async fn drop_reaches_the_grandchild() {
 #[tokio::test]
 async fn terminate_lets_the_program_say_its_last_word() {
     let (mut child, mut stdout) =
+        // sleep: a step of a loop that ends by the signal
         shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done").await;
     pid_line(&mut stdout).await;
     child.terminate().unwrap();

@@ -173,6 +173,7 @@ fn what_the_host_ignores_is_not_ignored_by_the_program() {
 
 #[tokio::test]
 async fn a_polite_request_reaches_the_program() {
+    // sleep: a step of a loop that ends by the signal
     let mut spec = guarded_shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done");
     spec.stdout = Stream::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();

@@ -33,9 +33,8 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         name: "leaves a grandchild in its group",
-        // sleep: looks for the file again
         script: "sh -c 'trap \"\" TERM HUP; : >\"$UP\"; sleep 600; :' </dev/null & \
-                 while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
+                 while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: looks for the file again
     },
     DAEMON,
 ];
@@ -43,7 +42,7 @@ const KINDS: &[Kind] = &[
 const DAEMON: Kind = Kind {
     name: "becomes a daemon",
     script: "(setsid sh -c '(trap \"\" TERM HUP; cd /; : >\"$UP\"; sleep 600; :) </dev/null >/dev/null 2>&1 & exit 0' &); \
-             while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
+             while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done", // sleep: looks for the file again
 };
 
 fn tag() -> String {
@@ -260,6 +259,7 @@ async fn host_gone_at_once() {
 #[tokio::test]
 async fn forks_on_and_on() {
     let (tag, place) = (tag(), Place::new());
+    // sleep: a step of a chain that never ends
     let script = "f() { : >\"$UP\"; [ -e \"$END\" ] || { (sleep 0.005; f) & }; }; f; sleep 600";
     let child = place.extension(&tag, &Kind { name: "forks on", script }, Some(launcher())).await;
     drop(child);

@@ -33,6 +33,7 @@ async fn the_way_it_ended_is_carried_through() {
 #[tokio::test]
 async fn a_polite_request_reaches_the_program() {
     for level in levels() {
+        // sleep: a step of a loop that ends by the signal
         let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
         let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script]);
         spec.stdout = Stream::Piped;
@@ -138,6 +139,7 @@ async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
     if !is_there(Level::Strict) {
         return;
     }
+    // sleep: a step of a loop that ends by the signal
     let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
     let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(Level::Strict))).args(["-c", script]);
     (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
