@@ -5,9 +5,6 @@ use serde_json::{Value, json};
 use super::running::Ran;
 use super::scene::Scene;
 
-/// The faults of which a deadline is the remedy.
-const DEADLINES: &[&str] = &["silent", "hang-intercept", "flood", "never-read-stdin"];
-
 /// What stands beside the extension that misbehaves, behind it in order.
 const HEALTHY: &str = r#"
 tool("healthy_tool")
@@ -25,12 +22,12 @@ mark("healthy left")
 fn run(fault: &str, call: &Value) -> (Scene, Ran) {
     let steps = json!([{"say": [{"call": call}]}, {"say": [{"text": "The last word."}]}]);
     let scene = Scene::scripted(&steps);
-    let misbehaves = if DEADLINES.contains(&fault) {
-        scene.misbehaving_as(fault, &json!({}))
-    } else {
-        scene.misbehaving(fault)
+    let scene = match fault {
+        // Its deadline is what the test waits for.
+        "silent" => scene.misbehaving_as(fault, &json!({})),
+        _ => scene.misbehaving(fault),
     };
-    let scene = misbehaves.python("healthy", HEALTHY);
+    let scene = scene.python("healthy", HEALTHY);
     let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
     assert!(scene.marks().iter().any(|mark| mark == fault), "{fault} did not happen: {:?}", scene.marks());
