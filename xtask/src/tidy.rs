@@ -2,6 +2,7 @@
 
 mod edges;
 mod files;
+mod sleeps;
 mod sources;
 mod tasks;
 
@@ -14,6 +15,7 @@ pub(crate) fn run() -> Result<()> {
     let files = repo::files(".")?;
     let mut findings = files::check(&files);
     findings.extend(sources::check(&files));
+    findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
     findings.extend(edges::check(&repo::metadata()?));
     findings.extend(protocol_docs()?);

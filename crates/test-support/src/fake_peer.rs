@@ -1,12 +1,9 @@
 //! `FakePeer`: an extension that a test plays by hand, in memory.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-/// How long a test waits for a frame; virtual time where the test has paused it.
-const PATIENCE: Duration = Duration::from_secs(120);
+use crate::PATIENCE;
 
 /// Bytes that fit into each direction before a writer has to wait: a pipe's worth.
 const PIPE: usize = 64 * 1024;

@@ -11,5 +11,10 @@ pub mod terminal;
 mod binary;
 mod fake_peer;
 
+use std::time::Duration;
+
 pub use binary::{bin, example, example_extension, example_hook, launcher};
 pub use fake_peer::FakePeer;
+
+/// The deadline of every wait in a test whose event must come: no machine is so busy that it is reached.
+pub const PATIENCE: Duration = Duration::from_secs(120);

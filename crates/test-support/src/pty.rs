@@ -27,10 +27,8 @@ pub use keys::key;
 pub use setup::Setup;
 pub use vt100;
 
+pub use crate::PATIENCE;
 use answers::Answers;
-
-/// How long something may take on a machine that does much else beside it.
-pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How much of what was printed last an error quotes.
 const QUOTED: usize = 400;
@@ -155,7 +153,7 @@ impl Pty {
         let ends = Instant::now() + time;
         let mut state = self.state();
         while let Some(left) = ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            state = self.shared.sleep(state, left);
+            state = self.shared.wait_changed(state, left);
         }
         state.bytes.len() - before
     }
@@ -258,7 +256,7 @@ impl Pty {
                 drop(state);
                 panic!("{text}");
             }
-            state = self.shared.sleep(state, left);
+            state = self.shared.wait_changed(state, left);
         }
     }
 
@@ -272,7 +270,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+    fn wait_changed<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }

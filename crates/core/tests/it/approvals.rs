@@ -41,6 +41,7 @@ impl Approver {
 impl ApproveTool for Approver {
     async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
         self.asked.lock().unwrap().push(format!("{}{}", call.name, call.args));
+        // sleep: virtual time
         tokio::time::sleep(self.takes).await;
         match self.denies == Some(call.name.as_str()) {
             true => Approval::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },

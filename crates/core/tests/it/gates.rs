@@ -248,6 +248,7 @@ impl Slow {
 impl BeforeToolExecute for Slow {
     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
         self.told.lock().unwrap().push(format!("asked {}", call.args));
+        // sleep: virtual time
         tokio::time::sleep(self.after).await;
         self.told.lock().unwrap().push("answered".into());
         self.decision.clone()

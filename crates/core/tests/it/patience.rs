@@ -24,6 +24,7 @@ struct Slow {
 #[async_trait]
 impl BeforeToolExecute for Slow {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        // sleep: virtual time
         sleep(Duration::from_secs(self.takes)).await;
         self.decision.clone()
     }

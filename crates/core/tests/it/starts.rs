@@ -43,6 +43,7 @@ impl Tool for Slow {
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
         let seconds: u64 = call.args.as_str().trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+        // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         ToolOutput::text("slept")
     }
@@ -54,6 +55,7 @@ struct Gate;
 #[async_trait]
 impl BeforeToolExecute for Gate {
     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         let by = || "gate".to_owned();
         match call.id.as_str() {
@@ -71,6 +73,7 @@ impl BeforeToolExecute for Gate {
 #[async_trait]
 impl ApproveTool for Gate {
     async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+        // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(1)).await;
         match call.id.as_str() {
             "denied" => Approval::Deny { by: "gate".into(), reason: "no".into() },
@@ -88,6 +91,7 @@ impl AfterToolExecute for Gate {
         _: &FinishedCall,
         output: ToolOutput,
     ) -> ResultDecision {
+        // sleep: virtual time
         tokio::time::sleep(Duration::from_secs(5)).await;
         ResultDecision::Show(output)
     }

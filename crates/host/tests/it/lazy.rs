@@ -13,7 +13,7 @@ use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{blocked, call, execute, state, text};
+use crate::support::{blocked, call, eventually, execute, state, text};
 use home::{GUARD, Home, TOOL};
 
 #[tokio::test]
@@ -41,11 +41,20 @@ async fn the_second_run_starts_nothing_until_a_tool_is_called() {
 
 #[tokio::test]
 async fn people_are_told_what_a_call_waits_for() {
-    let mut home = Home::with("shy", &format!("sleep 0.2{TOOL}"));
+    // sleep: looks for the file again
+    let waits = "until [ -e \"$STARTS.go\" ]; do sleep 0.01; done";
+    let mut home = Home::with("shy", &format!("{waits}{TOOL}"));
     home.config.timeouts.told = Duration::from_millis(20);
+    let go = home.file("STARTS.go");
+    fs::write(&go, "").unwrap();
     home.runs_once().await;
+    fs::remove_file(&go).unwrap();
     let (host, events) = home.host().await;
-    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    let (output, ()) = tokio::join!(execute(&host, "t", json!({})), async {
+        eventually(|| !events.all().is_empty()).await;
+        fs::write(&go, "").unwrap();
+    });
+    assert_eq!(text(&output), "ok");
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
     assert_eq!(message, "is not ready yet; tool t waits for it");
@@ -163,6 +172,7 @@ async fn who_waits_and_who_does_not() {
     assert!(!waits(&subscribed(r#""intercept":["turn_start"]"#), |_| (), |_| ()).await);
     assert!(!waits(&subscribed(r#""intercept":["before_agent_start"]"#), |_| (), |_| ()).await);
     assert!(waits(&subscribed(r#""events":["turn_end"]"#), |_| (), |_| ()).await);
+    // sleep: it is ready by then, or is being asked to leave; it is late in both cases
     let late = r#"say '{"type":"ready"}'; sleep 0.1; say '{"type":"register_command","name":"late"}'; serve"#;
     assert!(!waits(late, |_| (), |_| ()).await);
 }

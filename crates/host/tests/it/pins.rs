@@ -149,6 +149,7 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
 async fn what_stands_in_until_it_is_needed_is_held_against_the_pins() {
     let home = Home { lazy: true, ..Home::new() };
     home.registers("tools", &[("one", "says one")]);
+    // sleep: a date says nothing of what came after it within a step of the clock
     std::thread::sleep(std::time::Duration::from_millis(40));
     let (host, _) = home.host().await;
     host.shutdown().await;

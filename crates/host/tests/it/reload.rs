@@ -2,17 +2,17 @@
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
 use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch, Roles};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
-use haft_test_support::FakePeer;
+use haft_test_support::{FakePeer, PATIENCE};
 use serde_json::json;
 
 use crate::support::{
-    Events, blocked, brisk, call, config, execute, fault, named, program, spec, state, text, tool,
+    Events, blocked, brisk, call, config, eventually, execute, fault, named, program, spec, state, text, tool,
 };
 
 fn brisk_config() -> HostConfig {
@@ -110,7 +110,7 @@ async fn an_old_one_that_stays_down_is_not_kept() {
     let host = Host::builder(config).source(source).start().await;
     let mut changes = host.changes();
     while !matches!(state(&host, "x"), ExtensionState::Failed { .. }) {
-        tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.expect("a loop").unwrap();
+        tokio::time::timeout(PATIENCE, changes.changed()).await.expect("a loop").unwrap();
     }
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.errors.len()), (0, 1), "{stats:?}");
@@ -118,15 +118,17 @@ async fn an_old_one_that_stays_down_is_not_kept() {
     host.shutdown().await;
 }
 
-/// Says what it is, and answers each call after `seconds`.
-fn slow_tool(name: &str, dir: &Path, version: &str, seconds: &str) -> ExtensionSpec {
+/// Counts its starts and the calls, and answers each call when there is a file `go`.
+fn slow_tool(name: &str, dir: &Path, version: &str) -> ExtensionSpec {
     let script = format!(
-        r#"echo '{{"type":"hello","name":"{name}"}}'
+        r#"echo start >> starts; echo '{{"type":"hello","name":"{name}"}}'
         echo '{{"type":"register_tool","name":"slow","schema":{{"type":"object","title":"{version}"}}}}'
         echo '{{"type":"ready"}}'
         while read -r line; do case $line in
             *'"type":"shutdown"'*) exit;;
-            *'"type":"tool_call"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; (sleep {seconds}
+            *'"type":"tool_call"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; echo call >> calls
+                # sleep: looks for the file again
+                (until [ -e go ]; do sleep 0.01; done
                 echo '{{"type":"tool_result","id":"'$id'","content":[{{"type":"text","text":"'$$'"}}]}}') & ;;
         esac; done"#
     );
@@ -136,8 +138,8 @@ fn slow_tool(name: &str, dir: &Path, version: &str, seconds: &str) -> ExtensionS
 #[tokio::test]
 async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_calls_by_the_new_one() {
     let dir = tempfile::tempdir().unwrap();
-    let one = || slow_tool("slow", dir.path(), "1", "0.7");
-    let two = slow_tool("slow", dir.path(), "2", "0");
+    let one = || slow_tool("slow", dir.path(), "1");
+    let two = slow_tool("slow", dir.path(), "2");
     let events = Events::default();
     let host = host_of(&events, [vec![one()].into(), vec![one()].into(), vec![two].into()]).await;
     let old = tool(&host, "slow");
@@ -150,11 +152,14 @@ async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_cal
         (before, run().await)
     };
     let reload = async {
-        // The calls are with the old one by then.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        eventually(|| lines(dir.path(), "calls") == 8).await;
         host.reload().await
     };
-    let ((before, after), stats) = tokio::join!(calls, reload);
+    let release = async {
+        eventually(|| lines(dir.path(), "starts") == 2).await;
+        std::fs::write(dir.path().join("go"), "").unwrap();
+    };
+    let ((before, after), stats, ()) = tokio::join!(calls, reload, release);
     assert!(before.iter().all(|output| !output.is_error && text(output) == text(&before[0])), "{before:?}");
     assert!(!after.is_error, "{after:?}");
     assert_ne!(text(&after), text(&before[0]), "the same schema: the new process is called");
@@ -168,6 +173,11 @@ async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_cal
     assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");
     assert_eq!(events.faults(), []);
     host.shutdown().await;
+}
+
+/// The number of lines in a file.
+fn lines(dir: &Path, file: &str) -> usize {
+    std::fs::read_to_string(dir.join(file)).unwrap_or_default().lines().count()
 }
 
 /// So many at once.
@@ -195,10 +205,10 @@ async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
     let events = Events::default();
     let mut config = brisk_config();
     config.timeouts.drain = Duration::from_millis(100);
-    let specs = vec![slow_tool("slow", dir.path(), "1", "30")];
+    let specs = vec![slow_tool("slow", dir.path(), "1")];
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let reload = async {
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        eventually(|| lines(dir.path(), "calls") == 1).await;
         host.reload().await
     };
     let (output, stats) = tokio::join!(execute(&host, "slow", json!({})), reload);
@@ -214,10 +224,9 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
     let specs = vec![named("good", "one", dir.path()), named("silent", "quiet", dir.path())];
     let events = Events::default();
     let mut config = brisk_config();
-    config.timeouts.hello = Duration::from_millis(300);
-    config.timeouts.ready = Duration::from_secs(20);
+    config.timeouts.hello = Duration::from_millis(50);
     let mut specs = specs;
-    specs[0].lifecycle.hello = Some(Duration::from_secs(20));
+    specs[0].lifecycle.hello = Some(PATIENCE);
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let all = futures_of(5, || host.reload()).await;
     assert!(all.iter().all(|stats| (stats.stopped, stats.ready) == (1, 1)), "{all:?}");
@@ -230,16 +239,16 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
 #[tokio::test]
 async fn a_shutdown_does_not_wait_for_what_a_reload_starts() {
     let dir = tempfile::tempdir().unwrap();
-    let silent = shell("silent", dir.path(), "exec sleep 60");
+    let mut silent = shell("silent", dir.path(), "exec sleep 3600");
+    silent.lifecycle.hello = Some(PATIENCE * 2);
     let events = Events::default();
     let host = host_of(&events, [Found::default(), vec![silent].into()]).await;
-    let start = Instant::now();
     let end = async {
         tokio::task::yield_now().await;
         host.shutdown().await;
     };
-    tokio::join!(host.reload(), end);
-    assert!(start.elapsed() < Duration::from_secs(10), "waited for its hello: {:?}", start.elapsed());
+    let ended = async { tokio::join!(host.reload(), end) };
+    tokio::time::timeout(PATIENCE, ended).await.expect("it waits for its hello");
     assert_eq!(host.reload().await, haft_host::ReloadStats::default(), "the end is the end");
     assert_eq!(events.faults(), []);
 }

@@ -246,6 +246,7 @@ async fn a_cancelled_run_takes_along_what_was_asked_for_it() {
 
 async fn until(tools: &Tools, notes: usize) {
     while tools.all().len() < notes {
+        // sleep: virtual time
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
@@ -290,9 +291,7 @@ async fn an_extension_has_the_services_that_it_was_granted() {
     let agent = Agency::new(&host, []).into_agent();
     host.serve(agent.caller());
     let results = dir.path().join("done");
-    while !results.exists() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    crate::support::eventually(|| results.exists()).await;
     let results = std::fs::read_to_string(results).unwrap();
     insta::assert_snapshot!(results, @r#"
     {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}

@@ -11,6 +11,7 @@ use crate::support::{brisk, config, program, spec};
 
 /// Waits for a file, and is well then.
 const LATE: &str = r#"
+# sleep: looks again
 until [ -e go ]; do sleep 0.02; done
 echo '{"type":"hello","name":"late","version":"1"}'
 echo '{"type":"register_tool","name":"shoe_size","description":"x","schema":{"type":"object"}}'

@@ -15,7 +15,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
-use haft_test_support::FakePeer;
+use haft_test_support::{FakePeer, PATIENCE};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -74,13 +74,40 @@ pub(crate) fn config() -> HostConfig {
 /// Deadlines for tests with real processes: what shall be waited for is short, what shall not is long.
 pub(crate) fn brisk() -> Timeouts {
     Timeouts {
-        hello: Duration::from_secs(20),
-        ready: Duration::from_secs(20),
-        intercept: Duration::from_secs(20),
-        tool_call: Duration::from_secs(20),
+        hello: PATIENCE,
+        ready: PATIENCE,
+        idle_ready: PATIENCE,
+        intercept: PATIENCE,
+        tool_call: PATIENCE,
+        command: PATIENCE,
+        host_call: PATIENCE,
+        write_stall: PATIENCE,
+        partial_line: PATIENCE,
+        pong: PATIENCE,
+        pipe_drain: PATIENCE,
+        drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
         restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
         ..Timeouts::default()
+    }
+}
+
+/// Waits until a condition holds.
+///
+/// # Panics
+/// When it does not hold within [`PATIENCE`].
+#[track_caller]
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> impl Future<Output = ()> {
+    let caller = std::panic::Location::caller();
+    async move {
+        let polled = async {
+            while !holds() {
+                // sleep: looks again
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let held = tokio::time::timeout(PATIENCE, polled).await;
+        assert!(held.is_ok(), "{caller}: still not so after {PATIENCE:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use haft_launch::{GroupChild, Spawn, Stream};
 use rustix::process::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-use crate::support::{LIMIT, eventually, is_gone};
+use crate::support::{PATIENCE, eventually, is_gone};
 
 /// A shell with a grandchild that would outlive it; the grandchild's id is the first line of output.
 const WITH_GRANDCHILD: &str = "sleep 600 & echo $!; wait";
@@ -22,12 +22,12 @@ async fn shell(script: &str) -> (GroupChild, BufReader<tokio::process::ChildStdo
 
 async fn pid_line(stdout: &mut BufReader<tokio::process::ChildStdout>) -> Pid {
     let mut line = String::new();
-    tokio::time::timeout(LIMIT, stdout.read_line(&mut line)).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, stdout.read_line(&mut line)).await.unwrap().unwrap();
     Pid::from_raw(line.trim().parse().unwrap()).unwrap()
 }
 
 async fn wait_until_gone(pid: Pid) {
-    assert!(eventually(LIMIT, || is_gone(pid)).await, "the process should be gone");
+    assert!(eventually(PATIENCE, || is_gone(pid)).await, "the process should be gone");
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn kill_reaches_the_grandchild() {
     let (mut child, mut stdout) = shell(WITH_GRANDCHILD).await;
     let grandchild = pid_line(&mut stdout).await;
     child.kill().unwrap();
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!(status.signal(), Some(9));
     wait_until_gone(grandchild).await;
     child.kill().unwrap();
@@ -49,19 +49,20 @@ async fn drop_reaches_the_grandchild() {
     wait_until_gone(grandchild).await;
     // Nobody holds the pipe any more.
     let mut rest = Vec::new();
-    tokio::time::timeout(LIMIT, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn terminate_lets_the_program_say_its_last_word() {
     let (mut child, mut stdout) =
+        // sleep: a step of a loop that ends by the signal
         shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done").await;
     pid_line(&mut stdout).await;
     child.terminate().unwrap();
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(7));
     let mut rest = String::new();
-    tokio::time::timeout(LIMIT, stdout.read_to_string(&mut rest)).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, stdout.read_to_string(&mut rest)).await.unwrap().unwrap();
     assert_eq!(rest, "bye\n");
 }
 
@@ -69,7 +70,7 @@ async fn terminate_lets_the_program_say_its_last_word() {
 async fn what_the_leader_left_behind_is_killed_after_its_end() {
     let (mut child, mut stdout) = shell("sleep 600 & echo $!").await;
     let left = pid_line(&mut stdout).await;
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert!(status.success());
     assert!(!is_gone(left));
     child.kill().unwrap();

@@ -10,10 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use crate::support::{LIMIT, eventually, guarded, guarded_shell, is_gone, launcher};
+use crate::support::{PATIENCE, eventually, guarded, guarded_shell, is_gone, launcher};
 
 async fn ended(child: &mut GroupChild) -> ExitStatus {
-    timeout(LIMIT, child.wait()).await.unwrap().unwrap()
+    timeout(PATIENCE, child.wait()).await.unwrap().unwrap()
 }
 
 async fn output_of(mut spec: Spawn) -> String {
@@ -21,7 +21,7 @@ async fn output_of(mut spec: Spawn) -> String {
     spec.stderr = Stderr::SameAsStdout;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut text = String::new();
-    timeout(LIMIT, child.take_stdout().unwrap().read_to_string(&mut text)).await.unwrap().unwrap();
+    timeout(PATIENCE, child.take_stdout().unwrap().read_to_string(&mut text)).await.unwrap().unwrap();
     ended(&mut child).await;
     text
 }
@@ -110,7 +110,7 @@ async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
         stdin.write_all(&sent).await.unwrap();
         drop(stdin);
     };
-    timeout(LIMIT, async { tokio::join!(write, stdout.read_to_end(&mut got)) }).await.unwrap().1.unwrap();
+    timeout(PATIENCE, async { tokio::join!(write, stdout.read_to_end(&mut got)) }).await.unwrap().1.unwrap();
     assert!(got == sent);
     assert!(ended(&mut child).await.success());
 }
@@ -124,8 +124,8 @@ async fn a_stream_that_the_program_closes_is_closed() {
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
     let mut rest = Vec::new();
-    timeout(LIMIT, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
-    let filled = timeout(LIMIT, stdin.write_all(&[0; 1_000_000])).await.unwrap();
+    timeout(PATIENCE, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+    let filled = timeout(PATIENCE, stdin.write_all(&[0; 1_000_000])).await.unwrap();
     assert_eq!(filled.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
     child.kill().unwrap();
     ended(&mut child).await;
@@ -173,16 +173,17 @@ fn what_the_host_ignores_is_not_ignored_by_the_program() {
 
 #[tokio::test]
 async fn a_polite_request_reaches_the_program() {
+    // sleep: a step of a loop that ends by the signal
     let mut spec = guarded_shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done");
     spec.stdout = Stream::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut stdout = child.take_stdout().unwrap();
     let mut first = [0; 2];
-    timeout(LIMIT, stdout.read_exact(&mut first)).await.unwrap().unwrap();
+    timeout(PATIENCE, stdout.read_exact(&mut first)).await.unwrap().unwrap();
     child.terminate().unwrap();
     assert_eq!(ended(&mut child).await.code(), Some(7));
     let mut rest = String::new();
-    timeout(LIMIT, stdout.read_to_string(&mut rest)).await.unwrap().unwrap();
+    timeout(PATIENCE, stdout.read_to_string(&mut rest)).await.unwrap().unwrap();
     assert_eq!(rest, "bye\n");
 }
 
@@ -191,7 +192,7 @@ async fn started(child: &mut GroupChild) -> [Pid; 3] {
     let mut stdout = child.take_stdout().unwrap();
     let mut text = String::new();
     while text.lines().count() < 2 || !text.ends_with('\n') {
-        let byte = timeout(LIMIT, stdout.read_u8()).await.unwrap().unwrap();
+        let byte = timeout(PATIENCE, stdout.read_u8()).await.unwrap().unwrap();
         text.push(char::from(byte));
     }
     let pid = |text: &str| Pid::from_raw(text.parse().unwrap()).unwrap();
@@ -210,7 +211,10 @@ fn stubborn() -> GroupChild {
 fn check_gone(pids: [Pid; 3]) -> impl Future<Output = ()> {
     let at = std::panic::Location::caller();
     async move {
-        assert!(eventually(LIMIT, || pids.iter().all(|pid| is_gone(*pid))).await, "{at}: {pids:?} are left");
+        assert!(
+            eventually(PATIENCE, || pids.iter().all(|pid| is_gone(*pid))).await,
+            "{at}: {pids:?} are left"
+        );
     }
 }
 
@@ -265,7 +269,7 @@ async fn a_killed_guardian_takes_the_program_along() {
     let pids = started(&mut child).await;
     kill_process(pids[0], Signal::KILL).unwrap();
     assert_eq!(ended(&mut child).await.signal(), Some(9));
-    assert!(eventually(LIMIT, || is_gone(pids[1])).await);
+    assert!(eventually(PATIENCE, || is_gone(pids[1])).await);
     kill_process(pids[2], Signal::KILL).unwrap();
 }
 
@@ -278,18 +282,19 @@ fn threads_that_start_programs_and_end_take_none_along() {
             let start = move || {
                 let _entered = handle.enter();
                 let mut spec = guarded("/bin/cat", [""; 0]);
-                spec.stdin = Stream::Piped;
+                (spec.stdin, spec.stdout) = (Stream::Piped, Stream::Piped);
                 GroupChild::spawn(spec).unwrap()
             };
             std::thread::spawn(start).join().unwrap()
         })
         .collect();
     runtime.block_on(async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
         for mut child in children {
-            // Each lives until its input ends, and then ends by itself.
-            assert!(timeout(Duration::from_millis(1), child.wait()).await.is_err());
-            drop(child.take_stdin());
+            // Each answers until its input ends, and then ends by itself.
+            let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
+            stdin.write_all(b"x").await.unwrap();
+            assert_eq!(timeout(PATIENCE, stdout.read_u8()).await.unwrap().unwrap(), b'x');
+            drop(stdin);
             assert!(ended(&mut child).await.success());
         }
     });

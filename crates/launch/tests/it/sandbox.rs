@@ -12,7 +12,7 @@ use haft_launch::sandbox::Level;
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
 use tokio::io::AsyncReadExt as _;
 
-use crate::support::{LIMIT, launcher};
+use crate::support::{PATIENCE, launcher};
 
 /// Where copies of the launcher and the probes lie, for a user who cannot enter the directory they were built in.
 const PROGRAMS: &str = "HAFT_TEST_PROGRAMS";
@@ -58,8 +58,8 @@ async fn run(mut spec: Spawn) -> Ended {
     let (mut stdout, mut stderr) = (child.take_stdout().unwrap(), child.take_stderr().unwrap());
     let (mut out, mut err) = (String::new(), String::new());
     let read = async { tokio::try_join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err)) };
-    tokio::time::timeout(LIMIT, read).await.unwrap().unwrap();
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, read).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     let never_started = child.never_started(status);
     Ended { out, err, status, never_started }
 }

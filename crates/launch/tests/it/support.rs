@@ -5,10 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use haft_launch::{Launcher, Spawn};
+pub(crate) use haft_test_support::PATIENCE;
 use rustix::process::{Pid, test_kill_process};
-
-/// Generous: only a hang reaches it.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 /// How often a condition is looked at.
 const POLL: Duration = Duration::from_millis(5);
@@ -46,6 +44,7 @@ pub(crate) fn is_gone(pid: Pid) -> bool {
 pub(crate) async fn eventually(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let poll = async {
         while !holds() {
+            // sleep: looks again
             tokio::time::sleep(POLL).await;
         }
     };

@@ -1,17 +1,13 @@
 //! Cancelling ends a request wherever it is, and the server notices.
 
-use std::time::Duration;
-
 use futures::StreamExt;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_providers::HttpModel;
+use haft_test_support::PATIENCE;
 use haft_test_support::model_server::{Fault, ModelServer, Scenario};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{DIALECTS, config, impatient, request, start, user};
-
-/// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(20);
 
 /// The server has its own thread, since waiting for the disconnect blocks this one.
 fn each_with_thread(scenario: &Scenario) -> impl Iterator<Item = (ModelServer, HttpModel)> {
@@ -33,8 +29,9 @@ async fn in_the_middle_of_an_answer() {
         let error = stream.next().await.unwrap().unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Cancelled);
         // The stream is still held: the request ends by the cancellation, not by the drop.
-        let gone =
-            tokio::task::spawn_blocking(move || (server.wait_for_disconnect(LONG), server)).await.unwrap();
+        let gone = tokio::task::spawn_blocking(move || (server.wait_for_disconnect(PATIENCE), server))
+            .await
+            .unwrap();
         assert!(gone.0, "the server saw the client go");
         assert!(stream.next().await.is_none());
     }
@@ -46,14 +43,14 @@ async fn while_waiting_for_the_first_byte() {
         let cancel = CancellationToken::new();
         let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
         let (item, server) = tokio::join!(stream.next(), async {
-            let asked = move || (server.wait_for_requests(1, LONG), server);
+            let asked = move || (server.wait_for_requests(1, PATIENCE), server);
             let (asked, server) = tokio::task::spawn_blocking(asked).await.unwrap();
             assert!(asked);
             cancel.cancel();
             server
         });
         assert_eq!(item.unwrap().unwrap_err().kind, ModelErrorKind::Cancelled);
-        let gone = tokio::task::spawn_blocking(move || server.wait_for_disconnect(LONG)).await.unwrap();
+        let gone = tokio::task::spawn_blocking(move || server.wait_for_disconnect(PATIENCE)).await.unwrap();
         assert!(gone, "the server saw the client go");
     }
 }
@@ -75,7 +72,7 @@ async fn dropping_the_stream_ends_the_request() {
         let mut stream = start(&model, vec![user("hi")]).await;
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text(_)))));
         drop(stream);
-        let gone = tokio::task::spawn_blocking(move || server.wait_for_disconnect(LONG)).await.unwrap();
+        let gone = tokio::task::spawn_blocking(move || server.wait_for_disconnect(PATIENCE)).await.unwrap();
         assert!(gone, "the server saw the client go");
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use haft_core::model::{ModelErrorKind, ModelEvent};
 use haft_providers::{HttpModel, Timeouts};
+use haft_test_support::PATIENCE;
 use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
 use tokio_util::sync::CancellationToken;
 
@@ -160,7 +161,7 @@ async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
         Scenario::new().fault(Fault::Hang),
         Scenario::text("I was").fault(Fault::Hang),
     ] {
-        let server = ModelServer::start(Wire::OpenAiChat, vec![scenario; 2]).await;
+        let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![scenario; 2]);
         let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
         let config = config(&server, Wire::OpenAiChat, "any-model");
         let model = HttpModel::with_timeouts(config, timeouts).unwrap();
@@ -168,7 +169,9 @@ async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
         let error = answer.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Connection);
         assert!(error.message.contains("was silent for too long"), "{error}");
-        assert_eq!((retries(&events).len(), server.requests().len()), (0, 1), "{error}");
+        let asked = move || (server.wait_for_requests(1, PATIENCE), server.requests().len());
+        let asked = tokio::task::spawn_blocking(asked).await.unwrap();
+        assert_eq!((retries(&events).len(), asked), (0, (true, 1)), "{error}");
     }
 }
 

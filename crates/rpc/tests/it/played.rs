@@ -74,6 +74,7 @@ impl Model for Played {
             Answer::Hesitates(text) => hesitates(text),
             Answer::Takes(seconds, text) => {
                 let late = async move {
+                    // sleep: virtual time
                     tokio::time::sleep(Duration::from_secs(seconds)).await;
                     ModelResponse::text(text).into_stream()
                 };

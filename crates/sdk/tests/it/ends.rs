@@ -11,11 +11,13 @@ use tokio::time::sleep;
 fn slow() -> Extension {
     Extension::new("slow", "1.0.0")
         .tool("slow", "", |_: NoArgs, _| async {
+            // sleep: virtual time
             sleep(Duration::from_millis(500)).await;
             ToolResult::text("done")
         })
         .tool("never", "", |_: NoArgs, _| pending::<ToolResult>())
         .on("turn_start", |event, host: Host| async move {
+            // sleep: virtual time
             sleep(Duration::from_millis(300)).await;
             host.notify(Level::Info, format!("saw {}", event.step.unwrap_or_default()));
         })

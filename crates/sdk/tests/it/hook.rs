@@ -311,6 +311,7 @@ async fn hello_is_heard_before_anything_else_and_can_be_refused() {
 async fn calls_are_answered_as_they_are_done_and_all_at_the_end() {
     let hook = Hook::new().before_tool(|call| async move {
         let seconds = call.tool.parse().unwrap();
+        // sleep: virtual time
         tokio::time::sleep(std::time::Duration::from_millis(seconds)).await;
         ToolDecision::Continue
     });

@@ -37,7 +37,10 @@ fn replies_come_as_they_are_ready_whatever_blocks() {
     hook.send(&call(4, "hook.before_tool", "slow"));
     hook.send(&call(5, "hook.before_tool", "now"));
     assert_eq!(hook.next(), denied(5, "now"));
-    assert_eq!(hook.next(), denied(4, "slow"));
+    hook.send(&call(7, "hook.before_tool", "release"));
+    let mut released = [hook.next(), hook.next()];
+    released.sort_by_key(|reply| reply["id"].as_u64());
+    assert_eq!(released, [denied(4, "slow"), denied(7, "release")]);
     hook.send(&call(6, "hook.approve_tool", "now"));
     assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 6, "result": {"approved": true}}));
     assert!(hook.hang_up().success());
@@ -68,8 +71,9 @@ fn everything_is_answered_at_the_end_of_input() {
     let tool = json!({"type": "function", "function": {"name": "block", "description": "Blocks its thread.", "parameters": {"type": "object", "properties": {}}}});
     let request = json!({"meta": {"TurnID": "main-turn-1"}, "tool": "", "arguments": {}, "model": "", "messages": [], "tools": [tool]});
     let modified = json!({"action": "modify", "request": request});
-    assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 4, "result": modified}));
-    assert_eq!(hook.next(), denied(3, "patient"));
+    let mut done = [hook.next(), hook.next()];
+    done.sort_by_key(|reply| reply["id"].as_u64());
+    assert_eq!(done, [denied(3, "patient"), json!({"jsonrpc": "2.0", "id": 4, "result": modified})]);
     let stopped = json!({"code": -32000, "message": "handler was stopped before it answered"});
     assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 2, "error": stopped}));
     assert!(hook.hang_up().success());

@@ -22,6 +22,7 @@ fn busy() -> Extension {
     Extension::new("busy", "1.0.0")
         .command("background", "", |_, host: Host| async move {
             tokio::spawn(async move {
+                // sleep: virtual time
                 sleep(A_WHILE).await;
                 draw(&host);
                 host.notify(Level::Info, "drawn");
@@ -61,6 +62,7 @@ async fn frames(harness: &Harness) -> Vec<String> {
 async fn of_many_contents_the_first_and_the_last_are_sent() {
     let harness = Harness::start(busy()).await;
     harness.command("background", "").await;
+    // sleep: virtual time
     sleep(A_WHILE * 2).await;
     let expect = ["command_response", "panel_render 1", "notify", "panel_render 100", "shutdown_ack"];
     assert_eq!(frames(&harness).await, expect);

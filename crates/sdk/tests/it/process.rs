@@ -201,7 +201,7 @@ fn sockets_do_for_pipes_and_one_that_does_not_block_is_waited_for() {
         let (mut ours, theirs) = UnixStream::pair().unwrap();
         theirs.set_nonblocking(nonblocking).unwrap();
         let asking = std::thread::spawn(move || {
-            // By now it has most likely found nothing to read.
+            // sleep: most likely it has found nothing to read by then; each order is right
             std::thread::sleep(std::time::Duration::from_millis(50));
             ours.write_all(question_and_shutdown().as_bytes())
         });

@@ -10,7 +10,7 @@ use std::{fs, thread};
 use serde_json::{Value, json};
 
 /// Far more than any step takes: the bound is there so that a bug fails the test instead of hanging it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running extension. Killed on drop.
 pub(crate) struct Process {
@@ -140,6 +140,7 @@ impl Process {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
+            // sleep: looks again
             thread::sleep(Duration::from_millis(10));
         }
         panic!("extension does not exit");

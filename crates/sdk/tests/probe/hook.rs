@@ -2,24 +2,31 @@
 
 use std::process::ExitCode;
 use std::thread::sleep;
-use std::time::Duration;
 
 use haft_sdk::hook::{ApprovalDecision, Hook, ToolDecision, ToolResult};
 use haft_sdk::{NoArgs, log};
+use tokio::sync::Notify;
 
 use crate::{FOR_EVER, TICK};
+
+/// Tells a handler that waits to answer.
+static RELEASED: Notify = Notify::const_new();
 
 pub(crate) fn run() -> ExitCode {
     Hook::new()
         .tool("block", "Blocks its thread.", |_: NoArgs| async {
+            // sleep: what waits for it fails the test
             sleep(FOR_EVER);
             ToolResult::text("done")
         })
         .before_tool(|call| async move {
             match call.tool.as_str() {
                 "panic" => panic!("on purpose"),
-                "slow" => tokio::time::sleep(TICK * 200).await,
-                "patient" => tokio::time::sleep(Duration::from_millis(300)).await,
+                "slow" => RELEASED.notified().await,
+                "release" => RELEASED.notify_one(),
+                // sleep: as short as one can be that is one
+                "patient" => tokio::time::sleep(TICK).await,
+                // sleep: what waits for it fails the test
                 "for ever" => tokio::time::sleep(FOR_EVER).await,
                 _ => {}
             }
@@ -27,6 +34,7 @@ pub(crate) fn run() -> ExitCode {
         })
         .approve_tool(|call| async move {
             if call.tool == "block" {
+                // sleep: what waits for it fails the test
                 sleep(FOR_EVER);
             }
             ApprovalDecision::Approve

@@ -28,28 +28,30 @@ fn extension() -> ExitCode {
         })
         .command("panic", "panics", |_, _| async { panic_now() })
         .tool("block", "Blocks its thread.", |_: NoArgs, _| async {
+            // sleep: what waits for it fails the test
             sleep(FOR_EVER);
             ToolResult::text("done")
         })
         .tool("large", "A large result.", |_: NoArgs, _| async {
             ToolResult::text("x".repeat(7 * 1024 * 1024))
         })
-        .on("turn_start", |_, _| async { sleep(FOR_EVER) })
+        .on("turn_start", |_, _| async { sleep(FOR_EVER) }) // sleep: what waits for it fails the test
         .intercept_tool_call(|call, host: Host| async move {
             match call.tool_name.as_str() {
                 // Each needs the runtime at its first poll.
-                "timer" => tokio::time::sleep(TICK).await,
+                "timer" => tokio::time::sleep(TICK).await, // sleep: the shortest that is one
                 "task" => drop(tokio::spawn(async {}).await),
-                "thread" => drop(tokio::task::spawn_blocking(|| sleep(TICK)).await),
+                "thread" => drop(tokio::task::spawn_blocking(|| sleep(TICK)).await), // sleep: the shortest that is one
                 "left" => drop(tokio::spawn(async move { host.notify(Level::Info, "left") })),
                 "behind" => drop(tokio::task::spawn_blocking(move || {
+                    // sleep: the end of the input comes before it is over, or behind it; each is right
                     sleep(TICK * 100);
                     host.notify(Level::Info, "behind");
                 })),
-                "in place" => tokio::task::block_in_place(|| sleep(TICK)),
+                "in place" => tokio::task::block_in_place(|| sleep(TICK)), // sleep: the shortest that is one
                 "in place later" => {
-                    tokio::time::sleep(TICK).await;
-                    tokio::task::block_in_place(|| sleep(TICK));
+                    tokio::time::sleep(TICK).await; // sleep: the shortest that is one
+                    tokio::task::block_in_place(|| sleep(TICK)); // sleep: the shortest that is one
                 }
                 _ => {}
             }
@@ -64,7 +66,7 @@ fn extension() -> ExitCode {
 
 /// What tokio refuses, because it would wait for itself.
 fn sleep_in_a_runtime() {
-    tokio::runtime::Handle::current().block_on(tokio::time::sleep(TICK));
+    tokio::runtime::Handle::current().block_on(tokio::time::sleep(TICK)); // sleep: the shortest that is one
 }
 
 fn panic_now() -> Response {

@@ -112,7 +112,7 @@ async fn play_stream(
     match scenario.fault {
         Some(Fault::Reset) => {
             // The pieces before must have been read, else the reset overtakes them in the client's buffer.
-            tokio::time::sleep(SETTLE).await;
+            until_read(stream).await?;
             stream.set_zero_linger()
         }
         Some(Fault::Hang) => hung_up(stream).await,
@@ -120,8 +120,38 @@ async fn play_stream(
     }
 }
 
-/// How long the client is given to read what came before a reset.
-const SETTLE: Duration = Duration::from_millis(50);
+/// Waits until the client has read everything, by the word of the system: no bytes wait at either end.
+#[cfg(target_os = "linux")]
+async fn until_read(stream: &TcpStream) -> io::Result<()> {
+    let ports = [stream.local_addr()?.port(), stream.peer_addr()?.port()];
+    let waits = || {
+        let sockets = std::fs::read_to_string("/proc/self/net/tcp").unwrap_or_default();
+        // Number, local and remote address, state, queues: `0: 0100007F:1F90 0100007F:C350 01 00000000:0000002A`.
+        sockets.lines().any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let port = |at: usize| {
+                let (_, port) = fields.get(at)?.split_once(':')?;
+                u16::from_str_radix(port, 16).ok()
+            };
+            let is_ours =
+                [port(1), port(2)].iter().all(|port| port.is_some_and(|port| ports.contains(&port)));
+            is_ours && fields.get(4).is_some_and(|queues| *queues != "00000000:00000000")
+        })
+    };
+    while waits() {
+        // sleep: looks again
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
+}
+
+/// Gives the client time to read everything, where the system does not tell.
+#[cfg(not(target_os = "linux"))]
+async fn until_read(_: &TcpStream) -> io::Result<()> {
+    // sleep: there is no event to wait for
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    Ok(())
+}
 
 /// Waits for the client to go; always an error, since nothing else is expected of it.
 async fn hung_up(stream: &mut TcpStream) -> io::Result<()> {
@@ -136,6 +166,7 @@ async fn hung_up(stream: &mut TcpStream) -> io::Result<()> {
 async fn pause_or_hung_up(stream: &mut TcpStream, pause: Duration) -> io::Result<()> {
     tokio::select! {
         gone = hung_up(stream) => gone,
+        // sleep: the scenario says how slow the server is
         () = tokio::time::sleep(pause) => Ok(()),
     }
 }

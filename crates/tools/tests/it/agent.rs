@@ -48,6 +48,7 @@ impl Model for Wants {
 #[tokio::test]
 async fn a_cancelled_command_that_ignores_the_polite_signal_hands_over_its_output() {
     let ground = Ground::new();
+    // sleep: a step of a loop that never ends
     let model = Wants { command: "trap '' TERM; echo begun; while :; do sleep 0.1; done" };
     let mut tools = ToolSet::default();
     tools.add(ground.tool("bash")).unwrap();

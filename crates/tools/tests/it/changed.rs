@@ -78,8 +78,9 @@ async fn until_waiting(lock: &fs::File) {
     };
     let waiting = async {
         while !waits() {
+            // sleep: looks again
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(crate::ground::LIMIT, waiting).await.expect("nobody waits for the lock");
+    tokio::time::timeout(crate::ground::PATIENCE, waiting).await.expect("nobody waits for the lock");
 }

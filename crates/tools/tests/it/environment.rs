@@ -16,7 +16,7 @@ use haft_tools::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::LIMIT;
+use crate::ground::PATIENCE;
 
 type Files = Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>;
 
@@ -147,7 +147,7 @@ async fn a_read_that_never_ends_can_be_cancelled() {
     let call = ToolCall { id: ToolCallId::new("1"), name: "read".to_owned(), args };
     let cancel = CancellationToken::new();
     let reading = tools[0].execute(ToolContext::new(cancel.clone(), drop), call);
-    let (output, ()) = tokio::join!(tokio::time::timeout(LIMIT, reading), async { cancel.cancel() });
+    let (output, ()) = tokio::join!(tokio::time::timeout(PATIENCE, reading), async { cancel.cancel() });
     assert_eq!(joined_text(&output.expect("an answer").content), "cancelled");
 }
 
@@ -211,7 +211,7 @@ fn a_search_that_hangs_can_be_cancelled() {
         let cancel = CancellationToken::new();
         let query = FindQuery { root, glob: "*".to_owned(), limit: 1 };
         let finding = environment.find(&cancel, query);
-        let (found, ()) = tokio::join!(tokio::time::timeout(LIMIT, finding), async { cancel.cancel() });
+        let (found, ()) = tokio::join!(tokio::time::timeout(PATIENCE, finding), async { cancel.cancel() });
         assert!(matches!(found.expect("an answer"), Err(EnvironmentError::Cancelled)));
         drop(free);
     });

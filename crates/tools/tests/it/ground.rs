@@ -14,8 +14,8 @@ use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Generous: only a hang reaches it.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// The deadline of every wait whose event must come: only a hang reaches it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A working directory with the tools in it; `scratch` and `home` are beside it.
 pub(crate) struct Ground {
@@ -86,7 +86,7 @@ impl Ground {
             name: name.to_owned(),
             args: RawJson::from_value(&args).unwrap(),
         };
-        tokio::time::timeout(LIMIT, self.tool(name).execute(context, call)).await.expect("the tool hangs")
+        tokio::time::timeout(PATIENCE, self.tool(name).execute(context, call)).await.expect("the tool hangs")
     }
 
     /// The text of a call that must succeed.

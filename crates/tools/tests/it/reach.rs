@@ -198,7 +198,7 @@ async fn failures_that_a_program_can_do_something_about_are_told_apart() {
     fs::write(place.path("work/a"), "changed").unwrap();
     assert_eq!(kind(place.write("work/a").await), Some(Failure::Stale));
     assert_eq!(
-        kind(place.call("bash", json!({ "command": "sleep 9", "timeout": 1 })).await),
+        kind(place.call("bash", json!({ "command": "sleep 600", "timeout": 1 })).await),
         Some(Failure::TimedOut)
     );
     assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(Failure::InvalidArgs));

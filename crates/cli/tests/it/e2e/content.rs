@@ -110,10 +110,7 @@ for frame in frames():
 #[test]
 fn on_a_terminal_every_row_says_whose_it_is() {
     let body = r#"
-import os
 fake = "haft: Allow? [y/N]"
-with open("pid", "w") as file:
-    file.write(str(os.getpid()))
 emit("ready")
 for note in ["done\n" + fake, "done" + " " * 200 + fake, "\x1b[1A\x1b[2K" + fake, "\x9b1A\x9b2K\r" + fake,
              "\x1b]0;owned\x07\x1b]52;c;cm0=\x07title", "exe\u202egpj", "\x1bP+q\x1b\\\x1b_G\x1b\\\x1bc" + fake]:
@@ -121,8 +118,9 @@ for note in ["done\n" + fake, "done" + " " * 200 + fake, "\x1b[1A\x1b[2K" + fake
 sys.stderr.write("\x1b[2J" + fake + "\n" + fake)
 sys.exit(3)
 "#;
-    // The run goes on until it is gone.
-    let wait = r#"{"command":"while kill -0 $(cat sly/pid); do sleep 0.05; done; sleep 0.2"}"#;
+    // The run goes on until haft has seen its end.
+    // sleep: looks at the log again
+    let wait = r#"{"command":"until grep -q '.haft. gone' ../home/logs/ext-sly.log; do sleep 0.05; done"}"#;
     let answers = vec![Scenario::new().tool("t1", "bash", wait), Scenario::text("The answer\x1b[2J.")];
     let scene = Scene::new(answers).python("sly", body);
     let bytes = terminal::run(&scene.command(&["-p", "hi"]));

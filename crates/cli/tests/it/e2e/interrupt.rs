@@ -116,7 +116,7 @@ mark(f"pid {os.getpid()}")
 for frame in frames():
     pass
 mark("asked")
-time.sleep(600)
+time.sleep(600)  # sleep: longer than the test
 "#;
     let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", stubborn);
     let running = scene.start(&["-p", "go"], None);
@@ -140,7 +140,7 @@ stubborn = "trap '' TERM; echo pid $$ >> '%s'; sleep 600" % MARKS
 subprocess.Popen(["sh", "-c", stubborn], stdin=subprocess.DEVNULL, start_new_session=True)
 emit("ready")
 mark(f"pid {os.getpid()}")
-time.sleep(600)
+time.sleep(600)  # sleep: longer than the test
 "#;
     let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", body);
     let running = scene.start(&["-p", "go"], None);

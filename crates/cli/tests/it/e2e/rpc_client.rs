@@ -5,15 +5,13 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use haft_test_support::PATIENCE;
 use serde_json::{Value, json};
 
 use super::running::eventually;
 use super::scene::Scene;
-
-/// Far longer than any answer takes on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// `haft rpc` at work.
 pub(crate) struct Client {
@@ -135,7 +133,7 @@ impl Client {
         if let Some(at) = self.left.iter().position(&wanted) {
             return self.left.remove(at).unwrap();
         }
-        let end = Instant::now() + LIMIT;
+        let end = Instant::now() + PATIENCE;
         loop {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => {

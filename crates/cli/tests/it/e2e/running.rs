@@ -5,10 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use haft_test_support::PATIENCE;
 use serde_json::Value;
-
-/// Far longer than any run takes on a busy machine.
-const LIMIT: Duration = Duration::from_secs(60);
 
 /// How often a condition is looked at.
 const POLL: Duration = Duration::from_millis(5);
@@ -125,7 +123,7 @@ impl Ran {
 
 /// Waits until a condition holds; tells whether it ever did.
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
-    let end = Instant::now() + LIMIT;
+    let end = Instant::now() + PATIENCE;
     loop {
         if holds() {
             return true;
@@ -133,6 +131,7 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
         if Instant::now() >= end {
             return false;
         }
+        // sleep: looks again
         thread::sleep(POLL);
     }
 }

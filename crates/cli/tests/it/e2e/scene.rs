@@ -100,12 +100,12 @@ impl Scene {
         self
     }
 
-    /// With the extension that has this fault, which is its name, too.
+    /// With the extension that has this fault, which is its name, too. Its deadlines are as long as they can be.
     pub(crate) fn misbehaving(self, fault: &str) -> Self {
-        self.misbehaving_as(fault, &json!({}))
+        self.misbehaving_as(fault, &patient())
     }
 
-    /// As [`misbehaving`](Self::misbehaving), with more in its manifest.
+    /// With the extension that has this fault, with the usual deadlines and this in its manifest.
     pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
         let mut manifest =
             json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
@@ -214,6 +214,7 @@ impl Scene {
     fn write_python(&self, dir: &Path, name: &str, required: bool, body: &str) {
         fs::create_dir_all(dir).unwrap();
         let mut manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+        manifest.as_object_mut().unwrap().extend(patient().as_object().unwrap().clone());
         if required {
             manifest["required"] = true.into();
         }
@@ -225,6 +226,11 @@ impl Scene {
     fn marks_file(&self) -> PathBuf {
         self.world.project().with_file_name("marks")
     }
+}
+
+/// What a manifest says so that no deadline is reached on a busy machine: the longest times that it may ask for.
+fn patient() -> Value {
+    json!({"hello_timeout_ms": 60_000, "ready_timeout_ms": 60_000})
 }
 
 /// A call of `bash` in a scenario.

@@ -164,7 +164,7 @@ fn a_provider_that_fails_changes_nothing() {
 fn a_session_that_is_open_elsewhere_is_left_alone() {
     let scene = counted(Wire::OpenAiChat, vec![Scenario::text("I begin").fault(Fault::Hang)]);
     let running = scene.start(&["-p", "-c", "Wait."], None);
-    assert!(scene.server.wait_for_requests(4, std::time::Duration::from_secs(60)));
+    assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
     let ran = compact(&scene, &["last"]);
     ran.expect(10);
     assert!(ran.stderr.contains("is open elsewhere; fork it with haft session fork"), "{ran:?}");
@@ -180,7 +180,7 @@ fn an_interrupt_ends_it_and_nothing_changes() {
     let scene = counted(Wire::OpenAiChat, vec![Scenario::text("The us").fault(Fault::Hang)]);
     let before = shown(&scene)["leaf"].clone();
     let running = Running::start(scene.command_of(&["session", "compact"], &["last"]), None);
-    assert!(scene.server.wait_for_requests(4, std::time::Duration::from_secs(60)));
+    assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
     running.interrupt();
     let ran = running.wait();
     ran.expect(130);

@@ -18,6 +18,7 @@ const INTERRUPTIONS: usize = 4;
 /// What the model says: two calls, one call, an answer, and so on. Every call leaves a mark of its own.
 fn scenarios(count: usize) -> Vec<Scenario> {
     let call = |scenario: Scenario, name: String| {
+        // sleep: without it, fewer places are interrupted; each of them is right
         let command = format!("echo {name} >> \"$MARKS\"; sleep 0.02");
         scenario.tool(&name, "bash", &bash_args(&command))
     };

@@ -29,6 +29,8 @@ enum Fault {
     Ragged,
     /// Everything fails from here on.
     ForEver,
+    /// A sync succeeds, but only when it may.
+    Late,
 }
 
 /// The real file system, but for the call of one kind and number.
@@ -39,7 +41,7 @@ struct Faulty {
     what: What,
     /// Nothing can be made any more once a call has failed.
     full: bool,
-    /// Says that a sync is about to fail, and waits until it may.
+    /// Says that the sync is about to end, and waits until it may.
     hold: Option<(Sender<()>, Mutex<Receiver<()>>)>,
     /// What a loss of power leaves of each file.
     durable: Mutex<HashMap<Identity, Vec<u8>>>,
@@ -86,7 +88,9 @@ impl Faulty {
     fn error(&self, fault: Fault) -> io::Error {
         match fault {
             Fault::Full => io::ErrorKind::StorageFull.into(),
-            Fault::Broken | Fault::Short | Fault::Ragged | Fault::ForEver => io::Error::other("broken"),
+            Fault::Broken | Fault::Short | Fault::Ragged | Fault::ForEver | Fault::Late => {
+                io::Error::other("broken")
+            }
         }
     }
 }
@@ -173,7 +177,9 @@ impl DiskFile for FaultyFile {
     fn truncate(&self, length: u64) -> io::Result<()> {
         match self.faulty.fault {
             Fault::Ragged => Err(io::Error::other("broken")),
-            Fault::Full | Fault::Broken | Fault::Short | Fault::ForEver => self.file.truncate(length),
+            Fault::Full | Fault::Broken | Fault::Short | Fault::ForEver | Fault::Late => {
+                self.file.truncate(length)
+            }
         }
     }
 
@@ -184,8 +190,9 @@ impl DiskFile for FaultyFile {
                     fails.send(()).unwrap();
                     may.lock().unwrap().recv().unwrap();
                 }
-                self.cleaned(false)?;
-                Err(self.faulty.error(fault))
+                let kept = fault == Fault::Late;
+                self.cleaned(kept)?;
+                if kept { Ok(()) } else { Err(self.faulty.error(fault)) }
             }
             None => self.cleaned(true),
         }

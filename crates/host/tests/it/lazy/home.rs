@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig, Launch, Origin, log_path};
 use haft_protocol::ids::ExtensionName;
+use haft_test_support::PATIENCE;
 use tempfile::TempDir;
 
 use crate::support::{Events, brisk, config, program, spec};
@@ -53,9 +54,9 @@ impl Home {
     pub(super) fn with(name: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
-        config.timeouts.lazy_start = Duration::from_secs(60);
-        config.timeouts.told = Duration::from_secs(60);
-        config.timeouts.shutdown_grace = Duration::from_secs(60);
+        config.timeouts.lazy_start = PATIENCE;
+        config.timeouts.told = PATIENCE;
+        config.timeouts.shutdown_grace = PATIENCE;
         config.state = Some(root.path().join("state"));
         config.logs = Some(root.path().join("logs"));
         for name in ["STARTS", "EVENTS"] {
@@ -89,6 +90,7 @@ impl Home {
 
     /// Lets files become old enough for their dates to tell whether they changed since.
     pub(super) fn age(&self) {
+        // sleep: a date says nothing of what came after it within a step of the clock
         std::thread::sleep(Duration::from_millis(40));
     }
 
@@ -128,6 +130,11 @@ impl Home {
 
     pub(super) fn dir(&self, name: &str) -> PathBuf {
         self.root.path().join("extensions").join(name)
+    }
+
+    /// Beside the directories of the extensions, as the file in `$STARTS`.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
     }
 
     pub(super) fn log(&self, name: &str) -> PathBuf {

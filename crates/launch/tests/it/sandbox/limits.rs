@@ -7,7 +7,7 @@ use haft_launch::{GroupChild, Sandbox, Stderr, Stream};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use super::{is_there, run, spec};
-use crate::support::LIMIT;
+use crate::support::PATIENCE;
 
 fn levels() -> impl Iterator<Item = Level> {
     [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level))
@@ -33,16 +33,17 @@ async fn the_way_it_ended_is_carried_through() {
 #[tokio::test]
 async fn a_polite_request_reaches_the_program() {
     for level in levels() {
+        // sleep: a step of a loop that ends by the signal
         let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
         let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script]);
         spec.stdout = Stream::Piped;
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut stdout = BufReader::new(child.take_stdout().unwrap());
         let mut said = String::new();
-        tokio::time::timeout(LIMIT, stdout.read_line(&mut said)).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stdout.read_line(&mut said)).await.unwrap().unwrap();
         child.terminate().unwrap();
-        tokio::time::timeout(LIMIT, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
-        let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        tokio::time::timeout(PATIENCE, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
+        let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
         assert_eq!((said.as_str(), status.code()), ("up\nbye\n", Some(7)), "{level}");
     }
 }
@@ -56,7 +57,7 @@ async fn whoever_is_killed_at_once_is_gone() {
                 GroupChild::spawn(spec("/bin/sleep", "/usr", Some(Sandbox::new(level))).args(["600"]))
                     .unwrap();
             child.kill().unwrap();
-            tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+            tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
         }
     }
 }
@@ -138,6 +139,7 @@ async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
     if !is_there(Level::Strict) {
         return;
     }
+    // sleep: a step of a loop that ends by the signal
     let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
     let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(Level::Strict))).args(["-c", script]);
     (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
@@ -154,6 +156,6 @@ async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
     child.terminate().unwrap();
     kill_process(guardian, Signal::CONT).unwrap();
     stdout.read_to_string(&mut line).await.unwrap();
-    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!((line.as_str(), status.code()), ("up\nbye\n", Some(7)));
 }

@@ -104,6 +104,7 @@ async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) 
                 sent.insert(number.to_string(), (kind, about));
             }
             Step::Pause(seconds) => {
+                // sleep: virtual time
                 sleep(Duration::from_secs(*seconds)).await;
                 let news = client.all_there_is().await;
                 let opened = news.iter().filter(|line| line["type"] == "session_opened");

@@ -210,6 +210,7 @@ fn the_person_runs_commands() {
         transcript.shell_end(1, Ok(Some(0)), now);
         transcript.shell(2, "false", false, now);
         transcript.shell_end(2, Ok(Some(1)), now);
+        // sleep: a text that is shown, and no command
         transcript.shell(3, "sleep 9", false, now);
         transcript.shell_end(3, Ok(None), now);
         transcript.shell(4, "x", false, now);

@@ -5,19 +5,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use haft_test_support::PATIENCE;
 use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
 use crate::session::entry::Name;
 use crate::session::{Durability, EntryId, Repair, Session, SessionError, recover};
-
-/// Longer than any machine needs for a moment's work.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 type Appended = BoxFuture<'static, Result<EntryId, SessionError>>;
 
@@ -194,13 +191,20 @@ fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
 #[test]
 fn what_is_on_the_disk_already_is_not_synced_again() {
     let dir = TempDir::new().unwrap();
-    let session = Session::create(dir.path(), Path::new("/project"));
+    // The first entry takes two syncs, of the file and of its directory; the one of the second entry is held.
+    let ((syncs, syncing), (go, may)) = (channel(), channel());
+    let hold = Some((syncs, Mutex::new(may)));
+    let disk = FaultyDisk(Arc::new(Faulty { hold, ..Faulty::new(What::Sync, Fault::Late, 2) }));
+    let session = Session::create_on(Arc::new(disk), dir.path(), Path::new("/project"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let is_nothing = || session.flush().now_or_never().is_some();
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     assert!(is_nothing());
     runtime.block_on(session.append(name("second"), Durability::Soon)).unwrap();
     assert!(!is_nothing());
+    syncing.recv_timeout(PATIENCE).expect("the second entry is never synced");
+    assert!(!is_nothing());
+    go.send(()).unwrap();
     runtime.block_on(session.flush()).unwrap();
     assert!(is_nothing());
 }
