@@ -1,6 +1,7 @@
 //! This program again under `strace`, which lists its system calls, and kills it or makes the system refuse at the n-th.
 
 use std::ffi::OsStr;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -18,7 +19,7 @@ pub(crate) fn can_trace() -> bool {
 }
 
 /// Runs this program with these arguments to its end. `log` gets the calls named in `calls`, separated by commas;
-/// `inject` interrupts one of them. A process that is killed by it takes `strace` along: the status has no code.
+/// `inject` interrupts one of them.
 pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>) -> Result<Output> {
     let mut strace = strace();
     // Calls that are not traced are not stopped at, either.
@@ -28,6 +29,11 @@ pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>
     }
     strace.arg(std::env::current_exe()?).args(args).envs(defence::inherited());
     strace.output().context("run strace")
+}
+
+/// True if the traced program was killed; `strace` ends in the same way as the program.
+pub(crate) fn is_killed(ran: &Output) -> bool {
+    ran.status.signal() == Some(9)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -157,7 +156,7 @@ pub(super) fn at_every_call(
 
 fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
     let ran = strace::run(&[WRITER.as_ref(), place.as_os_str()], log, call, Some(inject))?;
-    if ran.status.signal() == Some(9) {
+    if strace::is_killed(&ran) {
         return Ok(End::Killed);
     }
     match ran.status.code() {
