@@ -89,8 +89,8 @@ fn main() -> ExitCode {
     }
     let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
-        [runner::ROW, id, tag, dir, control] => {
-            return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
+        [runner::ROW, id, part, tag, dir, control] => {
+            return row::run_alone((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir, step, down] => return crash::run(change, dir.as_ref(), step, down),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),

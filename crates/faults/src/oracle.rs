@@ -45,12 +45,12 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
     let ends_within = case.ends_within.min(patience);
-    let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
     let health = canary.land().await;
     let ended = tokio::time::timeout(ends_within, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
+    let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
     let constant = case.expect.iter().map(|&(extension, code)| (extension.to_owned(), code));
     let expected: Vec<_> = constant.chain(also).collect();
     let mut broken = Vec::new();

@@ -47,7 +47,7 @@ const CALLS: &[(&str, bool)] = &[
 
 /// `strace` counts every call of every thread by itself. So often the writing thread makes those that the main thread
 /// makes too, before it begins; from then on a number means a call of the writing thread.
-const LEAD: usize = 300;
+const LEAD: usize = 100;
 
 /// More calls of one kind than a write has.
 const MOST: usize = 100;
@@ -157,8 +157,7 @@ pub(super) fn at_every_call(
 fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
     #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
     let mut strace = Command::new("strace");
-    // Calls that are not traced are not stopped at, either.
-    strace.args(["-f", "--seccomp-bpf", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
+    strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={inject}")]).arg(std::env::current_exe()?).arg(WRITER).arg(place);
     strace.env(defence::VARIABLE, defence::taken_down()).stdin(Stdio::null());
     let ran = strace.output().context("run strace")?;

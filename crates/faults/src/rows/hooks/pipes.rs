@@ -15,9 +15,9 @@ use crate::oracle::Growth;
 use crate::row::{Case, EVIL, Row};
 use crate::world::{Setup, World};
 
-/// Bytes of one event, and events of one round: three times what a queue takes.
+/// Bytes of one event, and events of one round: twice what a queue takes.
 const EVENT: usize = 8 * 1024;
-const EVENTS: usize = 1_500;
+const EVENTS: usize = 1_000;
 
 /// Rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);

@@ -18,9 +18,9 @@ const SHORT: Duration = Duration::from_millis(500);
 /// Longer than any row.
 const NEVER: Duration = Duration::from_secs(4_000);
 
-/// Bytes of one event, and events of one round: three times what a queue takes.
+/// Bytes of one event, and events of one round: twice what a queue takes.
 const EVENT: usize = 8 * 1024;
-const EVENTS: usize = 1_500;
+const EVENTS: usize = 1_000;
 
 /// Rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);
