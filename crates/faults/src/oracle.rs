@@ -26,9 +26,12 @@ use crate::world::{PATIENCE, World};
 pub(crate) use machine::{Baseline, Growth, bytes_read, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
+/// A figure of the canary's trips: its name, how it is taken, and the most that it may be.
+type Limit = (&'static str, fn(&[Trip]) -> Duration, Duration);
+
 /// The canary's trips: the middle one, those of 99 in 100, and the longest. On an idle machine they take milliseconds, so
 /// that only a host that stands still for its extensions comes near.
-const LIMITS: [(&str, fn(&[Trip]) -> Duration, Duration); 3] = [
+const LIMITS: [Limit; 3] = [
     ("median", p50, Duration::from_secs(1)),
     ("p99", p99, Duration::from_secs(5)),
     ("longest trip", longest, Duration::from_secs(20)),

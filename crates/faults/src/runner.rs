@@ -152,8 +152,8 @@ impl Plan {
                 Ok(())
             };
             let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-            let joined = workers.into_iter().map(|worker| worker.join());
-            joined.map(|done| done.unwrap_or_else(|_| bail!("a thread panicked"))).collect::<Result<()>>()
+            let mut joined = workers.into_iter().map(|worker| worker.join());
+            joined.try_for_each(|done| done.unwrap_or_else(|_| bail!("a thread panicked")))
         })?;
         drop(fault_free);
         let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
