@@ -40,7 +40,7 @@ const LIMITS: [Limit; 3] = [
 /// A canary may be this much slower than the longest trip of one without a fault beside it.
 const SLOWER: u32 = 5;
 
-/// How long an end may take, and what is left of it, without the defences.
+/// The longest wait for an end, and for its processes to be gone, without the defences.
 const UNDEFENDED: Duration = Duration::from_secs(15);
 
 /// Judges a case that was played, and ends its host.

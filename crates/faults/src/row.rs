@@ -34,7 +34,7 @@ pub(crate) struct Case {
     pub(crate) setup: fn(&mut Setup),
     /// What is done and must hold while the host runs.
     pub(crate) play: Play,
-    /// How long the end of the host may take: longer than it does on any machine, unless the row is about that.
+    /// The longest end of the host: longer than on any machine, unless the row is about it.
     pub(crate) ends_within: Duration,
     /// Without the defence this case has to notice by itself, whatever the others of its row do.
     pub(crate) notices_alone: bool,

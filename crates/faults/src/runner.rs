@@ -93,7 +93,7 @@ impl Verdict {
         }
     }
 
-    /// What a report says of it.
+    /// The result for the report.
     const fn outcome(self) -> Outcome {
         match self {
             Self::Ok | Self::Noticed => Outcome::Ok,
@@ -161,7 +161,8 @@ impl Plan {
         Ok(report.is_good())
     }
 
-    /// What is run, one process each. Without the defences a row is one part, because its cases look at one another.
+    /// The parts of all rows, one process each. Without the defences a row is one part, because its cases depend on one
+    /// another.
     fn parts(&self) -> impl Iterator<Item = (&'static Row, Part)> {
         let parts = |row: &Row| {
             let longest = LONGEST.iter().find(|(id, _)| *id == row.id && !self.mode.undefended);
@@ -247,7 +248,7 @@ impl Plan {
     }
 }
 
-/// What became of the row as soon as the last of its parts has ended. The worst counts; the time is that of the longest.
+/// Returns the result of the row as soon as the last of its parts has ended: the worst result, and the longest time.
 fn whole(
     begun: &Mutex<BTreeMap<&'static str, Vec<Ended>>>,
     row: &'static Row,

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// More than a case takes on any machine, in KiB: what it needs for the first time, what the allocator keeps, and
-/// what is mapped. Rows about memory compare rounds, see [`Growth`].
+/// More memory than a case takes on any machine, in KiB, with everything that is made once, kept by the allocator or
+/// mapped. Rows about memory compare rounds, see [`Growth`].
 const RUNAWAY: u64 = 256 * 1024;
 
 /// What this process held before a case.
@@ -43,8 +43,8 @@ impl Baseline {
     }
 }
 
-/// What rounds of the same work add to the memory of this process after the first one, which pays for everything that
-/// is made once.
+/// Growth of this process's memory over rounds of the same work. The first round is not counted: it pays for everything
+/// that is made once.
 pub(crate) struct Growth {
     after_first: u64,
 }

@@ -107,7 +107,7 @@ const fn alone(evil: Evil, expect: Faults) -> Case {
     Case { evil, expect, setup: short_and_headless, play: |world| Box::pin(stops_alone(world)), ..CASE }
 }
 
-/// The same where the deadline must not pass before the first call has failed. The further ones wait for it.
+/// Gives the case a deadline that does not pass before the first call has failed, and passes for the further ones.
 const fn answered(case: Case, headless: bool) -> Case {
     let setup: fn(&mut Setup) = match headless {
         false => |setup| setup.config.timeouts.intercept = ANSWERED,
@@ -119,7 +119,7 @@ const fn answered(case: Case, headless: bool) -> Case {
     Case { setup, ..case }
 }
 
-/// The same where no deadline has to pass.
+/// Gives the case deadlines that do not pass.
 const fn in_time(case: Case, headless: bool) -> Case {
     Case { setup: if headless { |setup| setup.headless = true } else { |_| {} }, ..case }
 }
