@@ -175,3 +175,18 @@ async fn run_case(
         (Ok(()), judged) => judged,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_in_one_part() {
+        let parts = (0..3).map(|first| Part::parse(&Part { first, of: 3 }.to_string()).unwrap());
+        let parts: Vec<_> = parts.collect();
+        for case in 0..10 {
+            assert_eq!(parts.iter().filter(|part| part.has(case)).count(), 1, "case {case}");
+        }
+        assert!(Part::parse("3").is_err());
+    }
+}

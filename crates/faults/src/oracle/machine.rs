@@ -97,3 +97,26 @@ pub(crate) fn memory(line: &str) -> Result<u64> {
 pub(crate) fn open_files() -> Result<usize> {
     Ok(fs::read_dir("/proc/self/fd").context("read /proc/self/fd")?.count())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_further_rounds_keep_is_noticed() {
+        let growth = Growth::after_first_round().unwrap();
+        growth.check(2, 16 * 1024).unwrap();
+        let kept = vec![1_u8; 64 * 1024 * 1024];
+        let error = growth.check(2, 16 * 1024).unwrap_err().to_string();
+        assert!(error.contains("in 2 further ones"), "{error}");
+        assert_eq!(kept.last(), Some(&1));
+    }
+
+    #[test]
+    fn bytes_that_are_read_are_counted() {
+        let before = bytes_read();
+        let length = fs::read(std::env::current_exe().unwrap()).unwrap().len() as u64;
+        let read = before.zip(bytes_read()).map(|(before, after)| after - before);
+        assert!(read.is_none_or(|read| read >= length), "{read:?} of {length}");
+    }
+}
