@@ -30,7 +30,7 @@ pub(crate) const STEPS: u32 = 1_000_000;
 /// Between two looks for a canary that is not there yet.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What a call fails with whose deadline has passed.
+/// Part of the error of a call whose deadline has passed.
 const TIMED_OUT: &str = "did not answer within";
 
 /// One round trip: when it began, in microseconds since 1970, and how long it took.
@@ -82,7 +82,7 @@ impl Canary {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many round trips there were.
+    /// Number of round trips so far.
     pub(crate) fn count(&self) -> usize {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

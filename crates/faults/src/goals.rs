@@ -48,7 +48,7 @@ pub(crate) const GOAL: &str = "goal";
 /// The variable by which a process knows that it measures one goal for another process.
 const ALONE: &str = "HAFT_GOAL_ALONE";
 
-/// What the line of an error begins with.
+/// The beginning of a line that reports an error.
 const ERROR: &str = "error:";
 
 /// A promise with a number.

@@ -99,8 +99,8 @@ fn main() -> ExitCode {
     }
     let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
-        [runner::ROW, id, tag, dir, control] => {
-            return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
+        [runner::ROW, id, part, tag, dir, control] => {
+            return row::run_alone((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir] => return crash::run(change, dir.as_ref()),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),

@@ -26,9 +26,12 @@ use crate::world::{PATIENCE, World};
 pub(crate) use machine::{Baseline, Growth, bytes_read, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
+/// A figure of the canary's trips: its name, how it is taken, and the most that it may be.
+type Limit = (&'static str, fn(&[Trip]) -> Duration, Duration);
+
 /// The canary's trips: the middle one, those of 99 in 100, and the longest. On an idle machine they take milliseconds, so
 /// that only a host that stands still for its extensions comes near.
-const LIMITS: [(&str, fn(&[Trip]) -> Duration, Duration); 3] = [
+const LIMITS: [Limit; 3] = [
     ("median", p50, Duration::from_secs(1)),
     ("p99", p99, Duration::from_secs(5)),
     ("longest trip", longest, Duration::from_secs(20)),
@@ -37,7 +40,7 @@ const LIMITS: [(&str, fn(&[Trip]) -> Duration, Duration); 3] = [
 /// A canary may be this much slower than the longest trip of one without a fault beside it.
 const SLOWER: u32 = 5;
 
-/// How long an end may take, and what is left of it, without the defences.
+/// The longest wait for an end, and for its processes to be gone, without the defences.
 const UNDEFENDED: Duration = Duration::from_secs(15);
 
 /// Judges a case that was played, and ends its host.
@@ -45,12 +48,12 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
     let ends_within = case.ends_within.min(patience);
-    let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
     let health = canary.land().await;
     let ended = tokio::time::timeout(ends_within, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
+    let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
     let constant = case.expect.iter().map(|&(extension, code)| (extension.to_owned(), code));
     let expected: Vec<_> = constant.chain(also).collect();
     let mut broken = Vec::new();

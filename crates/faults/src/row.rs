@@ -34,7 +34,7 @@ pub(crate) struct Case {
     pub(crate) setup: fn(&mut Setup),
     /// What is done and must hold while the host runs.
     pub(crate) play: Play,
-    /// How long the end of the host may take: longer than it does on any machine, unless the row is about that.
+    /// The longest end of the host: longer than on any machine, unless the row is about it.
     pub(crate) ends_within: Duration,
     /// Without the defence this case has to notice by itself, whatever the others of its row do.
     pub(crate) notices_alone: bool,
@@ -79,15 +79,52 @@ pub(crate) fn skip<T>(what: impl Into<String>) -> Result<T> {
     Err(anyhow::Error::new(Skip(what.into())))
 }
 
-/// Runs one row in this process. What is printed last is the reason, if it did not pass.
-pub(crate) fn run_alone(id: &str, mode: Mode, tag: &str, dir: PathBuf, control: PathBuf) -> ExitCode {
-    let outcome = run(id, mode, tag, &dir, control);
+/// Some of the cases of a row: each so many'th, from this one on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    pub(crate) first: usize,
+    pub(crate) of: usize,
+}
+
+impl Part {
+    /// Reads what `Display` writes.
+    fn parse(text: &str) -> Result<Self> {
+        let (first, of) = text.split_once('/').context("a part is a number of numbers")?;
+        Ok(Self { first: first.parse()?, of: of.parse()? })
+    }
+
+    const fn has(self, case: usize) -> bool {
+        case % self.of == self.first
+    }
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.first, self.of)
+    }
+}
+
+/// Runs one row, or a part of its cases, in this process. What is printed last is the reason, if it did not pass.
+pub(crate) fn run_alone(
+    (id, part): (&str, &str),
+    mode: Mode,
+    tag: &str,
+    dir: PathBuf,
+    control: PathBuf,
+) -> ExitCode {
+    let outcome = Part::parse(part).and_then(|part| run((id, part), mode, tag, &dir, control));
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     println!("{error:#}");
     if error.is::<Skip>() { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE }
 }
 
-fn run(id: &str, mode: Mode, tag: &str, dir: &std::path::Path, control: PathBuf) -> Result<()> {
+fn run(
+    (id, part): (&str, Part),
+    mode: Mode,
+    tag: &str,
+    dir: &std::path::Path,
+    control: PathBuf,
+) -> Result<()> {
     let row = rows::all().find(|row| row.id == id).with_context(|| format!("there is no row {id}"))?;
     if mode.undefended && row.undefend.is_none() {
         bail!("no way to take its defence down");
@@ -96,7 +133,7 @@ fn run(id: &str, mode: Mode, tag: &str, dir: &std::path::Path, control: PathBuf)
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let control = Arc::new(Control::new(control));
     let mut noticed = Ok(());
-    for (at, case) in row.cases.iter().enumerate() {
+    for (at, case) in row.cases.iter().enumerate().filter(|(at, _)| part.has(*at)) {
         if noticed.is_err() && !case.notices_alone {
             continue;
         }
@@ -136,5 +173,20 @@ async fn run_case(
         (Err(error), Err(also)) if !error.is::<Skip>() => bail!("{error:#}; {also:#}"),
         (Err(error), Err(_)) => Err(error),
         (Ok(()), judged) => judged,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_in_one_part() {
+        let parts = (0..3).map(|first| Part::parse(&Part { first, of: 3 }.to_string()).unwrap());
+        let parts: Vec<_> = parts.collect();
+        for case in 0..10 {
+            assert_eq!(parts.iter().filter(|part| part.has(case)).count(), 1, "case {case}");
+        }
+        assert!(Part::parse("3").is_err());
     }
 }

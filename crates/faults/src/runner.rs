@@ -2,7 +2,7 @@
 
 mod children;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::report::{Entry, Outcome, Report};
-use crate::row::Row;
+use crate::row::{Part, Row};
 use crate::rows;
 use crate::world::Mode;
 pub(crate) use children::kill_tagged;
@@ -29,8 +29,21 @@ pub(crate) const FOUND: &str = "found: ";
 /// Rows that run at the same time. Most of them sleep.
 const AT_ONCE: usize = 6;
 
-/// The rows that take longest. They are started first, so that none of them runs alone in the end.
-const LONGEST: &[&str] = &["T-26", "S-12", "T-18", "S-11", "S-14", "P-01", "S-01", "T-14", "H-01", "L-06"];
+/// The rows that take longest, and in how many processes their cases are run. They are started first, so that none of
+/// them runs alone in the end.
+const LONGEST: &[(&str, usize)] = &[
+    ("T-26", 4),
+    ("S-12", 2),
+    ("S-11", 2),
+    ("T-18", 1),
+    ("S-14", 2),
+    ("P-01", 2),
+    ("T-14", 1),
+    ("H-01", 2),
+    ("H-06", 1),
+    ("T-13", 1),
+    ("L-06", 1),
+];
 
 /// Longest time for one row; then it counts as hanging. Nobody waits that long while all is well.
 const PATIENCE: Duration = Duration::from_secs(900);
@@ -80,7 +93,7 @@ impl Verdict {
         }
     }
 
-    /// What a report says of it.
+    /// The result for the report.
     const fn outcome(self) -> Outcome {
         match self {
             Self::Ok | Self::Noticed => Outcome::Ok,
@@ -102,7 +115,7 @@ impl Plan {
                 || names.iter().any(|name| row.id == *name || row.id.split('-').next() == Some(name))
         };
         let mut rows: Vec<_> = rows::all().filter(named).collect();
-        rows.sort_by_key(|row| LONGEST.iter().position(|id| *id == row.id).unwrap_or(LONGEST.len()));
+        rows.sort_by_key(|row| LONGEST.iter().position(|(id, _)| *id == row.id).unwrap_or(LONGEST.len()));
         if rows.is_empty() {
             bail!("there is no row {}; see --list", names.join(" "));
         }
@@ -122,14 +135,15 @@ impl Plan {
             &[CONTROL.to_owned(), control.display().to_string()],
             &self.target.join("control.txt"),
         )?;
-        let queue: Mutex<VecDeque<&Row>> = Mutex::new(self.rows.iter().copied().collect());
-        let verdicts = Mutex::new(Vec::new());
+        let queue: Mutex<VecDeque<(&'static Row, Part)>> = Mutex::new(self.parts().collect());
+        let (verdicts, begun) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
         // In a `while let` the queue would be locked until the row is over.
         let next = || lock(&queue).pop_front();
         std::thread::scope(|scope| {
             let work = || -> Result<()> {
-                while let Some(row) = next() {
-                    let ended = self.run_one(row, &control);
+                while let Some((row, part)) = next() {
+                    let ended = self.run_one(row, part, &control);
+                    let Some(ended) = whole(&begun, row, part, ended) else { continue };
                     let mut report = lock(&report);
                     println!("{}", line(row, &ended));
                     lock(&verdicts).push(ended.verdict);
@@ -138,13 +152,26 @@ impl Plan {
                 Ok(())
             };
             let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-            let joined = workers.into_iter().map(|worker| worker.join());
-            joined.map(|done| done.unwrap_or_else(|_| bail!("a thread panicked"))).collect::<Result<()>>()
+            let mut joined = workers.into_iter().map(|worker| worker.join());
+            joined.try_for_each(|done| done.unwrap_or_else(|_| bail!("a thread panicked")))
         })?;
         drop(fault_free);
         let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
         println!("{}{}", summary(&lock(&verdicts), start.elapsed()), report.lists());
         Ok(report.is_good())
+    }
+
+    /// The parts of all rows, one process each. Without the defences a row is one part, because its cases depend on one
+    /// another.
+    fn parts(&self) -> impl Iterator<Item = (&'static Row, Part)> {
+        let parts = |row: &Row| {
+            let longest = LONGEST.iter().find(|(id, _)| *id == row.id && !self.mode.undefended);
+            longest.map_or(1, |(_, parts)| *parts)
+        };
+        self.rows.iter().flat_map(move |row| {
+            let of = parts(row);
+            (0..of).map(move |first| (*row, Part { first, of }))
+        })
     }
 
     fn entry(&self, row: &Row, ended: Ended) -> Entry {
@@ -161,26 +188,29 @@ impl Plan {
         Entry::new(row.id, verdict.outcome(), took, kept, repeat)
     }
 
-    fn run_one(&self, row: &Row, control: &Path) -> Ended {
+    fn run_one(&self, row: &Row, part: Part, control: &Path) -> Ended {
         let start = Instant::now();
-        let (verdict, reason) = match self.try_one(row, control) {
+        let (verdict, reason) = match self.try_one(row, part, control) {
             Ok(outcome) => outcome,
             Err(error) => (Verdict::Failed, format!("{error:#}")),
         };
         Ended { verdict, reason, took: start.elapsed() }
     }
 
-    fn try_one(&self, row: &Row, control: &Path) -> Result<(Verdict, String)> {
+    fn try_one(&self, row: &Row, part: Part, control: &Path) -> Result<(Verdict, String)> {
         if self.mode.undefended && row.undefend.is_none() {
             return Ok((Verdict::Missed, "there is no way to take its defence down".to_owned()));
         }
-        let dir = self.target.join(row.id);
+        let dir = match part {
+            Part { of: 1, .. } => self.target.join(row.id),
+            Part { first, .. } => self.target.join(format!("{}.{}", row.id, first + 1)),
+        };
         if dir.exists() {
             fs::remove_dir_all(&dir).with_context(|| format!("remove {}", dir.display()))?;
         }
         fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
         let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random());
-        let mut args = vec![ROW.to_owned(), row.id.to_owned(), tag.clone()];
+        let mut args = vec![ROW.to_owned(), row.id.to_owned(), part.to_string(), tag.clone()];
         args.extend([dir.display().to_string(), control.display().to_string()]);
         args.extend(self.mode.flags());
         let output = dir.join("output.txt");
@@ -218,6 +248,26 @@ impl Plan {
     }
 }
 
+/// Returns the result of the row as soon as the last of its parts has ended: the worst result, and the longest time.
+fn whole(
+    begun: &Mutex<BTreeMap<&'static str, Vec<Ended>>>,
+    row: &'static Row,
+    part: Part,
+    ended: Ended,
+) -> Option<Ended> {
+    let mut begun = lock(begun);
+    let parts = begun.entry(row.id).or_default();
+    parts.push(ended);
+    if parts.len() < part.of {
+        return None;
+    }
+    let parts = begun.remove(row.id).unwrap_or_default();
+    let took = parts.iter().map(|part| part.took).max().unwrap_or_default();
+    let rank =
+        |part: &Ended| (part.verdict.is_bad(), part.verdict == Verdict::Skipped, !part.reason.is_empty());
+    parts.into_iter().max_by_key(rank).map(|worst| Ended { took, ..worst })
+}
+
 fn line(row: &Row, Ended { verdict, reason, took }: &Ended) -> String {
     let line = format!("{:<6} {:<8} {:>5.1} s  {}", row.id, verdict.text(), took.as_secs_f64(), row.title);
     let reason: String = reason.chars().take(REASON).collect();
@@ -248,7 +298,8 @@ mod tests {
 
     #[test]
     fn the_rows_that_are_started_first_exist() {
-        let unknown: Vec<_> = LONGEST.iter().filter(|id| !rows::all().any(|row| row.id == **id)).collect();
+        let unknown: Vec<_> =
+            LONGEST.iter().filter(|(id, _)| !rows::all().any(|row| row.id == *id)).collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

@@ -22,8 +22,7 @@ pub(crate) fn can_trace() -> bool {
 /// `inject` interrupts one of them.
 pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>) -> Result<Output> {
     let mut strace = strace();
-    // Calls that are not traced are not stopped at, either.
-    strace.args(["-f", "--seccomp-bpf", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={calls}")]);
+    strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={calls}")]);
     if let Some(inject) = inject {
         strace.args(["-e", &format!("inject={inject}")]);
     }

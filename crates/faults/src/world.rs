@@ -23,8 +23,8 @@ pub(crate) use home::{Home, Shown};
 pub(crate) use program::Program;
 pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
 
-/// How long anything is waited for that must happen. Nobody waits that long while all is well, so that a busy machine
-/// fails no row.
+/// The longest wait for anything that must happen. Nobody waits that long while all is well, so a busy machine fails no
+/// row.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The same when the defences are down and it is not expected to happen.
@@ -93,8 +93,8 @@ impl World {
         }
     }
 
-    /// How long a second host takes to start with the same home, the same extensions and this change. It is ended
-    /// again.
+    /// Starts a second host with the same home, the same extensions and this change, ends it again, and returns the time of
+    /// the start.
     pub(crate) async fn start_again(&self, change: impl FnOnce(&mut HostConfig)) -> Duration {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut config = self.config.clone();
@@ -155,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// How long anything is waited for.
+    /// The longest wait for anything that must happen.
     pub(crate) fn patience(&self) -> Duration {
         if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE }
     }

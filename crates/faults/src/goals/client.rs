@@ -234,7 +234,7 @@ impl Client {
         Ok(Held { memory: number("VmRSS:")?, threads: number("Threads:")?.try_into()?, files })
     }
 
-    /// The same; what is opened only for a moment is waited for.
+    /// Waits until the program holds no more files and threads than `early`, and returns what it holds.
     fn settled(&mut self, early: &Held) -> Result<Held> {
         let start = Instant::now();
         loop {

@@ -3,16 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What the line of a figure begins with that is as it must be.
+/// The beginning of the line of a figure that meets its target.
 pub(super) const MET: &str = "ok ";
 
-/// What the line of a figure begins with that is not.
+/// The beginning of the line of a figure that misses its target.
 pub(super) const MISSED: &str = "MISSED ";
 
-/// What the line of a figure begins with that could not be taken on this machine.
+/// The beginning of the line of a figure that cannot be measured on this machine.
 pub(super) const SKIPPED: &str = "SKIP ";
 
-/// What is said of a latency that is over its target, and within what a busy machine may make of it.
+/// The verdict on a latency that exceeds its target, but not the limit for a busy machine.
 const SLOW: &str = "slow ";
 
 /// One line of a report.
@@ -20,7 +20,7 @@ const SLOW: &str = "slow ";
 pub(crate) struct Figure {
     what: String,
     measured: String,
-    /// What it must be, and the word for whether it is; `None` for what is only said.
+    /// The target and the verdict; `None` for a figure without a target.
     target: Option<(String, &'static str)>,
 }
 
@@ -31,7 +31,7 @@ impl Figure {
         Self { what: what.into(), measured: measured.to_string(), target: Some((target.to_owned(), verdict)) }
     }
 
-    /// A latency: missed only if it is beyond what a busy machine may make of it, too.
+    /// A latency, which is missed only if it also exceeds the limit for a busy machine.
     pub(crate) fn latency(
         what: impl Into<String>,
         measured: impl fmt::Display,

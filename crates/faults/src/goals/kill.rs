@@ -31,7 +31,7 @@ const PROCESSES: usize = 7;
 /// The longest wait until everything is gone. What would be left then would be left for ever: none of them ends by itself.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much longer those without guardians are watched than the others took.
+/// Factor by which the processes without guardians are watched longer than the others took to end.
 const LONGER: u32 = 3;
 
 /// Between two looks.
@@ -40,7 +40,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How many ignore the request to end.
 const STUBBORN: usize = 50;
 
-/// In which they have to be gone. Together they take the 3 s that each of them has; one after the other 150 s.
+/// The longest end of all of them. Together they take the 3 s that each one has; one after the other they take 150 s.
 const END: Duration = Duration::from_secs(30);
 
 pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {

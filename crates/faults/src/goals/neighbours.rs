@@ -38,11 +38,11 @@ const NOISY: usize = 4;
 /// What all that are noisy in one way may make of the median.
 const NOISY_RATIO: f64 = 1.5;
 
-/// What neighbours may add to a trip on a machine that is busy with something else, in milliseconds: without that trips
-/// take less than one.
+/// Limit for a busy machine, in milliseconds: the time that neighbours may add to a trip. On an idle machine a trip takes
+/// less than one.
 const BUSY: f64 = 1_000.0;
 
-/// How many times longer than without them the longest trip may take there.
+/// Limit for a busy machine: the longest trip, as a multiple of the one without neighbours.
 const BUSY_TIMES: u32 = 10;
 
 const NOISES: &[&str] = &["flood", "long-lines", "endless-stderr"];
@@ -121,7 +121,7 @@ fn beside_crashes(pairs: &[Pair]) -> Vec<Figure> {
     ]
 }
 
-/// What the disturbance adds, in milliseconds: the median of the pairs.
+/// Milliseconds that the disturbance adds: the median of the pairs.
 fn added(pairs: &[Pair], of: fn(&Times) -> Duration) -> f64 {
     median(
         pairs

@@ -31,7 +31,7 @@ const DEADLINE: Duration = Duration::from_millis(500);
 /// What a deadline may be overshot by, everything else that a prompt does included.
 const OVERSHOOT: Duration = Duration::from_millis(100);
 
-/// The same on a machine that is busy with something else: still far less than an extension that is waited for.
+/// Limits for a busy machine: far less than the delay when an extension is waited for.
 const BUSY_EVENT: f64 = 50.0;
 const BUSY_OVERSHOOT: Duration = Duration::from_secs(10);
 

@@ -30,7 +30,7 @@ const REST: Duration = Duration::from_millis(150);
 /// What the silent one may add.
 const DELAY: Duration = Duration::from_millis(50);
 
-/// The same on a machine that is busy with something else; one that is waited for adds ten seconds.
+/// Limit for a busy machine. An extension that is waited for adds ten seconds.
 const BUSY: Duration = Duration::from_secs(3);
 
 pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {

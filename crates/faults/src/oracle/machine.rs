@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// More than a case takes on any machine, in KiB: what it needs for the first time, what the allocator keeps, and
-/// what is mapped. Rows about memory compare rounds, see [`Growth`].
+/// More memory than a case takes on any machine, in KiB, with everything that is made once, kept by the allocator or
+/// mapped. Rows about memory compare rounds, see [`Growth`].
 const RUNAWAY: u64 = 256 * 1024;
 
 /// What this process held before a case.
@@ -43,8 +43,8 @@ impl Baseline {
     }
 }
 
-/// What rounds of the same work add to the memory of this process after the first one, which pays for everything that
-/// is made once.
+/// Growth of this process's memory over rounds of the same work. The first round is not counted: it pays for everything
+/// that is made once.
 pub(crate) struct Growth {
     after_first: u64,
 }
@@ -96,4 +96,27 @@ pub(crate) fn memory(line: &str) -> Result<u64> {
 /// Descriptors that this process has open.
 pub(crate) fn open_files() -> Result<usize> {
     Ok(fs::read_dir("/proc/self/fd").context("read /proc/self/fd")?.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_further_rounds_keep_is_noticed() {
+        let growth = Growth::after_first_round().unwrap();
+        growth.check(2, 16 * 1024).unwrap();
+        let kept = vec![1_u8; 64 * 1024 * 1024];
+        let error = growth.check(2, 16 * 1024).unwrap_err().to_string();
+        assert!(error.contains("in 2 further ones"), "{error}");
+        assert_eq!(kept.last(), Some(&1));
+    }
+
+    #[test]
+    fn bytes_that_are_read_are_counted() {
+        let before = bytes_read();
+        let length = fs::read(std::env::current_exe().unwrap()).unwrap().len() as u64;
+        let read = before.zip(bytes_read()).map(|(before, after)| after - before);
+        assert!(read.is_none_or(|read| read >= length), "{read:?} of {length}");
+    }
 }

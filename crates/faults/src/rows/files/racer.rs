@@ -24,7 +24,7 @@ pub(crate) const RACER: &str = "race";
 const SWAPS: usize = 100;
 const RACED: &str = "raced";
 
-/// What must have been written and refused at least before the race is over.
+/// Least number of writes that succeed, and of writes that are refused, before a race is over.
 const EACH: (usize, usize) = (20, 500);
 
 /// Between two swaps there are up to so many doublings of a microsecond: a write is hit at any of its steps, and now and
@@ -34,7 +34,7 @@ const RESTS: usize = 13;
 /// The shortest rest that is slept.
 const SLEEP: Duration = Duration::from_micros(128);
 
-/// How long a race may take on a machine on which hardly anything is written, or refused.
+/// The longest race, on a machine on which hardly anything is written or refused.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The process itself.
@@ -156,7 +156,7 @@ struct Race {
     before: Vec<SystemTime>,
     racer: Child,
     start: Instant,
-    /// What must have been written and refused at least.
+    /// Least number of writes that succeed, and of writes that are refused.
     each: usize,
 }
 

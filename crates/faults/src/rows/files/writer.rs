@@ -47,7 +47,7 @@ const CALLS: &[(&str, bool)] = &[
 
 /// `strace` counts every call of every thread by itself. So often the writing thread makes those that the main thread
 /// makes too, before it begins; from then on a number means a call of the writing thread.
-const LEAD: usize = 300;
+const LEAD: usize = 100;
 
 /// More calls of one kind than a write has.
 const MOST: usize = 100;

@@ -18,7 +18,7 @@ use crate::world::{Setup, World};
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A deadline that must pass, but not before the wrong answer is there.
-const ANSWERED: Duration = Duration::from_secs(3);
+const ANSWERED: Duration = Duration::from_secs(2);
 
 pub(crate) const ROWS: &[Row] = &[Row {
     id: "T-26",
@@ -26,10 +26,10 @@ pub(crate) const ROWS: &[Row] = &[Row {
     cases: &[
         with_person(Evil::Fault("hang-intercept"), TIMEOUTS),
         alone(Evil::Fault("hang-intercept"), TIMEOUTS),
-        in_time(with_person(Evil::Fault("exit-in-call"), EXITED), false),
-        in_time(alone(Evil::Fault("exit-in-call"), EXITED), true),
-        in_time(with_person(Evil::Fault("abort-in-call"), EXITED), false),
-        in_time(alone(Evil::Fault("abort-in-call"), EXITED), true),
+        answered(with_person(Evil::Fault("exit-in-call"), EXITED), false),
+        answered(alone(Evil::Fault("exit-in-call"), EXITED), true),
+        answered(with_person(Evil::Fault("abort-in-call"), EXITED), false),
+        answered(alone(Evil::Fault("abort-in-call"), EXITED), true),
         in_time(with_person(says(|| answer(r#""block":"false""#)), ERRORS), false),
         in_time(alone(says(|| answer(r#""block":"false""#)), ERRORS), true),
         in_time(with_person(says(|| answer(r#""error":"no disk""#)), ERRORS), false),
@@ -38,11 +38,11 @@ pub(crate) const ROWS: &[Row] = &[Row {
         alone(says(|| line("allow!")), GARBAGE),
         with_person(says(truncated), GARBAGE),
         alone(says(truncated), GARBAGE),
-        Case { setup: answered, ..with_person(Evil::Fault("wrong-kind"), WRONG_KIND) },
-        Case { setup: answered_and_headless, ..alone(Evil::Fault("wrong-kind"), WRONG_KIND) },
+        answered(with_person(Evil::Fault("wrong-kind"), WRONG_KIND), false),
+        answered(alone(Evil::Fault("wrong-kind"), WRONG_KIND), true),
         // The host stops it in the middle of the session.
-        in_time(with_person(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), false),
-        in_time(alone(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), true),
+        answered(with_person(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), false),
+        answered(alone(says(|| vec![b'x'; 2 * 1024 * 1024]), STOPPED), true),
         crash_loop(false),
         crash_loop(true),
         Case {
@@ -107,7 +107,19 @@ const fn alone(evil: Evil, expect: Faults) -> Case {
     Case { evil, expect, setup: short_and_headless, play: |world| Box::pin(stops_alone(world)), ..CASE }
 }
 
-/// The same where no deadline has to pass.
+/// Gives the case a deadline that does not pass before the first call has failed, and passes for the further ones.
+const fn answered(case: Case, headless: bool) -> Case {
+    let setup: fn(&mut Setup) = match headless {
+        false => |setup| setup.config.timeouts.intercept = ANSWERED,
+        true => |setup| {
+            setup.config.timeouts.intercept = ANSWERED;
+            setup.headless = true;
+        },
+    };
+    Case { setup, ..case }
+}
+
+/// Gives the case deadlines that do not pass.
 const fn in_time(case: Case, headless: bool) -> Case {
     Case { setup: if headless { |setup| setup.headless = true } else { |_| {} }, ..case }
 }
@@ -128,15 +140,6 @@ fn short(setup: &mut Setup) {
 
 fn short_and_headless(setup: &mut Setup) {
     short(setup);
-    setup.headless = true;
-}
-
-fn answered(setup: &mut Setup) {
-    setup.config.timeouts.intercept = ANSWERED;
-}
-
-fn answered_and_headless(setup: &mut Setup) {
-    answered(setup);
     setup.headless = true;
 }
 

@@ -109,6 +109,9 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
+/// A deadline that must pass, but not before the hook runs.
+const STARTED: Duration = Duration::from_secs(3);
+
 const CRASH_LOOP: Faults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
@@ -143,9 +146,10 @@ const fn unborn(fault: &'static str, code: &'static str, play: crate::row::Play)
         b"hello_invalid" => &[(EVIL, "hello_invalid")],
         _ => &[(EVIL, "exited")],
     };
-    let setup = |setup: &mut Setup| {
-        let mut hooks = setup.specs.iter_mut().filter(|spec| spec.name.as_str() == EVIL);
-        hooks.by_ref().for_each(|spec| spec.lifecycle.hello = Some(super::SHORT));
+    // Those that answer have the time that they need.
+    let setup: fn(&mut Setup) = match code.as_bytes() {
+        b"hello_timeout" => |setup: &mut Setup| setup.hello_within(STARTED),
+        _ => |_: &mut Setup| {},
     };
     Case { notices_alone: true, setup, ..hook(fault, "hook.hello", expect, play) }
 }

@@ -15,14 +15,14 @@ use crate::oracle::Growth;
 use crate::row::{Case, EVIL, Row};
 use crate::world::{Setup, World};
 
-/// Bytes of one event, and events of one round: three times what a queue takes.
+/// Bytes of one event, and events of one round: twice what a queue takes.
 const EVENT: usize = 8 * 1024;
-const EVENTS: usize = 1_500;
+const EVENTS: usize = 1_000;
 
 /// Rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);
 
-/// What a round may add to the memory, in KiB: a quarter of what is told in it.
+/// Most memory that a round may add, in KiB: a quarter of the events of a round.
 const KEPT: u64 = (EVENT * EVENTS) as u64 / 1024 / 4;
 
 /// Events between two trips of the canary.

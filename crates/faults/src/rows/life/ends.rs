@@ -15,8 +15,8 @@ use crate::oracle::tagged;
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::{Program, World, last_word};
 
-/// What the end of the program takes at least that has an extension which does not leave, and is asked only once: the time
-/// that the extension has, and the time after the request to terminate.
+/// The shortest end of the program when it is asked once and an extension does not leave: the time until the extension is
+/// asked to terminate, and the time until it is killed.
 const LADDER: Duration = Duration::from_secs(3);
 
 /// Ends that may take longer than that, because the machine is busy, before one must not.
@@ -148,7 +148,7 @@ async fn ends_at_once(world: &mut World) -> Result<()> {
     anyhow::bail!("the quickest of {attempts} ends took {took:?}")
 }
 
-/// How long the end takes after the first request is on its way to the extension.
+/// Returns the time from the moment when the extension is asked to leave to the end of the program.
 async fn end_twice_asked(world: &World, attempt: usize) -> Result<Duration> {
     let before = tagged(&world.tag).len();
     let mut haft = at_work(world, &[("ignore-sigterm", "ignores", json!({}))]).await?;

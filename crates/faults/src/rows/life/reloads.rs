@@ -101,7 +101,7 @@ async fn each_call_ends_once(world: &mut World) -> Result<()> {
     world.allows().await
 }
 
-/// How often the extension has said hello.
+/// Number of times that the extension has said hello.
 fn hellos(world: &World) -> usize {
     let frames = fs::read_to_string(world.dir.join(format!("frames-{EVIL}.txt"))).unwrap_or_default();
     frames.lines().filter(|line| line.starts_with('>') && line.contains(r#"\"type\":\"hello\""#)).count()

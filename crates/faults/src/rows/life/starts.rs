@@ -18,7 +18,7 @@ use crate::world::{Setup, World, beside};
 /// Trips of the canary in which those that end with a thread would have ended.
 const THREADS_END: usize = 60;
 
-/// How long a look at a process takes that has not ended.
+/// Duration of a look at a process that has not ended.
 const LOOK: Duration = Duration::from_millis(1);
 
 const NONE_STARTS: Faults = &[

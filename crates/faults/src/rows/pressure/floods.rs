@@ -18,14 +18,14 @@ const SHORT: Duration = Duration::from_millis(1_000);
 /// Trips of the canary beside those that only compute.
 const WATCHED: usize = 200;
 
-/// What the canary's middle trip may take, beside 5 × the control's: on an idle machine it is a millisecond.
+/// The longest median of the canary's trips, unless 5 × the control's is longer. On an idle machine it is a millisecond.
 const MEDIAN: Duration = Duration::from_secs(1);
 
-/// How long whoever computes where the host does keeps it from everything else.
+/// Time for which the host's thread is kept from everything else.
 const HELD: Duration = Duration::from_secs(3);
 
-/// What a flood may add to the memory from the moment that it is throttled until it is ended, in KiB: far less than what
-/// is written in this time.
+/// Most memory that a flood may add from the moment that it is throttled until it is ended, in KiB: far less than an
+/// extension writes in this time.
 const KEPT: u64 = 32 * 1024;
 
 /// A log and the older one.
@@ -190,7 +190,7 @@ async fn keeps_the_first_tools(world: &mut World) -> Result<()> {
     world.answers("ok").await
 }
 
-/// As many as the limits allow: some at once, and so many a second for as long as the case lasts.
+/// Shows as many notes as the limits allow: a burst, and so many a second while the case lasts.
 async fn shows_some_notes(world: &mut World) -> Result<()> {
     let start = Instant::now();
     world.until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;

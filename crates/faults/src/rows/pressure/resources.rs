@@ -14,7 +14,7 @@ use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row, skip};
 use crate::world::{Setup, World, last_word};
 
-/// How long those that ignore the request to leave may take together. Each takes the two steps of the ladder, 3 s; one
+/// The longest end of all extensions that ignore the request to leave. Each takes the two steps of the ladder, 3 s; one
 /// after the other all would take longer than this.
 const TOGETHER: Duration = Duration::from_secs(30);
 
@@ -24,7 +24,7 @@ const STUBBORN: (usize, usize) = (16, 50);
 /// Silence after which a sign of life is asked for. It must pass.
 const PING: Duration = Duration::from_millis(500);
 
-/// How long a sign of life may take. It must pass for the one that is stopped, and not for the canary.
+/// The deadline of a sign of life. It must pass for the extension that is stopped, and not for the canary.
 const PONG: Duration = Duration::from_secs(5);
 
 /// Files that a host has at most in B-20.

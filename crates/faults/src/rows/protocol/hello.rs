@@ -18,6 +18,9 @@ const SHORT: Duration = Duration::from_millis(500);
 /// One that never does.
 const FOR_EVER: Duration = Duration::from_secs(600);
 
+/// A deadline that must pass, but not before the extension runs: interpreters take their time on a busy machine.
+const STARTED: Duration = Duration::from_secs(4);
+
 /// Processes of the canary and its guard.
 const CANARY: usize = 2;
 
@@ -41,7 +44,7 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case {
             evil: Evil::Fault("late-hello"),
             expect: &[(EVIL, "hello_timeout")],
-            setup: |setup| setup.hello_within(SHORT),
+            setup: |setup| setup.hello_within(STARTED),
             play: |world| Box::pin(says_hello_too_late(world)),
             ..CASE
         }],
@@ -134,7 +137,11 @@ pub(crate) const fn node(fault: &'static str) -> Evil {
 /// Its deadline passes.
 const fn silent(evil: Evil) -> Case {
     let expect = &[(EVIL, "hello_timeout")];
-    Case { evil, expect, setup: |setup| setup.hello_within(SHORT), ..CASE }
+    let setup = |setup: &mut Setup| {
+        setup.hello_within(STARTED);
+        setup.config.timeouts.shutdown_grace = SHORT;
+    };
+    Case { evil, expect, setup, ..CASE }
 }
 
 /// Its deadline does not pass for as long as the row lasts, and nobody waits for it.

@@ -15,7 +15,7 @@ use crate::world::World;
 /// The length of a line without an end, in MiB.
 const ENDLESS: (u64, u64) = (128, 2048);
 
-/// What may be kept of each such line, in KiB: half of what may be read of it.
+/// Most memory that may be kept of each such line, in KiB: half of the part that may be read.
 const KEPT: u64 = MAX_LINE as u64 / 1024 / 2;
 
 /// Such lines after the first one.

@@ -22,7 +22,7 @@ const LONGEST: usize = 8 << 20;
 /// Openings after the first one.
 const ROUNDS: (u64, u64) = (8, 20);
 
-/// What each may leave in the memory, in KiB: a quarter of the longest line, which is read every time.
+/// Most memory that an opening may leave, in KiB: a quarter of the longest line, which is read every time.
 const KEPT: u64 = LONGEST as u64 / 1024 / 4;
 
 /// A line of a type that nobody knows.
