@@ -7,7 +7,7 @@ const emit = (frame) => write(JSON.stringify(frame) + "\n");
 
 if (fault === "silent") {
   mark();
-  setTimeout(() => {}, 600000);
+  setTimeout(() => {}, 600000); // sleep: stays, and says nothing
 } else {
   if (fault === "garbage") {
     mark();

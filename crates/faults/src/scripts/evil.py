@@ -15,7 +15,7 @@ def emit(frame):
 
 if fault == "silent":
     mark()
-    time.sleep(600)
+    time.sleep(600)  # sleep: stays, and says nothing
 if fault == "garbage":
     mark()
     print("Welcome!\n  loading modules...", flush=True)
