@@ -32,9 +32,13 @@ const USAGE: &str = "usage: cargo xtask <command>
                       measure in release mode, all rows or these: tables, and pages in target/bench;
                       --list says which rows there are, --quick takes less often
   bench counts [--write]
-                      instructions of the hot paths beside a baseline, which --write renews; needs valgrind
-  bench gate [--quick]
-                      only what is steady on a busy machine; fails when a change made it too slow
+                      fail if a hot path needs more instructions than the baseline, which --write renews;
+                      needs valgrind
+  bench gate [--against REV] [--quick]
+                      measure what is steady on a busy machine beside REV (the last release, or the merge
+                      base with main); fail if this revision is slower
+  bench gate --report [--quick]
+                      print the same lines of this revision only
   screens             the pictures of docs/screens; needs chromium";
 
 fn main() -> ExitCode {

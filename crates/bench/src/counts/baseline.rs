@@ -215,7 +215,13 @@ mod tests {
         };
         let now = counts(&[("a", 1_010), ("b", 1_100), ("c", 9_796_560), ("added", 8)]);
         let table: Vec<String> = baseline.judge(&now).iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(table.join("\n"), @"");
+        insta::assert_snapshot!(table.join("\n"), @"
+        a                                  1000         1010    +1.0%
+        added                                              8           new
+        b                                  1000         1100   +10.0%  more
+        c                              26796560      9796560   -63.4%  fewer
+        gone                                  7                        missing
+        ");
         assert!(table.iter().all(|row| row.len() <= 80));
     }
 
