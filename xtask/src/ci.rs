@@ -44,6 +44,9 @@ pub(crate) fn run(depth: Depth) -> Result<()> {
         fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    // The build step replaces this program; the steps that are commands of it run a copy.
+    let own = std::env::current_exe().context("find this program")?;
+    fs::copy(&own, folder.join(step::OWN)).with_context(|| format!("copy {}", own.display()))?;
     // The report of an earlier run is not that of this one.
     let _ = fs::remove_file(results::junit()?);
     let run = Run { folder, ended: Mutex::default(), running: Mutex::default() };

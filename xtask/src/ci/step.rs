@@ -9,6 +9,9 @@ use anyhow::{Context, Result};
 
 use crate::repo;
 
+/// The copy of this program in the folder of logs.
+pub(super) const OWN: &str = "xtask";
+
 /// A command that `ci` runs, and the command that a person types to repeat it alone.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
@@ -96,7 +99,7 @@ impl Step {
     /// Runs the command and writes its output to the log.
     pub(super) fn run(self, folder: &Path) -> Ended {
         let (start, log) = (Instant::now(), self.log(folder));
-        let outcome = match self.status(&log) {
+        let outcome = match self.status(folder, &log) {
             Ok(None) => Outcome::Passed,
             Ok(Some(status)) => Outcome::Failed(status),
             Err(error) => Outcome::Failed(format!("{error:#}")),
@@ -105,20 +108,20 @@ impl Step {
     }
 
     /// Returns how the command ended, or nothing when it passed.
-    fn status(&self, log: &Path) -> Result<Option<String>> {
+    fn status(&self, folder: &Path, log: &Path) -> Result<Option<String>> {
         let create = |path: &Path| File::create(path).with_context(|| format!("create {}", path.display()));
         let log = create(log)?;
         let stdout = self.stdout.as_deref().map_or_else(|| Ok(log.try_clone()?), create)?;
-        let mut command = self.command()?;
+        let mut command = self.command(folder)?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(log);
         let status = command.status().with_context(|| format!("start {}", self.name))?;
         Ok((!status.success()).then(|| status.to_string()))
     }
 
-    fn command(&self) -> Result<Command> {
+    fn command(&self, folder: &Path) -> Result<Command> {
         let mut command = match self.program {
             Program::Cargo => repo::cargo(),
-            Program::Xtask => repo::command(&own_path()?),
+            Program::Xtask => repo::command(&folder.join(OWN).to_string_lossy()),
             Program::Built(name) => repo::command(&repo::built("debug", name)?.to_string_lossy()),
         };
         command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -126,10 +129,6 @@ impl Step {
         command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings").env("CARGO_TERM_COLOR", "never");
         Ok(command)
     }
-}
-
-fn own_path() -> Result<String> {
-    Ok(std::env::current_exe().context("find this program")?.to_string_lossy().into_owned())
 }
 
 impl Ended {
