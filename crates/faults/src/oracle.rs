@@ -41,7 +41,7 @@ const LIMITS: [Limit; 3] = [
 const SLOWER: u32 = 5;
 
 /// The longest wait for an end, and for its processes to be gone, without the defences.
-const UNDEFENDED: Duration = Duration::from_secs(15);
+const UNDEFENDED: Duration = Duration::from_secs(8);
 
 /// Judges a case that was played, and ends its host.
 pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
