@@ -3,7 +3,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::time::Duration;
 
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
 use rustix::process::{Pid, Signal, kill_process};
