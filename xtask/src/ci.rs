@@ -33,11 +33,11 @@ pub(crate) enum Depth {
 /// The time between two lines that say what is running.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// Runs every step and prints the report.
+/// Runs every step, or those that are named and what they need, and prints the report.
 ///
 /// # Errors
-/// When a step failed, or when results cannot be read or stored.
-pub(crate) fn run(depth: Depth) -> Result<()> {
+/// When a step failed, when a name is unknown, or when results cannot be read or stored.
+pub(crate) fn run(depth: Depth, names: &[&str]) -> Result<()> {
     let start = Instant::now();
     let folder = repo::target()?.join("ci");
     if folder.exists() {
@@ -50,7 +50,7 @@ pub(crate) fn run(depth: Depth) -> Result<()> {
     // The report of an earlier run is not that of this one.
     let _ = fs::remove_file(results::junit()?);
     let run = Run { folder, ended: Mutex::default(), running: Mutex::default() };
-    for phase in plan::phases(depth, &run.folder) {
+    for phase in plan::only(plan::phases(depth, &run.folder), names)? {
         run.side_by_side(phase);
     }
     let ended = run.ended.into_inner().unwrap_or_else(PoisonError::into_inner);

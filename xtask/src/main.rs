@@ -17,7 +17,9 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests
-  ci [--full]         everything a change has to pass; --full tries more cases
+  ci [--full] [STEP…]
+                      every check that a change has to pass, or some of them and what they need;
+                      --full tries more cases
   faults [--list] [--full] [--undefended] [ROW…]
                       the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
                       --undefended builds with switchable defences, in target/undefended, and
@@ -47,8 +49,8 @@ fn main() -> ExitCode {
     let outcome = match *args {
         ["codegen", ref args @ ..] => codegen(args),
         ["tidy"] => tidy::run(),
-        ["ci"] => ci::run(ci::Depth::Usual),
-        ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["ci", "--full", ref steps @ ..] => ci::run(ci::Depth::Full, steps),
+        ["ci", ref steps @ ..] => ci::run(ci::Depth::Usual, steps),
         ["semver"] => ci::semver(),
         ["faults", ref rows @ ..] => faults::run(rows),
         ["fuzz", "--lint"] => fuzz::lint(),

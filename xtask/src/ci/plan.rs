@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::{Result, bail};
+
 use super::Depth;
 use super::step::Step;
 use crate::repo;
@@ -47,7 +49,7 @@ pub(super) type Phase = Vec<Lane>;
 pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
     let first = vec![
         Step::cargo("format", "fmt --all --check"),
-        Step::cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"),
+        Step::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         Step::xtask("tidy", "tidy"),
     ];
     // Cargo takes one lock for each target directory, so its steps share a lane. The others only run what is built, and
@@ -61,13 +63,40 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
     vec![vec![first], vec![build], beside, vec![last]]
 }
 
+/// Keeps the steps that are named, and those that they need.
+///
+/// # Errors
+/// When a name is not that of a step.
+pub(super) fn only(mut phases: Vec<Phase>, names: &[&str]) -> Result<Vec<Phase>> {
+    if names.is_empty() {
+        return Ok(phases);
+    }
+    let steps: Vec<(&str, Option<&str>)> =
+        phases.iter().flatten().flatten().map(|step| (step.name, step.needs)).collect();
+    let known = |name: &str| steps.iter().find(|(step, _)| *step == name);
+    let mut kept: Vec<&str> = Vec::new();
+    let mut wanted = names.to_vec();
+    while let Some(name) = wanted.pop() {
+        let Some((step, needs)) = known(name) else {
+            let all: Vec<&str> = steps.iter().map(|(step, _)| *step).collect();
+            bail!("there is no step {name}; there are {}", all.join(", "));
+        };
+        kept.push(step);
+        wanted.extend(needs);
+    }
+    for lane in phases.iter_mut().flatten() {
+        lane.retain(|step| kept.contains(&step.name));
+    }
+    Ok(phases)
+}
+
 /// Checks that compile.
 fn compiled(depth: Depth) -> Lane {
     let mut steps = vec![
         Step::cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
         // With examples named, cargo takes the features of dev-dependencies, as clippy does.
         Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples"),
-        Step::cargo("doc tests", "test --workspace --doc --no-fail-fast"),
+        Step::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
         Step::xtask("counts", "bench counts"),
     ];
     if depth == Depth::Full {
@@ -76,7 +105,7 @@ fn compiled(depth: Depth) -> Lane {
         steps.extend(
             subcommands.into_iter().filter(|(name, _)| repo::has_subcommand(name)).map(|(_, step)| step),
         );
-        steps.push(Step::xtask("fuzz clippy", "fuzz --lint"));
+        steps.push(Step::xtask("fuzz-clippy", "fuzz --lint"));
         steps.push(Step::xtask("fuzz", "fuzz --full"));
     }
     steps
@@ -85,7 +114,7 @@ fn compiled(depth: Depth) -> Lane {
 /// Writes down which test programs the build step made, so that the tests need not wait for cargo's lock.
 fn list(folder: &Path) -> Option<Step> {
     let step =
-        Step::cargo("list tests", "nextest list --workspace --list-type binaries-only --message-format json");
+        Step::cargo("list-tests", "nextest list --workspace --list-type binaries-only --message-format json");
     let step = Step { stdout: Some(folder.join(BINARIES)), ..step }.needs("build");
     repo::has_subcommand("nextest").then_some(step)
 }
@@ -96,7 +125,7 @@ fn tests(depth: Depth, folder: &Path) -> Step {
         true => Step::cargo("tests", "nextest run --profile ci --no-fail-fast --binaries-metadata")
             .arg(folder.join(BINARIES).display().to_string())
             .arg(format!("--test-threads={}", AT_ONCE * processors()))
-            .needs("list tests"),
+            .needs("list-tests"),
         false => Step::cargo("tests", "test --workspace --no-fail-fast --lib --bins --tests").needs("build"),
     };
     let step = Step { repeat: "cargo test --workspace".to_owned(), ..step };
@@ -147,11 +176,21 @@ mod tests {
     fn cheap_steps_come_first_and_a_full_run_has_more() {
         let (usual, full) = (names(Depth::Usual), names(Depth::Full));
         assert_eq!(usual.first(), Some(&"format"));
-        for name in ["tests", "faults", "goals", "clippy", "docs", "doc tests", "counts"] {
+        for name in ["tests", "faults", "goals", "clippy", "docs", "doc-tests", "counts"] {
             assert!(usual.contains(&name) && full.contains(&name), "{name}");
         }
         assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
         assert!(full.contains(&"fuzz") && !usual.contains(&"fuzz"));
+    }
+
+    #[test]
+    fn named_steps_bring_the_steps_that_they_need() {
+        let all = || phases(Depth::Usual, Path::new("logs"));
+        let kept: Vec<_> = only(all(), &["faults"]).unwrap().into_iter().flatten().flatten().collect();
+        assert_eq!(kept.iter().map(|step| step.name).collect::<Vec<_>>(), ["build", "faults"]);
+        assert_eq!(only(all(), &[]).unwrap().len(), all().len());
+        let error = only(all(), &["fautls"]).unwrap_err().to_string();
+        assert!(error.contains("no step fautls") && error.contains("faults"), "{error}");
     }
 
     #[test]

@@ -206,7 +206,7 @@ mod tests {
             ended(Step::xtask("tidy", "tidy"), failed(), "3 findings", &folder),
             ended(Step::built("faults", "haft-faults", "", "cargo xtask faults"), failed(), "", &folder),
             ended(
-                Step::cargo("doc tests", "test --doc"),
+                Step::cargo("doc-tests", "test --doc"),
                 failed(),
                 "   Doc-tests haft_core\ntest src/a.rs - Agent (line 1) ... FAILED\n",
                 &folder,

@@ -38,7 +38,7 @@ pub(super) fn of(ended: &Ended, folder: &Path) -> Result<Vec<Case>> {
             let text = std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
             from_junit(&text)
         }
-        ("tests" | "doc tests", _) => Ok(from_libtest(&ended.text())),
+        ("tests" | "doc-tests", _) => Ok(from_libtest(&ended.text())),
         ("faults", _) => from_rows(&folder.join(plan::FAULTS)),
         ("goals", _) => from_rows(&folder.join(plan::MEASURED)),
         _ => Ok(Vec::new()),

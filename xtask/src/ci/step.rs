@@ -93,7 +93,7 @@ impl Step {
 
     /// Returns the log of this step below `folder`.
     pub(super) fn log(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}.log", self.name.replace(' ', "-")))
+        folder.join(format!("{}.log", self.name))
     }
 
     /// Runs the command and writes its output to the log.
