@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// The increase that is allowed, as a share of the baseline. Counts of the same source are equal within 0.1 %
+/// The increase that is allowed, in per cent of the baseline. Counts of the same source are equal within 0.1 %
 /// (`docs/benchmarks.md`), on any processor; the room is for what an unrelated change does to inlining.
-const TOLERANCE: f64 = 0.05;
+const TOLERANCE: u64 = 5;
 
 /// The increase that is allowed in any case, for paths that are so short that a spilled register shows.
 const SMALLEST: u64 = 50;
@@ -143,11 +143,13 @@ fn change(before: Option<u64>, now: Option<u64>) -> Change {
         (None, _) => return Change::New,
         (Some(_), None) => return Change::Missing,
     };
-    let beyond = |least: u64, most: u64| most - least > SMALLEST && share(before, now).abs() > TOLERANCE;
-    match now {
-        _ if now > before && beyond(before, now) => Change::More,
-        _ if now < before && beyond(now, before) => Change::Fewer,
-        _ => Change::Same,
+    let difference = now.abs_diff(before);
+    if difference <= SMALLEST || difference * 100 <= before * TOLERANCE {
+        Change::Same
+    } else if now > before {
+        Change::More
+    } else {
+        Change::Fewer
     }
 }
 
