@@ -349,7 +349,7 @@ async fn a_start_remembers_whom_it_waited_for_in_vain() {
     let path = dir.path();
     let start = |patience: Duration| async move {
         let mut config = HostConfig { state: Some(path.join("state")), ..quick() };
-        config.timeouts.start_patience = patience;
+        (config.timeouts.start_patience, config.timeouts.shutdown_grace) = (patience, Duration::ZERO);
         let silent = ExtensionSpec { origin: Origin::Global, ..misbehaving("silent", path) };
         let began = std::time::Instant::now();
         let host = Host::builder(config).specs(vec![silent]).start().await;
