@@ -52,9 +52,10 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
         Step::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         Step::xtask("tidy", "tidy"),
     ];
-    // Cargo takes one lock for each target directory, so its steps share a lane. The others only run what is built, and
-    // sleep most of the time.
-    let beside = vec![compiled(depth), vec![tests(depth, folder)], matrix(depth, folder)];
+    // Cargo takes one lock for each profile, so the steps of one profile share a lane. The others only run what is built,
+    // and sleep most of the time.
+    let counts = vec![Step::xtask("counts", "bench counts")];
+    let beside = vec![compiled(depth), counts, vec![tests(depth, folder)], matrix(depth, folder)];
     let last = vec![match depth {
         Depth::Usual => Step::xtask("ratios", "bench gate --quick --report"),
         Depth::Full => Step::xtask("ratios", "bench gate"),
@@ -97,7 +98,6 @@ fn compiled(depth: Depth) -> Lane {
         // With examples named, cargo takes the features of dev-dependencies, as clippy does.
         Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples"),
         Step::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
-        Step::xtask("counts", "bench counts"),
     ];
     if depth == Depth::Full {
         let subcommands =
