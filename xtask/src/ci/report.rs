@@ -1,5 +1,6 @@
 //! The end of a run of `cargo xtask ci`: times, the slowest tests, what was skipped, what failed and how to repeat it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -129,6 +130,15 @@ impl Report {
         std::fs::write(&path, format!("{times:#}\n")).with_context(|| format!("write {}", path.display()))
     }
 
+    /// Returns the reasons with the names of what was skipped for them.
+    fn skipped_by_reason(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, reason) in &self.skipped {
+            reasons.entry(reason).or_default().push(name);
+        }
+        reasons
+    }
+
     fn count(&self, wanted: fn(&Verdict) -> bool) -> usize {
         self.cases.iter().filter(|case| wanted(&case.verdict)).count()
     }
@@ -154,8 +164,8 @@ impl fmt::Display for Report {
         if !self.skipped.is_empty() {
             writeln!(f, "\nskipped on this machine")?;
         }
-        for (name, reason) in &self.skipped {
-            writeln!(f, "  {name}: {reason}")?;
+        for (reason, names) in self.skipped_by_reason() {
+            writeln!(f, "  {reason}\n      {}", names.join("\n      "))?;
         }
         if !self.failed.is_empty() {
             writeln!(f, "\nfailed")?;
@@ -235,7 +245,7 @@ mod tests {
             assert!(end.contains(command), "{command} is not in {end}");
         }
         assert!(
-            text.contains("T-20: no bubblewrap") && text.contains("counts: counts: no valgrind"),
+            text.contains("no bubblewrap\n      T-20") && text.contains("counts: no valgrind\n      counts"),
             "{text}"
         );
         assert!(text.contains("      9.5 s  P-07") || text.contains("   9.5 s  P-07"), "{text}");

@@ -1,6 +1,6 @@
 //! Extensions in other languages, without any SDK, as their authors write them.
 
-use haft_host::{ExtensionSpec, ExtensionState, Host, Launch};
+use haft_host::{ExtensionSpec, ExtensionState, Host, Launch, Timeouts};
 use haft_protocol::ext::CommandAction;
 use serde_json::json;
 use std::path::Path;
@@ -57,7 +57,8 @@ fn script(programs: &[&str], text: &str, dir: &Path) -> ExtensionSpec {
 
 async fn host(spec: ExtensionSpec) -> (Host, Events) {
     let (events, mut config) = (Events::default(), config());
-    config.timeouts = brisk();
+    // Scripts that never say that they are ready are waited for as long as in the product.
+    config.timeouts = Timeouts { idle_ready: Timeouts::default().idle_ready, ..brisk() };
     (Host::builder(config).events(events.sink()).specs(vec![spec]).start().await, events)
 }
 
