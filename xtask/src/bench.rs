@@ -12,7 +12,8 @@ const ALL: &str = "build --release -p haft -p haft-bench -p haft-launch -p haft-
 /// The gated lines and the counts start nothing but the benchmark's own binary.
 const OWN: &str = "build --release -p haft-bench --bins";
 
-/// The profile of the counts and of the ratios that are only printed: builds in a third of the time of `release`.
+/// The profile of the counts and of the ratios that are only printed: `release` without link-time optimization,
+/// at `opt-level = 2`.
 const FAST_PROFILE: &str = "bench-fast";
 
 /// The revision that this one is compared with.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// The increase that is allowed, in per cent of the baseline. Counts of the same source are equal within 0.1 %
-/// (`docs/benchmarks.md`), on any processor; the room is for what an unrelated change does to inlining.
+/// The increase that is allowed, in per cent of the baseline. Counts of one build hardly vary
+/// (`docs/benchmarks.md`); the room is for the effect of an unrelated change on inlining.
 const TOLERANCE: u64 = 5;
 
 /// The increase that is allowed in any case, for paths that are so short that a spilled register shows.
