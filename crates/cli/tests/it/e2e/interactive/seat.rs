@@ -37,6 +37,13 @@ impl Seat {
         self.pty.press(&["enter"]);
     }
 
+    /// Types a command, and enter, when the agent is idle: most commands are refused while it works.
+    #[track_caller]
+    pub(super) fn command(&self, line: &str) {
+        self.pty.wait_gone("esc to stop");
+        self.say(line);
+    }
+
     /// Waits until all of these stand on the screen.
     #[track_caller]
     pub(super) fn sees(&self, texts: &[&str]) {

@@ -68,7 +68,7 @@ fn a_command_that_wants_the_terminal_does_not_get_it_and_does_not_wait() {
     for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
         seat.say(command);
         seat.sees(&["it wants the terminal, which is haft's"]);
-        seat.say("/clear");
+        seat.command("/clear");
         seat.pty.wait_gone("it wants the terminal");
     }
     seat.say("hi");
