@@ -107,7 +107,7 @@ fn choose(
     }
 }
 
-/// What git prints, without the newline; None if git fails.
+/// The output of git without the newline; None if git fails.
 fn git(args: &[&str]) -> Result<Option<String>> {
     let output = repo::command("git").args(args).output().context("run git")?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

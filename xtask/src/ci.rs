@@ -125,12 +125,25 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Checks licences and advisories of all dependencies.
+pub(crate) fn deny() -> Result<()> {
+    if !repo::has_subcommand("deny") {
+        println!("SKIP deny: cargo-deny is not installed");
+        return Ok(());
+    }
+    cargo_run(&["deny", "check"])
+}
+
 /// Checks that the libraries break no promise of the last release without saying so in their version.
 pub(crate) fn semver() -> Result<()> {
+    if !repo::has_subcommand("semver-checks") {
+        println!("SKIP semver: cargo-semver-checks is not installed");
+        return Ok(());
+    }
     match repo::last_release()? {
         Some(release) => cargo_run(&["semver-checks", "--workspace", "--baseline-rev", &release]),
         None => {
-            println!("    nothing was released yet, so nothing was promised");
+            println!("nothing was released yet, so nothing was promised");
             Ok(())
         }
     }

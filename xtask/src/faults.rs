@@ -42,7 +42,8 @@ fn run_undefended(args: &[&str]) -> Result<()> {
     let own = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut cargo = repo::cargo();
     cargo.args(UNDEFENDED.split(' ')).env("CARGO_TARGET_DIR", &target);
-    cargo.env("RUSTFLAGS", format!("{own} {FLAG}").trim_start());
+    // It would take the place of the other variable.
+    cargo.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", format!("{own} {FLAG}").trim_start());
     ci::finish(&mut cargo, UNDEFENDED)?;
     start(&target.join("debug"), args)
 }

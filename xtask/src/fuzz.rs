@@ -36,7 +36,8 @@ pub(crate) fn run(plan: Plan) -> Result<()> {
 
 /// Clippy over the targets, which those of the other workspace do not reach.
 pub(crate) fn lint() -> Result<()> {
-    if missing().is_some() {
+    if let Some(reason) = missing() {
+        println!("SKIP fuzz-clippy: {reason}");
         return Ok(());
     }
     ci::finish(cargo().args(["clippy", "--all-targets", "--", "-D", "warnings"]), "clippy (in fuzz/)")

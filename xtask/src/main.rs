@@ -25,10 +25,11 @@ const USAGE: &str = "usage: cargo xtask <command>
                       --undefended builds with switchable defences, in target/undefended, and
                       expects each row to fail while its defence is down
   faults --goals [--full] [GOAL…]
-                      figures beside what they shall be; --full in release mode and with the latencies
+                      figures beside their targets; --full in release mode and with the latencies
   fuzz [TARGET] [--full | --runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
   fuzz --lint         clippy over the fuzz targets
+  deny                check licences and advisories; needs cargo-deny
   semver              compare the libraries with the last release; needs cargo-semver-checks
   bench [ROW…] [--quick]
                       measure in release mode, all rows or these: tables, and pages in target/bench;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::Depth::Full, steps),
         ["ci", ref steps @ ..] => ci::run(ci::Depth::Usual, steps),
+        ["deny"] => ci::deny(),
         ["semver"] => ci::semver(),
         ["faults", ref rows @ ..] => faults::run(rows),
         ["fuzz", "--lint"] => fuzz::lint(),

@@ -1,4 +1,5 @@
-//! The measured goals: `haft-faults goal [--full] [--report FILE] [ID…]` prints each figure beside what it shall be.
+//! The measured goals: `haft-faults goal [--full] [--report FILE] [ID…]` prints each figure beside its
+//! target.
 //!
 //! A row of the matrix asks whether something holds; a goal says how well. Everything runs as in the program: one
 //! thread for agent and extensions, the launcher in between, the deadlines of the product. Latencies are compared with

@@ -87,7 +87,7 @@ fn main() -> ExitCode {
     let (flags, words): (Vec<&str>, Vec<&str>) =
         args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
     if let Some(unknown) = flags.iter().find(|flag| !["--list", "--full", "--undefended"].contains(flag)) {
-        eprintln!("{unknown} is no option of haft-faults\n\n{USAGE}");
+        eprintln!("{unknown} is not an option of haft-faults\n\n{USAGE}");
         return ExitCode::from(2);
     }
     if flags.contains(&"--undefended") && !defence::CAN_TAKE_DOWN {

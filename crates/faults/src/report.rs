@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) outcome: Outcome,
     pub(crate) seconds: f64,
-    /// Why it failed or was skipped, or what was skipped in part; may be empty.
+    /// The reason for a failure or a skip, or what was skipped in part; may be empty.
     pub(crate) reason: String,
     /// The command that repeats it alone.
     pub(crate) repeat: String,

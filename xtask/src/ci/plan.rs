@@ -39,6 +39,9 @@ const BINARIES: &str = "tests.json";
 /// Tests that run at the same time for each processor: many of them wait for processes.
 const AT_ONCE: usize = 2;
 
+/// The file with the results of the fault matrix without its defences.
+pub(super) const UNDEFENDED: &str = "undefended.jsonl";
+
 /// Steps that run one after the other.
 pub(super) type Lane = Vec<Step>;
 
@@ -56,10 +59,15 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
     // and sleep most of the time.
     let counts = vec![Step::xtask("counts", "bench counts")];
     let beside = vec![compiled(depth), counts, vec![tests(depth, folder)], matrix(depth, folder)];
-    let last = vec![match depth {
-        Depth::Usual => Step::xtask("ratios", "bench gate --quick --report"),
-        Depth::Full => Step::xtask("ratios", "bench gate"),
-    }];
+    let last = match depth {
+        Depth::Usual => vec![Step::xtask("ratios", "bench gate --quick --report")],
+        // Alone: without its defences, a row that hangs on a busy machine would seem to have noticed something.
+        Depth::Full => vec![
+            reporting(Step::xtask("undefended", "faults --undefended"), folder, UNDEFENDED),
+            reporting(Step::xtask("goals", "faults --goals --full"), folder, MEASURED),
+            Step::xtask("ratios", "bench gate"),
+        ],
+    };
     let build = std::iter::once(Step::cargo("build", BUILD)).chain(list(folder)).collect();
     vec![vec![first], vec![build], beside, vec![last]]
 }
@@ -96,15 +104,13 @@ fn compiled(depth: Depth) -> Lane {
     let mut steps = vec![
         Step::cargo("clippy", "clippy --workspace --all-targets -- -D warnings"),
         // With examples named, cargo takes the features of dev-dependencies, as clippy does.
-        Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples"),
+        Step::cargo("docs", "doc --workspace --no-deps --lib --bins --examples")
+            .env("RUSTDOCFLAGS", "-D warnings"),
         Step::cargo("doc-tests", "test --workspace --doc --no-fail-fast"),
     ];
     if depth == Depth::Full {
-        let subcommands =
-            [("deny", Step::cargo("deny", "deny check")), ("semver-checks", Step::xtask("semver", "semver"))];
-        steps.extend(
-            subcommands.into_iter().filter(|(name, _)| repo::has_subcommand(name)).map(|(_, step)| step),
-        );
+        steps.push(Step::xtask("deny", "deny"));
+        steps.push(Step::xtask("semver", "semver"));
         steps.push(Step::xtask("fuzz-clippy", "fuzz --lint"));
         steps.push(Step::xtask("fuzz", "fuzz --full"));
     }
@@ -143,22 +149,25 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// The step, with a file for the results of its rows.
+fn reporting(step: Step, folder: &Path, file: &str) -> Step {
+    step.arg("--report").arg(folder.join(file).display().to_string())
+}
+
 /// The fault matrix and the goals, from what is built.
 fn matrix(depth: Depth, folder: &Path) -> Lane {
-    let report = |step: Step, file| step.arg("--report").arg(folder.join(file).display().to_string());
     let codegen = Step::built("codegen", "haft-codegen", "--check", "cargo xtask codegen --check");
     let mut steps = vec![codegen];
     match depth {
         Depth::Usual => {
-            steps.push(report(Step::built("faults", "haft-faults", "", "cargo xtask faults"), FAULTS));
+            let faults = Step::built("faults", "haft-faults", "", "cargo xtask faults");
+            steps.push(reporting(faults, folder, FAULTS));
             let goals = Step::built("goals", "haft-faults", GOALS, "cargo xtask faults --goals");
-            steps.push(report(goals, MEASURED));
+            steps.push(reporting(goals, folder, MEASURED));
         }
         Depth::Full => {
             let full = Step::built("faults", "haft-faults", "--full", "cargo xtask faults --full");
-            steps.push(report(full, FAULTS));
-            steps.push(Step::xtask("undefended", "faults --undefended"));
-            steps.push(Step::xtask("goals", "faults --goals --full"));
+            steps.push(reporting(full, folder, FAULTS));
         }
     }
     steps
@@ -181,6 +190,17 @@ mod tests {
         }
         assert!(full.contains(&"undefended") && !usual.contains(&"undefended"));
         assert!(full.contains(&"fuzz") && !usual.contains(&"fuzz"));
+    }
+
+    #[test]
+    fn steps_with_results_of_their_own_write_a_report() {
+        for depth in [Depth::Usual, Depth::Full] {
+            let steps = phases(depth, Path::new("logs")).into_iter().flatten().flatten();
+            let reporting = steps.filter(|step| ["faults", "goals", "undefended"].contains(&step.name));
+            for step in reporting {
+                assert!(step.args.iter().any(|arg| arg == "--report"), "{}", step.name);
+            }
+        }
     }
 
     #[test]

@@ -64,6 +64,10 @@ impl Report {
             Outcome::NotRun(_) => "not run",
         };
         self.steps.push(StepLine { name: step.name, outcome: word, took: *took });
+        if step.name == "tests" && !step.args.iter().any(|arg| arg == "nextest") {
+            let reason = "cargo-nextest is not installed, so the skips inside of tests are not listed";
+            self.skipped.push((step.name.to_owned(), reason.to_owned()));
+        }
         let text = ended.text();
         let reasons = text.lines().filter_map(|line| line.strip_prefix("SKIP "));
         self.skipped.extend(reasons.map(|reason| (step.name.to_owned(), reason.to_owned())));
@@ -78,12 +82,14 @@ impl Report {
             self.fail(step.name, &step.repeat, format!("its results cannot be read: {error:#}"));
             Vec::new()
         });
+        let variables = step.variables();
         for case in &cases {
             match &case.verdict {
                 Verdict::Passed => {}
                 Verdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
                 Verdict::Failed => {
-                    self.fail(&format!("{}: {}", step.name, case.name), &case.repeat, String::new())
+                    let repeat = format!("{variables}{}", case.repeat);
+                    self.fail(&format!("{}: {}", step.name, case.name), &repeat, String::new());
                 }
             }
         }
@@ -175,6 +181,10 @@ impl fmt::Display for Report {
         }
         let (passed, failed) = (self.count(|v| *v == Verdict::Passed), self.count(|v| *v == Verdict::Failed));
         let skipped = self.count(|v| matches!(v, Verdict::Skipped(_)));
+        let broken = self.steps.iter().filter(|step| step.outcome != "ok").count();
+        if broken > 0 {
+            writeln!(f, "\n{broken} of {} steps did not pass", self.steps.len())?;
+        }
         writeln!(f, "\n{passed} passed, {failed} failed, {skipped} skipped")
     }
 }
@@ -239,7 +249,7 @@ mod tests {
         for command in [
             "cargo xtask tidy",
             "cargo xtask faults P-07",
-            "cargo test -p haft-core --doc -- Agent",
+            "cargo test -p haft-core --doc -- 'Agent'",
             "cargo doc",
         ] {
             assert!(end.contains(command), "{command} is not in {end}");

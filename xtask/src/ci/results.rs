@@ -41,6 +41,7 @@ pub(super) fn of(ended: &Ended, folder: &Path) -> Result<Vec<Case>> {
         ("tests" | "doc-tests", _) => Ok(from_libtest(&ended.text())),
         ("faults", _) => from_rows(&folder.join(plan::FAULTS)),
         ("goals", _) => from_rows(&folder.join(plan::MEASURED)),
+        ("undefended", _) => from_rows(&folder.join(plan::UNDEFENDED)),
         _ => Ok(Vec::new()),
     }
 }
@@ -78,7 +79,10 @@ fn from_junit(text: &str) -> Result<Vec<Case>> {
 
 /// Returns the reason of a test that says `SKIP` and why.
 fn skipped(said: &str) -> Option<String> {
-    let line = said.lines().find_map(|line| line.trim_start().strip_prefix("SKIP"))?;
+    let line = said.lines().find_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("SKIP ").or_else(|| line.strip_prefix("SKIP:"))
+    })?;
     Some(line.trim_start_matches([':', ' ']).to_owned())
 }
 
@@ -146,8 +150,11 @@ impl Target {
     fn repeat(&self, test: &str) -> String {
         match self.is_doc {
             true => {
-                let item = test.split(" - ").nth(1).and_then(|item| item.split(' ').next()).unwrap_or(test);
-                format!("cargo test -p {} --doc -- {item}", self.package)
+                // A test at the top of a file has no item: `src/lib.rs - (line 17)`.
+                let (file, item) = test.split_once(" - ").unwrap_or((test, ""));
+                let item = item.split(' ').next().unwrap_or_default();
+                let filter = if item.is_empty() || item.starts_with('(') { file } else { item };
+                format!("cargo test -p {} --doc -- '{filter}'", self.package)
             }
             false => format!("cargo test --workspace -- --exact {test}"),
         }
@@ -164,6 +171,8 @@ fn row(line: &str) -> Result<Case> {
     let row: Value = serde_json::from_str(line).with_context(|| format!("read {line}"))?;
     let text = |field: &str| row[field].as_str().unwrap_or_default().to_owned();
     let verdict = match row["outcome"].as_str() {
+        // Passed as far as this machine lets it run.
+        Some("ok") if !text("reason").is_empty() => Verdict::Skipped(text("reason")),
         Some("ok") => Verdict::Passed,
         Some("skipped") => Verdict::Skipped(text("reason")),
         _ => Verdict::Failed,
@@ -214,10 +223,17 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
             failed,
             [
                 "cargo test --workspace -- --exact gates::hangs",
-                "cargo test -p haft-core --doc -- agent::Agent"
+                "cargo test -p haft-core --doc -- 'agent::Agent'"
             ]
         );
         assert_eq!((cases.len(), cases[0].name.as_str()), (4, "haft-core gates::blocks"));
+    }
+
+    #[test]
+    fn a_doc_test_without_an_item_is_repeated_by_its_file() {
+        let target = Target { package: "haft-sdk".to_owned(), is_doc: true };
+        let command = target.repeat("crates/sdk/src/lib.rs - (line 17)");
+        assert_eq!(command, "cargo test -p haft-sdk --doc -- 'crates/sdk/src/lib.rs'");
     }
 
     #[test]

@@ -86,9 +86,17 @@ impl Step {
         self
     }
 
+    /// Sets a variable of the command, also in the command that repeats it.
     pub(super) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.env.push((name, value.into()));
+        let value = value.into();
+        self.repeat = format!("{name}=\"{value}\" {}", self.repeat);
+        self.env.push((name, value));
         self
+    }
+
+    /// Returns the variables of the command as a person types them before another command.
+    pub(super) fn variables(&self) -> String {
+        self.env.iter().map(|(name, value)| format!("{name}=\"{value}\" ")).collect()
     }
 
     /// Returns the log of this step below `folder`.
@@ -125,8 +133,8 @@ impl Step {
             Program::Built(name) => repo::command(&repo::built("debug", name)?.to_string_lossy()),
         };
         command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
-        // Snapshots are compared, never written. A warning of rustdoc is an error like any other.
-        command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings").env("CARGO_TERM_COLOR", "never");
+        // Snapshots are compared, never written.
+        command.env("INSTA_UPDATE", "no").env("CARGO_TERM_COLOR", "never");
         Ok(command)
     }
 }

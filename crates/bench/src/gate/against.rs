@@ -148,7 +148,8 @@ fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
     let is_over_gate = line.goal.is_none_or(|goal| here > goal.gate);
     let slower = match line.found {
         Found::Ratio(_) => change > allowed,
-        Found::Value { .. } => change > allowed && is_over_gate,
+        // No quotient: the base may be zero.
+        Found::Value { .. } => here > base * (1.0 + ROOM) && is_over_gate,
     };
     let goal = line.goal.map(|goal| goal.goal);
     Compared { what: line.what.clone(), base, here, change, allowed, goal, slower }
@@ -210,6 +211,8 @@ mod tests {
         check(&counter, &[(0.01, 0.1), (0.01, 0.1), (0.01, 0.1)], false);
         check(&counter, &[(0.01, 0.3), (0.01, 0.3), (0.01, 0.3)], true);
         check(&counter, &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)], false);
+        check(&counter, &[(0.0, 0.3), (0.0, 0.3), (0.0, 0.3)], true);
+        check(&counter, &[(0.0, 0.3), (0.01, 0.3), (0.01, 0.3)], true);
     }
 
     #[test]

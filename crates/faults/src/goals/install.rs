@@ -32,7 +32,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 fn killed(place: &Place) -> Figure {
     let what = "killed before a change of the disk by installing, updating, going back, removing";
     if !strace::can_trace() {
-        return Figure::note(what, format!("not measured: needs {}", strace::NEEDED));
+        return Figure::note(format!("SKIP {what}"), format!("needs {}", strace::NEEDED));
     }
     let counts = Change::ALL.map(|change| change.at_every_call(&place.dir));
     let calls: usize = counts.iter().flatten().sum();

@@ -1,5 +1,5 @@
 //! Replays the inputs of every fuzz target; `cargo xtask fuzz` looks for new ones.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 mod replay;

@@ -63,7 +63,7 @@ fn cutting(long: usize) -> Streaming {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 2, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 2).max(1), ..ProptestConfig::default() })]
 
     #[test]
     fn by_its_end_as_whole(pieces in pieces(), width in 8_u16..40) {

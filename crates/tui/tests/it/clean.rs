@@ -109,7 +109,7 @@ fn a_line_is_shortened_between_graphemes() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
     fn no_text_reaches_a_span_with_a_control_character(text in ".{0,80}", markup in "[-*_`#>|:\\[\\]()&;~0-9 a\\n\u{1b}\u{9b}\u{7}\r\t]{0,80}") {

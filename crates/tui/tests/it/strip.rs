@@ -182,7 +182,7 @@ fn a_terminal_obeys_nothing_but_the_strip_itself() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: (ProptestConfig::default().cases / 4).max(1), ..ProptestConfig::default() })]
 
     #[test]
     fn nothing_is_lost_and_nothing_stays(

@@ -64,7 +64,7 @@ fn check_bystander(fault: &str, codes: &[&str]) {
     assert!(scene.world.project().join("touched").exists());
 }
 
-// Every other fault is played to the host alone: `crates/host/tests/it/misbehaviour.rs`.
+// The other faults are tested without the program: `crates/host/tests/it/misbehaviour.rs` names the places.
 
 #[test]
 fn one_that_prints_junk() {

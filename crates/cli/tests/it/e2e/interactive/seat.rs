@@ -40,7 +40,7 @@ impl Seat {
     /// Types a command, and enter, when the agent is idle: most commands are refused while it works.
     #[track_caller]
     pub(super) fn command(&self, line: &str) {
-        self.pty.wait_gone("esc to stop");
+        self.pty.wait_gone("Working…");
         self.say(line);
     }
 
