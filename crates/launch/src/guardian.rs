@@ -91,7 +91,6 @@ fn let_go() -> io::Result<()> {
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
     rustix::stdio::dup2_stderr(&null)?;
-    prepare::after_start();
     Ok(())
 }
 

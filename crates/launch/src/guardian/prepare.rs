@@ -27,24 +27,18 @@ pub(super) fn this_process() {
     let _ = no_core_dumps();
     #[cfg(target_os = "linux")]
     {
-        use rustix::process::{Signal, set_parent_process_death_signal};
+        use rustix::process::{
+            DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal,
+        };
+        // Before the program exists, so that it never sees the guardian's memory and environment: no process of the same
+        // user can attach to the guardian. It also leaves no second core dump when it ends as its program did.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         // A guardian that the program has stopped wakes when the host ends, and sees it. Also sent when only a thread of
         // the host ends, and then means nothing.
         let _ = set_parent_process_death_signal(Some(Signal::CONT));
         // Whatever loses its parent below this process becomes its child.
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
         let _ = rustix::thread::set_name(c"haft-launcher");
-    }
-}
-
-/// The program runs; what it must not inherit can be done.
-pub(super) fn after_start() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // No debugger of the same user can hold the guardian up, and a guardian that ends as its program did leaves no
-        // second dump.
-        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 
@@ -140,7 +134,11 @@ fn program_process(guardian: Pid) -> io::Result<()> {
     rustix::process::setsid()?;
     #[cfg(target_os = "linux")]
     {
-        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+        use rustix::process::{
+            DumpableBehavior, Signal, getppid, set_dumpable_behavior, set_parent_process_death_signal,
+        };
+        // Inherited from the guardian; it would keep this process from writing to its own files in /proc.
+        set_dumpable_behavior(DumpableBehavior::Dumpable)?;
         // Whoever ends the guardian ends the program. The guardian has one thread only, so nothing else does.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(guardian) {
