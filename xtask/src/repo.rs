@@ -32,7 +32,16 @@ pub fn command(program: &str) -> Command {
 
 /// Cargo itself: the one that runs this program.
 pub fn cargo() -> Command {
-    command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+    let mut cargo = command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    // What `cargo run` tells this program about its package would reach build scripts, and those that look at it would run
+    // again, with all that depends on them.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
+        }
+    }
+    cargo
 }
 
 /// `cargo metadata` of the workspace.

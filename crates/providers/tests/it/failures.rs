@@ -184,9 +184,11 @@ async fn a_page_instead_of_a_stream_says_so() {
 #[tokio::test]
 async fn a_port_nobody_listens_on_is_a_connection_error() {
     let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let config = config(&server, Wire::OpenAiChat, "local-model");
-    drop(server);
-    tokio::task::yield_now().await;
+    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+    // Bound and not listening: the port of a server that ended could be another test's by now.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    config.base_url = Some(format!("http://{}/v1", socket.local_addr().unwrap()));
     let model = HttpModel::with_timeouts(config, impatient()).unwrap();
     let (events, answer) = ask(&model, "hello").await;
     let error = answer.unwrap_err();
