@@ -55,10 +55,10 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
         Step::cargo("fuzz-format", "fmt --manifest-path fuzz/Cargo.toml --check"),
         Step::xtask("tidy", "tidy"),
     ];
-    // Cargo takes one lock for each profile, so the steps of one profile share a lane. The others only run what is built,
-    // and sleep most of the time.
-    let counts = vec![Step::xtask("counts", "bench counts")];
-    let beside = vec![compiled(depth), counts, vec![tests(depth, folder)], matrix(depth, folder)];
+    // Cargo takes one lock for each profile, so the steps of one profile share a lane.
+    let compiling = vec![compiled(depth), vec![Step::xtask("counts", "bench counts")]];
+    // These only run what is built and sleep most of the time; beside compilers they would wait for a processor.
+    let running = vec![vec![tests(depth, folder)], matrix(depth, folder)];
     let last = match depth {
         Depth::Usual => vec![Step::xtask("ratios", "bench gate --quick --report")],
         // Alone: without its defences, a row that hangs on a busy machine would seem to have noticed something.
@@ -69,7 +69,7 @@ pub(super) fn phases(depth: Depth, folder: &Path) -> Vec<Phase> {
         ],
     };
     let build = std::iter::once(Step::cargo("build", BUILD)).chain(list(folder)).collect();
-    vec![vec![first], vec![build], beside, vec![last]]
+    vec![vec![first], vec![build], compiling, running, vec![last]]
 }
 
 /// Keeps the steps that are named, and those that they need.

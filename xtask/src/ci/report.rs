@@ -19,13 +19,15 @@ const SLOWEST: usize = 20;
 const SHOWN: usize = 40;
 
 /// Everything that the end of a run prints and stores.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Report {
     steps: Vec<StepLine>,
     cases: Vec<Case>,
     /// Steps that were left out, with the reason that they printed.
     skipped: Vec<(String, String)>,
     failed: Vec<Failure>,
+    /// The ends of the logs of steps that failed.
+    logs: Vec<String>,
     took: Duration,
 }
 
@@ -41,15 +43,14 @@ struct StepLine {
 struct Failure {
     name: String,
     repeat: String,
-    /// The end of the step's log; empty for a single case.
-    said: String,
+    /// Why, in a few lines; empty where only the log says it.
+    reason: String,
 }
 
 impl Report {
     /// Collects the results of all steps.
     pub(super) fn new(ended: &[Ended], folder: &Path, took: Duration) -> Self {
-        let mut report =
-            Self { steps: Vec::new(), cases: Vec::new(), skipped: Vec::new(), failed: Vec::new(), took };
+        let mut report = Self { took, ..Self::default() };
         for step in ended {
             report.add(step, folder);
         }
@@ -87,9 +88,9 @@ impl Report {
             match &case.verdict {
                 Verdict::Passed => {}
                 Verdict::Skipped(reason) => self.skipped.push((case.name.clone(), reason.clone())),
-                Verdict::Failed => {
+                Verdict::Failed(reason) => {
                     let repeat = format!("{variables}{}", case.repeat);
-                    self.fail(&format!("{}: {}", step.name, case.name), &repeat, String::new());
+                    self.fail(&format!("{}: {}", step.name, case.name), &repeat, reason.clone());
                 }
             }
         }
@@ -97,13 +98,14 @@ impl Report {
             let lines: Vec<&str> = text.lines().collect();
             let end = lines.get(lines.len().saturating_sub(SHOWN)..).unwrap_or_default().join("\n");
             let log = relative(&ended.log);
-            self.fail(step.name, &step.repeat, format!("{status}; the end of {log}:\n{end}"));
+            self.logs.push(format!("{}: {status}; the end of {log}:\n{end}", step.name));
+            self.fail(step.name, &step.repeat, String::new());
         }
         self.cases.extend(cases);
     }
 
-    fn fail(&mut self, name: &str, repeat: &str, said: String) {
-        self.failed.push(Failure { name: name.to_owned(), repeat: repeat.to_owned(), said });
+    fn fail(&mut self, name: &str, repeat: &str, reason: String) {
+        self.failed.push(Failure { name: name.to_owned(), repeat: repeat.to_owned(), reason });
     }
 
     /// True if no step and no case failed.
@@ -152,8 +154,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Failure { name, said, .. } in self.failed.iter().filter(|failure| !failure.said.is_empty()) {
-            writeln!(f, "\n---- {name}: {said}")?;
+        for log in &self.logs {
+            writeln!(f, "\n---- {log}")?;
         }
         writeln!(f, "\nsteps")?;
         for step in &self.steps {
@@ -176,10 +178,14 @@ impl fmt::Display for Report {
         if !self.failed.is_empty() {
             writeln!(f, "\nfailed")?;
         }
-        for Failure { name, repeat, .. } in &self.failed {
+        for Failure { name, repeat, reason } in &self.failed {
             writeln!(f, "  {name}\n      {repeat}")?;
+            for line in reason.lines() {
+                writeln!(f, "      | {line}")?;
+            }
         }
-        let (passed, failed) = (self.count(|v| *v == Verdict::Passed), self.count(|v| *v == Verdict::Failed));
+        let (passed, failed) =
+            (self.count(|v| *v == Verdict::Passed), self.count(|v| matches!(v, Verdict::Failed(_))));
         let skipped = self.count(|v| matches!(v, Verdict::Skipped(_)));
         let broken = self.steps.iter().filter(|step| step.outcome != "ok").count();
         if broken > 0 {
@@ -248,7 +254,7 @@ mod tests {
         let (_, end) = text.split_once("\nfailed\n").unwrap();
         for command in [
             "cargo xtask tidy",
-            "cargo xtask faults P-07",
+            "cargo xtask faults P-07\n      | x\n",
             "cargo test -p haft-core --doc -- 'Agent'",
             "cargo doc",
         ] {

@@ -10,6 +10,9 @@ use super::plan;
 use super::step::{Ended, Program};
 use crate::repo;
 
+/// The lines that are kept of what a failed test said.
+const REASON: usize = 8;
+
 /// One test, fault row or goal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Case {
@@ -27,7 +30,8 @@ pub(super) enum Verdict {
     Passed,
     /// Passed, but left something out, with the reason.
     Skipped(String),
-    Failed,
+    /// Failed, with the beginning of what it said; empty where the test program does not say it.
+    Failed(String),
 }
 
 /// Reads the cases of a step that ended. A step without cases of its own has none.
@@ -59,22 +63,28 @@ fn from_junit(text: &str) -> Result<Vec<Case>> {
         .map(|node| {
             let (binary, test) =
                 (node.attribute("classname").unwrap_or_default(), node.attribute("name").unwrap_or_default());
-            let failed =
-                node.children().any(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
+            let failure =
+                node.children().find(|child| child.has_tag_name("failure") || child.has_tag_name("error"));
             let said = node
                 .children()
                 .filter(|child| child.has_tag_name("system-out") || child.has_tag_name("system-err"));
             let skip = said.filter_map(|child| child.text()).find_map(skipped);
-            let verdict = match skip {
-                _ if failed => Verdict::Failed,
-                Some(reason) => Verdict::Skipped(reason),
-                None => Verdict::Passed,
+            let verdict = match (failure, skip) {
+                (Some(failure), _) => Verdict::Failed(beginning(failure.text().unwrap_or_default())),
+                (None, Some(reason)) => Verdict::Skipped(reason),
+                (None, None) => Verdict::Passed,
             };
             let seconds = node.attribute("time").and_then(|time| time.parse().ok());
             let took = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
             Case { name: format!("{binary} {test}"), verdict, took, repeat: repeat(binary, test) }
         })
         .collect())
+}
+
+/// Returns the first lines of what a failed test said.
+fn beginning(said: &str) -> String {
+    let lines = said.lines().filter(|line| !line.trim().is_empty()).take(REASON);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the reason of a test that says `SKIP` and why.
@@ -121,7 +131,7 @@ fn from_libtest(log: &str) -> Vec<Case> {
 fn result(line: &str) -> Option<(&str, Verdict)> {
     let (name, result) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let verdict = match result {
-        "FAILED" => Verdict::Failed,
+        "FAILED" => Verdict::Failed(String::new()),
         "ok" => Verdict::Passed,
         other => Verdict::Skipped(other.strip_prefix("ignored")?.trim_start_matches([',', ' ']).to_owned()),
     };
@@ -175,7 +185,7 @@ fn row(line: &str) -> Result<Case> {
         Some("ok") if !text("reason").is_empty() => Verdict::Skipped(text("reason")),
         Some("ok") => Verdict::Passed,
         Some("skipped") => Verdict::Skipped(text("reason")),
-        _ => Verdict::Failed,
+        _ => Verdict::Failed(text("reason")),
     };
     let took = row["seconds"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     Ok(Case { name: text("name"), verdict, took, repeat: text("repeat") })
@@ -189,12 +199,19 @@ mod tests {
     fn reads_the_report_of_nextest() {
         let report = r#"<testsuites><testsuite name="haft-core::it">
             <testcase name="gates::blocks" classname="haft-core::it" time="1.250"/>
-            <testcase name="a" classname="haft-core" time="0.5"><failure type="test failure"/></testcase>
+            <testcase name="a" classname="haft-core" time="0.5"><failure>
+
+                thread 'a' panicked:
+                left: 1</failure></testcase>
             <testcase name="b" classname="haft::bin/haft" time="0.5"><system-err>x
 SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
         let cases = from_junit(report).unwrap();
         let verdicts: Vec<_> = cases.iter().map(|case| case.verdict.clone()).collect();
-        assert_eq!(verdicts, [Verdict::Passed, Verdict::Failed, Verdict::Skipped("no chromium".to_owned())]);
+        let said = "                thread 'a' panicked:\n                left: 1".to_owned();
+        assert_eq!(
+            verdicts,
+            [Verdict::Passed, Verdict::Failed(said), Verdict::Skipped("no chromium".to_owned())]
+        );
         assert_eq!(cases[0].took, Some(Duration::from_millis(1250)));
         let commands: Vec<_> = cases.iter().map(|case| case.repeat.as_str()).collect();
         assert_eq!(
@@ -216,7 +233,7 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
         let cases = from_libtest(log);
         let failed: Vec<_> = cases
             .iter()
-            .filter(|case| case.verdict == Verdict::Failed)
+            .filter(|case| matches!(case.verdict, Verdict::Failed(_)))
             .map(|case| case.repeat.as_str())
             .collect();
         assert_eq!(
@@ -240,7 +257,10 @@ SKIP no chromium</system-err></testcase></testsuite></testsuites>"#;
     fn reads_rows_of_the_fault_matrix() {
         let line = r#"{"name":"P-07","outcome":"failed","seconds":1.5,"reason":"x","repeat":"cargo xtask faults P-07"}"#;
         let case = row(line).unwrap();
-        assert_eq!((case.verdict, case.repeat.as_str()), (Verdict::Failed, "cargo xtask faults P-07"));
+        assert_eq!(
+            (case.verdict, case.repeat.as_str()),
+            (Verdict::Failed("x".to_owned()), "cargo xtask faults P-07")
+        );
         assert!(row("{").is_err());
     }
 }
