@@ -46,7 +46,7 @@ const LONGEST: &[(&str, usize)] = &[
 ];
 
 /// Longest time for one row; then it counts as hanging. Nobody waits that long while all is well.
-const PATIENCE: Duration = Duration::from_secs(900);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(900);
 
 /// The same where the defences are down: a hang is what they may be for.
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(30);
