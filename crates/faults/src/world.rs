@@ -174,8 +174,11 @@ impl World {
     /// Waits until `rounds` further ones have added less than `each` bytes per round to the heap: other threads may still
     /// hold what they are about to free.
     pub(crate) async fn until_freed(&self, growth: &Growth, rounds: u64, each: u64) -> Result<()> {
-        let freed = self.until("the heap is small again", || growth.check(rounds, each).is_ok()).await;
-        growth.check(rounds, each).or(freed)
+        let is_freed = || growth.check(rounds, each).is_ok();
+        match self.until("the heap is small again", is_freed).await {
+            Ok(()) => Ok(()),
+            Err(_) => growth.check(rounds, each),
+        }
     }
 
     /// Lets extensions go on that wait for it (`Peer::until_released`).
