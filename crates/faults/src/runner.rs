@@ -32,7 +32,7 @@ const AT_ONCE: usize = 6;
 /// The rows that take longest, and in how many processes their cases are run. They are started first, so that none of
 /// them runs alone in the end.
 const LONGEST: &[(&str, usize)] = &[
-    ("T-26", 4),
+    ("T-26", 6),
     ("S-12", 2),
     ("S-11", 2),
     ("T-18", 1),
