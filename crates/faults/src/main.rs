@@ -18,7 +18,7 @@
 //!
 //!    No row depends on how busy, how large or which the machine is. Time: wait for an event (`until`, `trips`, a mark, a
 //!    fault) with the patience of the world; a fault that has to come after something waits until it is `release`d; "at
-//!    once" is judged by deadlines that are many times longer than what is allowed. Memory: `oracle::Growth` compares
+//!    once" is judged by deadlines that are several times longer than what is allowed. Memory: `oracle::Growth` compares
 //!    rounds of the same work with the first one. Chance: repeat until it has happened. Each sleep says why it is
 //!    there.
 //! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::future::BoxFuture;
@@ -12,7 +11,7 @@ use crate::canary::Control;
 use crate::evil::Evil;
 use crate::oracle;
 use crate::rows;
-use crate::world::{Mode, PATIENCE, Setup, World};
+use crate::world::{Mode, Setup, World};
 
 /// One fault and what must hold all the same.
 pub(crate) struct Row {
@@ -34,8 +33,6 @@ pub(crate) struct Case {
     pub(crate) setup: fn(&mut Setup),
     /// What is done and must hold while the host runs.
     pub(crate) play: Play,
-    /// The longest end of the host: longer than on any machine, unless the row is about it.
-    pub(crate) ends_within: Duration,
     /// Without the defence this case has to notice by itself, whatever the others of its row do.
     pub(crate) notices_alone: bool,
 }
@@ -52,7 +49,6 @@ pub(crate) const CASE: Case = Case {
     expect: &[],
     setup: |_| {},
     play: |world| Box::pin(world.until_expected()),
-    ends_within: PATIENCE,
     notices_alone: false,
 };
 

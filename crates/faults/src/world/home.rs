@@ -25,8 +25,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const SIZE: (NonZeroU16, NonZeroU16) = (NonZeroU16::new(200).unwrap(), NonZeroU16::new(80).unwrap());
 
 /// What extensions of the program may have of its environment.
-const GRANTED: [&str; 5] =
-    ["HAFT_DELAY_MS", "HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
+const GRANTED: [&str; 4] = ["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
 
 /// `haft`, not yet started.
 pub(crate) struct Home {

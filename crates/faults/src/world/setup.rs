@@ -17,7 +17,7 @@ use super::beside;
 use crate::evil;
 use crate::row::EVIL;
 
-/// A deadline that must not pass, also on a busy machine: many times of what counts as "at once".
+/// A deadline that must not pass, also on a busy machine: several times of what counts as "at once".
 const LONG: Duration = Duration::from_secs(180);
 
 /// Drawing a panel of this title panics.

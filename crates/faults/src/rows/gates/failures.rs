@@ -18,7 +18,7 @@ use crate::world::{Setup, World};
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A deadline that must pass, but not before the wrong answer is there.
-const ANSWERED: Duration = Duration::from_secs(2);
+const ANSWERED: Duration = Duration::from_secs(5);
 
 pub(crate) const ROWS: &[Row] = &[Row {
     id: "T-26",

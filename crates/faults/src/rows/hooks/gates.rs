@@ -110,7 +110,7 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// A deadline that must pass, but not before the hook runs.
-const STARTED: Duration = Duration::from_secs(3);
+const STARTED: Duration = Duration::from_secs(10);
 
 const CRASH_LOOP: Faults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
