@@ -31,6 +31,10 @@ impl Row {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config();
         config.timeouts = timeouts;
+        if fault != "flood" {
+            // All but the flood leave by themselves.
+            config.timeouts.shutdown_grace = PATIENCE;
+        }
         config.logs = Some(dir.path().join("logs"));
         let marker = dir.path().join("marker").display().to_string();
         config.env.set.push(("HAFT_MARKER".into(), marker));

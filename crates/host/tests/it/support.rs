@@ -85,6 +85,8 @@ pub(crate) fn brisk() -> Timeouts {
         partial_line: PATIENCE,
         pong: PATIENCE,
         pipe_drain: PATIENCE,
+        start_patience: PATIENCE,
+        lazy_start: PATIENCE,
         drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
         restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },

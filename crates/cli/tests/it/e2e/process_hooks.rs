@@ -38,7 +38,8 @@ for line in sys.stdin:
 /// What the user's `config.toml` says to have it run.
 const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
                     intercept = ['before_tool', 'approve_tool']\nobserve = ['tool_exec_end']\n\
-                    env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n";
+                    env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n\
+                    timeout_ms = 60000\n";
 
 /// A model that tries this, and says that it is done.
 fn scene(commands: &[&str]) -> Scene {

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::Pty;
@@ -84,8 +83,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
     let seat = Seat::at(scene, &["go"]);
     seat.sees(&["haft asks", "\"command\": \"echo one\"", "›[Do not allow]"]);
     assert!(!seat.pty.screen().alternate_screen());
-    seat.pty.printed_within(Duration::from_millis(400));
-    seat.pty.press(&["y"]);
+    seat.answer("haft asks", "y");
     seat.sees(&["Done."]);
     seat.editor_is_empty();
     let before = written(&seat.pty);
