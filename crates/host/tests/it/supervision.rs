@@ -311,7 +311,7 @@ async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
     let mut silent = misbehaving("silent", dir.path());
     silent.origin = Origin::Global;
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
-    config.timeouts.hello = LONG;
+    (config.timeouts.hello, config.timeouts.start_patience) = (LONG, Duration::ZERO);
     config.timeouts.start_turn = Duration::from_millis(100);
     let good = ExtensionSpec { name: ExtensionName::new("good"), ..misbehaving("good", dir.path()) };
     let host = Host::builder(config).specs(vec![silent, good]).start().await;

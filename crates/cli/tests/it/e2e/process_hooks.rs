@@ -200,7 +200,7 @@ fn a_hook_is_listed_with_its_state() {
     --- stdout
     NAME  VERSION  SCOPE   STATE     SANDBOX   FROM
     gate  (hook)   global  enabled   standard  ROOT/home/config.toml:1
-    off   (hook)   global  disabled  -         ROOT/home/config.toml:8
+    off   (hook)   global  disabled  -         ROOT/home/config.toml:9
     ");
     insta::assert_snapshot!(world.haft(&["ext", "list", "--long"]).stdout, @"
     gate
@@ -216,7 +216,7 @@ fn a_hook_is_listed_with_its_state() {
       scope: global
       state: disabled
       sandbox: no program is run
-      process hook of: ROOT/home/config.toml:8
+      process hook of: ROOT/home/config.toml:9
     ");
     let listed = world.haft(&["ext", "list", "--json"]).stdout;
     let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
