@@ -174,11 +174,11 @@ fn a_long_conversation_goes_on_with_its_end() {
 fn another_session_begins_below_a_rule() {
     let seat = inline(vec![Scenario::text("One."), Scenario::text("Two.")], &["first question"]);
     seat.sees(&["One."]);
-    seat.command("/new");
+    seat.say("/new");
     seat.sees(&["── a new session ─"]);
     seat.say("second question");
     seat.sees(&["Two."]);
-    seat.command("/resume");
+    seat.say("/resume");
     is_alternate(&seat, true);
     seat.pty.send("first");
     seat.pty.wait_gone("second question");

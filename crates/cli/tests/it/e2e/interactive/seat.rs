@@ -35,20 +35,20 @@ impl Seat {
         Self { scene, pty }
     }
 
-    /// Types a line, and enter.
+    /// Types a line, and enter, when the agent is idle: while it works, a prompt waits and most commands are refused.
     #[track_caller]
     pub(super) fn say(&self, line: &str) {
+        self.pty.wait_gone("Working…");
+        self.say_meanwhile(line);
+    }
+
+    /// Types a line, and enter, whatever the agent does.
+    #[track_caller]
+    pub(super) fn say_meanwhile(&self, line: &str) {
         self.pty.send(line);
         // It is sent as it stands, and not before it stands there.
         self.pty.wait_for(line);
         self.pty.press(&["enter"]);
-    }
-
-    /// Types a command, and enter, when the agent is idle: most commands are refused while it works.
-    #[track_caller]
-    pub(super) fn command(&self, line: &str) {
-        self.pty.wait_gone("Working…");
-        self.say(line);
     }
 
     /// Waits until all of these stand on the screen.
