@@ -187,6 +187,10 @@ for text in ["long 1" + "x" * 300 * 1024, "note 1" + "x" * 200 * 1024, "note 2" 
 #[cfg(unix)]
 #[test]
 fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
+    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
+        eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");
+        return;
+    }
     // What is due first is left to chance, so it gets several.
     for _ in 0..3 {
         let (runtime, release) = held();
