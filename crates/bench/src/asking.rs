@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
-use haft_host::{Dialect, ExtensionSpec, Host, Launch, Lifecycle, Origin, Roles};
+use haft_host::Host;
+use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;

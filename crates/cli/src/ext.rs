@@ -17,10 +17,11 @@ use std::io::{self, IsTerminal as _};
 use anyhow::Context as _;
 use haft_config::{Asked, Decision, Home};
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::extensions_dir;
-use haft_host::install::lock::{Approved, Came};
-use haft_host::install::{InstallError, Kept, Row, Store};
-use haft_host::{Origin, forget_failure};
+use haft_host::forget_failure;
+use haft_packages::Origin;
+use haft_packages::discovery::extensions_dir;
+use haft_packages::install::lock::{Approved, Came};
+use haft_packages::install::{InstallError, Kept, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::{ExtArgs, ExtCommand, Program, Scope, Which};

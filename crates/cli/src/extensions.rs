@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Search, SkipReason, Skipped};
-use haft_host::{ExtensionSpec, Found, Origin, SpecSource};
+use haft_host::{Found, SpecSource};
+use haft_packages::discovery::{Discovery, Search, SkipReason, Skipped};
+use haft_packages::{ExtensionSpec, Origin};
 
 use crate::console::{note, rows};
 use crate::exit::{Exit, OrExit as _};

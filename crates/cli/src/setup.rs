@@ -8,9 +8,9 @@ use haft_config::{
     Unused,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Further, Search, SkipReason};
-use haft_host::install::lock::Approved;
-use haft_host::{Origin, ProjectCheck};
+use haft_packages::discovery::{Discovery, Further, Search, SkipReason};
+use haft_packages::install::lock::Approved;
+use haft_packages::{Origin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
 use haft_providers::{Models, take_apart};
 

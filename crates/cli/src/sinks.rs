@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
-use haft_host::install::{Row, State};
-use haft_host::{Frontend as _, LastFailure, Origin};
+use haft_host::{Frontend as _, LastFailure};
+use haft_packages::Origin;
+use haft_packages::install::{Row, State};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};

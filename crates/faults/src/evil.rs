@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_host::{Dialect, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin, Roles};
+use haft_packages::{Dialect, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin, Roles};
 use haft_protocol::hook::Watch;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -179,7 +179,7 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         permissions: None,
         level: None,
         description: None,
-        lifecycle: haft_host::Lifecycle::default(),
+        lifecycle: haft_packages::Lifecycle::default(),
         manifest: None,
         pin: None,
     }

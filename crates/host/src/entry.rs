@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use futures::channel::mpsc;
+use haft_packages::ExtensionSpec;
+use haft_packages::discovery::dir_name;
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Mutex, oneshot, watch};
@@ -15,13 +17,11 @@ use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::backlog::Backlog;
-use crate::discovery::dir_name;
 use crate::dormant::Dormant;
 use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Watching};
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
-use crate::spec::ExtensionSpec;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 pub(crate) use slot::{Slot, Stage};

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use haft_packages::file_name::safe_file_name;
+use haft_packages::hash::fnv;
+use haft_packages::state_files::{StateFiles, looks};
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
-use crate::hash::fnv;
-use crate::log::{PRINTED, slug};
+use crate::log::PRINTED;
 use crate::silent;
-use crate::spec::{ExtensionSpec, Launch, Origin};
-use crate::state_files::{StateFiles, looks};
 use crate::supervisor::Failure;
 
 /// How the names of the files begin.
@@ -76,7 +77,7 @@ fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
 
 /// The user's and a project's may have one name.
 fn file_name(name: &ExtensionName, dir: &Path) -> String {
-    format!("{PREFIX}{}-{:016x}", slug(name.as_str()), fnv(dir.as_os_str().as_encoded_bytes()))
+    format!("{PREFIX}{}-{:016x}", safe_file_name(name.as_str()), fnv(dir.as_os_str().as_encoded_bytes()))
 }
 
 /// What a file holds.
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
     use crate::fault::FaultCode;
     use crate::host::stream_spec;
-    use crate::manifest::MANIFEST_FILE;
+    use haft_packages::manifest::MANIFEST_FILE;
 
     fn spec(dir: &Path) -> Arc<ExtensionSpec> {
         Arc::new(ExtensionSpec { dir: dir.to_owned(), origin: Origin::Global, ..stream_spec("x") })

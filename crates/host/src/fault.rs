@@ -1,5 +1,7 @@
 //! What can be wrong with an extension, by its stable name.
 
+use haft_packages::discovery::PIN_MISMATCH;
+
 /// The stable name of a failure: what `extension_error` events carry as `code`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -74,7 +76,7 @@ impl FaultCode {
         match self {
             Self::SpawnFailed => "spawn_failed",
             Self::SandboxUnavailable => "sandbox_unavailable",
-            Self::PinMismatch => "pin_mismatch",
+            Self::PinMismatch => PIN_MISMATCH,
             Self::CodeRestored => "code_restored",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",

@@ -13,7 +13,6 @@ mod messages;
 mod names;
 mod output;
 mod part;
-mod spec;
 mod story;
 mod turns;
 
@@ -24,9 +23,7 @@ use haft_protocol::hook::Mode;
 
 pub(crate) use audience::HookAudience;
 pub(crate) use code::FirstCode;
-pub use names::ToolNames;
 pub(crate) use part::HookPart;
-pub use spec::{EventForm, HookCommand, HookSpec, HookTimeouts};
 pub(crate) use turns::Turns;
 
 /// Adds the parts that a hook takes in a turn.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::channel::mpsc;
 use haft_launch::sandbox;
+use haft_packages::ExtensionSpec;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, Level};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
@@ -18,7 +19,6 @@ use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
 use crate::shared::Shared;
-use crate::spec::ExtensionSpec;
 use crate::supervisor::{Failure, Supervisor, Verdict};
 
 /// What a keeper is told to do.

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use haft_packages::file_name::safe_file_name;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
-use crate::hash::fnv;
 use crate::supervisor::Failure;
 use crate::timeouts::LOG_WINDOW;
 
@@ -27,30 +27,9 @@ const TAIL_LINES: usize = 20;
 /// What stands in the report of an end before what the extension printed last.
 pub(crate) const PRINTED: &str = "; it printed: ";
 
-/// The longest part of an extension's name that is used in a file's name.
-const SLUG: usize = 64;
-
 /// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
 pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
-    dir.join(format!("ext-{}.log", slug(name.as_str())))
-}
-
-/// A name that is safe as one part of a path. One that had to be changed gets a hash, so that two never share it.
-pub(crate) fn slug(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let hidden = if name.starts_with('.') { "_" } else { "" };
-    let slug: String = hidden.chars().chain(name.chars().map(safe)).take(SLUG).collect();
-    if slug == name && !slug.is_empty() && !ends_in_hash(name) {
-        return slug;
-    }
-    // The same on every run, because `haft ext logs` must find the file again.
-    format!("{slug}-{:016x}", fnv(name.as_bytes()))
-}
-
-/// Whether a name looks like one that was changed: it must not share the file of the one that was.
-fn ends_in_hash(name: &str) -> bool {
-    let hash = name.rsplit_once('-').map(|(_, hash)| hash);
-    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
 }
 
 /// The log of one extension. Without a directory it only keeps the tail.
@@ -231,27 +210,11 @@ mod tests {
     use haft_protocol::limits::{MAX_LOG, STDERR_PER_SECOND};
     use std::time::Duration;
 
-    #[track_caller]
-    fn check_slug(name: &str, expect: &str) {
-        let path = log_path(Path::new("/logs"), &ExtensionName::new(name));
-        assert_eq!(path.parent(), Some(Path::new("/logs")), "{name}");
-        let file = path.file_name().unwrap().to_str().unwrap();
-        assert!(file.starts_with(expect), "{file}");
-    }
-
     #[test]
     fn a_name_never_leaves_the_directory() {
-        check_slug("weather", "ext-weather.log");
-        check_slug("a/b", "ext-a_b-");
-        check_slug("../../evil", "ext-_.._.._evil-");
-        check_slug("", "ext--");
-        check_slug("..", "ext-_..-");
-        check_slug("hello.py", "ext-hello.py.log");
-        let long = slug(&"x".repeat(10_000));
-        assert!(long.len() < 100);
-        assert_ne!(slug("a/b"), slug("a\\b"));
-        let changed = slug("a/b");
-        assert_ne!(slug(&changed), changed);
+        let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
+        assert_eq!(path.parent(), Some(Path::new("/logs")));
+        assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
     }
 
     #[test]

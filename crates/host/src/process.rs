@@ -12,12 +12,12 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_packages::ExtensionSpec;
 use haft_protocol::defence::{Defence, is_up};
 #[cfg(not(unix))]
 pub(crate) use tokio::process::ChildStdin as Input;
 use tokio::process::{ChildStderr, ChildStdout};
 
-use crate::spec::ExtensionSpec;
 #[cfg(unix)]
 pub(crate) use input::Input;
 

@@ -9,11 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_core::Caller;
+use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
-
-use crate::confine::GrantedPath;
-use crate::permission::FsPermissions;
 
 pub(crate) use desk::{Desk, Wanted};
 pub use haft_core::services::{ServiceReach, Services, Within};

@@ -4,6 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use haft_packages::environment::{self, FOR_PROJECTS};
+use haft_packages::file_name::safe_file_name;
+use haft_packages::state_files::StateFiles;
+use haft_packages::{ExtensionSpec, HookSpec, Launch};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::Hello;
@@ -12,27 +16,24 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
-use crate::environment::{self, FOR_PROJECTS};
 use crate::extension::{Common, Connection, Facts, Greeting, Places, Speech};
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
-use crate::hook::{FirstCode, HookSpec, Turns};
+use crate::hook::{FirstCode, Turns};
 use crate::host::HostConfig;
-use crate::log::{Log, slug};
+use crate::log::Log;
 use crate::pins::Pins;
 use crate::process::Process;
-use crate::project_check::Looked;
 use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch};
-use crate::state_files::StateFiles;
 use crate::status_line::StatusLine;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
+use crate::trusted_project::Looked;
 
 /// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
 const PINNED: &str = "pinned-";
@@ -138,7 +139,8 @@ impl Shared {
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
-        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(spec.name.as_str())));
+        let (state, name) =
+            (Arc::clone(&self.state), format!("{PINNED}{}", safe_file_name(spec.name.as_str())));
         let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
         let changed =
             verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)?;

@@ -29,7 +29,6 @@ const PARTS: &[(&str, &[Place])] = &[
             ("extension/writer.rs", 4, "the writer, wherever it goes on"),
             ("fanout.rs", 1, "the thread for events"),
             ("host/start.rs", 1, "the keeper"),
-            ("install/git/bounded.rs", 2, "`git` and its output"),
             ("process.rs", 1, "the process"),
         ],
     ),

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig};
+use haft_host::{ExtensionState, Host, HostConfig};
+use haft_packages::ExtensionSpec;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;

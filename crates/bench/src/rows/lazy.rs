@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
-use haft_host::discovery::{Discovery, Search};
-use haft_host::install::lock::{Approved, How};
-use haft_host::install::{Source, Store};
 use haft_host::{ExtensionState, Host, HostConfig};
+use haft_packages::discovery::{Discovery, Search};
+use haft_packages::install::lock::{Approved, How};
+use haft_packages::install::{Source, Store};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use haft_core::hooks::HookSource;
-use haft_host::{ExtensionSpec, Host};
+use haft_host::Host;
+use haft_packages::ExtensionSpec;
 use tokio::runtime::Runtime;
 
 use crate::asking::{runtime, specs};

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
-use haft_host::{Origin, forget_failure};
+use haft_host::forget_failure;
+use haft_packages::Origin;
+use haft_packages::install::lock::{Came, Entry, How};
+use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::{tools, warn};

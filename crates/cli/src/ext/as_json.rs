@@ -3,9 +3,10 @@
 use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
-use haft_host::install::Row;
-use haft_host::install::lock::Came;
-use haft_host::{LastFailure, Origin};
+use haft_host::LastFailure;
+use haft_packages::Origin;
+use haft_packages::install::Row;
+use haft_packages::install::lock::Came;
 use haft_rpc::escaped;
 use serde_json::{Value, json};
 

@@ -6,10 +6,11 @@ use std::time::SystemTime;
 
 use haft_config::{ConfigError, Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::Entry;
-use haft_host::install::{Row, State, Store};
-use haft_host::{LastFailure, Origin, last_failure, last_failure_of_hook, starts_slowly};
+use haft_host::{LastFailure, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::Level;
+use haft_packages::Origin;
+use haft_packages::install::lock::Entry;
+use haft_packages::install::{Row, State, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, OfHook};

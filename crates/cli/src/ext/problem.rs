@@ -2,9 +2,10 @@
 
 use std::time::SystemTime;
 
-use haft_host::install::State;
-use haft_host::install::lock::{Came, Entry};
-use haft_host::{LastFailure, Origin};
+use haft_host::LastFailure;
+use haft_packages::Origin;
+use haft_packages::install::State;
+use haft_packages::install::lock::{Came, Entry};
 
 use super::list::Listed;
 use super::tools;

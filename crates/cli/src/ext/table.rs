@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use haft_config::{SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::Came;
+use haft_packages::install::lock::Came;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::OfHook;

@@ -1,9 +1,9 @@
 //! Tools that came with other texts than when their extension was approved: what is different, and whether that is wanted.
 
 use haft_core::sanitize::sanitize_line;
-use haft_host::PinnedTool;
-use haft_host::install::lock::Entry;
-use haft_host::install::{InstallError, Row, Store};
+use haft_packages::PinnedTool;
+use haft_packages::install::lock::Entry;
+use haft_packages::install::{InstallError, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::approve::agreed;

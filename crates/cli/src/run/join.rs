@@ -16,12 +16,11 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
-use haft_host::discovery::Search;
-use haft_host::install::LockedTools;
-use haft_host::{
-    ExtensionEnv, ExtensionState, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant,
-};
+use haft_host::{ExtensionState, Host, HostConfig, run_in_background};
 use haft_launch::Launcher;
+use haft_packages::discovery::Search;
+use haft_packages::install::LockedTools;
+use haft_packages::{ExtensionEnv, ProjectCheck, SandboxGrant, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
@@ -237,7 +236,8 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
     let approved = parts.search.approved.clone();
-    config.tool_pins = approved.map(|approved| Arc::new(LockedTools::new(approved)) as Arc<dyn ToolPins>);
+    config.tool_pins =
+        approved.map(|approved| Arc::new(LockedTools::new(approved, run_in_background)) as Arc<dyn ToolPins>);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;

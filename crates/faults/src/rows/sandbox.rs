@@ -3,8 +3,9 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_host::{ExtensionState, GrantedPath, SandboxGrant};
+use haft_host::ExtensionState;
 use haft_launch::sandbox::{Level, available};
+use haft_packages::{GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::sandbox::{Column, Expect, PROBES, Scene, Verdict};
 use serde_json::json;

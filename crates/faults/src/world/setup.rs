@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
-use haft_host::{ExtensionSpec, Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
+use haft_host::{Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
 use haft_launch::Launcher;
+use haft_packages::ExtensionSpec;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;

@@ -1,12 +1,11 @@
 //! An extension at one moment, to decide by.
 
+use haft_packages::{ExtensionSpec, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 
 use super::slot::{Slot, Stage};
 use crate::extension::{Extension, Offers, Snapshot};
-use crate::permission::Permissions;
 use crate::policy::{self, Role};
-use crate::spec::{ExtensionSpec, Roles};
 
 /// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]

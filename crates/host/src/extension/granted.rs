@@ -3,107 +3,104 @@
 
 use std::collections::BTreeSet;
 
+use haft_packages::{InterceptAs, Permissions};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
 
 use super::offers::excerpt;
-use crate::permission::{InterceptAs, Permissions};
 
-impl Permissions {
-    /// Why it cannot have a tool of this name, if so.
-    pub(super) fn rejected_tool(&self, name: &str) -> Option<RegisterRejected> {
-        if self.tools.register.contains(name) || !is_up(Defence::Permissions) {
-            return None;
-        }
-        let name = excerpt(name);
-        let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
-        Some(rejected("tool", name, "tools.register", reason))
+/// Returns the reason why an extension with these permissions cannot have a tool of this name, if there is one.
+pub(crate) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
+    if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
+        return None;
     }
+    let name = excerpt(name);
+    let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
+    Some(rejected("tool", name, "tools.register", reason))
+}
 
-    /// The part of a subscription that is granted, and what is not.
-    pub(super) fn granted_of(&self, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
-        let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
-        if !is_up(Defence::Permissions) {
-            return (asked, rest);
+/// Splits a subscription into the part that is granted and the entries that are not.
+pub(crate) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+    let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
+    if !is_up(Defence::Permissions) {
+        return (asked, rest);
+    }
+    for entry in asked.events {
+        match rejected_event(permissions, &entry) {
+            None => granted.events.push(entry),
+            Some(rejected) => rest.push(rejected),
         }
-        for entry in asked.events {
-            match self.rejected_event(&entry) {
-                None => granted.events.push(entry),
+    }
+    for entry in asked.intercept {
+        intercept(permissions, entry, &mut granted.intercept, &mut rest);
+    }
+    (granted, rest)
+}
+
+fn rejected_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
+    if permissions.events.contains(&entry.event) {
+        return None;
+    }
+    let name = excerpt(&entry.event);
+    let reason = format!("event {name:?} is not granted: its permissions do not name it");
+    Some(rejected("event", name, "events", reason))
+}
+
+fn intercept(
+    permissions: &Permissions,
+    entry: Subscription,
+    granted: &mut Vec<Subscription>,
+    rest: &mut Vec<RegisterRejected>,
+) {
+    // One that this version does not know is told as such.
+    let Some(hook) = InterceptKind::from_name(&entry.event) else { return granted.push(entry) };
+    let role = entry.role.as_deref().and_then(InterceptRole::from_name);
+    // Without a role it is what it was granted to be; what it answers beyond that is refused.
+    let as_any: &[_] = match role {
+        Some(InterceptRole::Observe) => {
+            return match rejected_event(permissions, &entry) {
+                None => granted.push(entry),
                 Some(rejected) => rest.push(rejected),
-            }
+            };
         }
-        for entry in asked.intercept {
-            self.intercept(entry, &mut granted.intercept, &mut rest);
+        Some(InterceptRole::Gate) => &[InterceptAs::Gate],
+        Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
+        None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
+    };
+    let mut left = Filter::asked(hook, &entry);
+    // A plain name, as in zot, cannot say which tools it means: those that were granted.
+    let is_plain = entry.role.is_none() && left == Filter::All;
+    let mut parts = Vec::new();
+    for role in as_any {
+        let Some(grant) = permissions.intercept_as(hook, *role) else { continue };
+        if let Some(tools) = left.take(&grant.tools) {
+            // What only calls have is told where it is no call's.
+            let tools = if hook == InterceptKind::ToolCall { tools } else { entry.tools.clone() };
+            parts.push(Subscription { tools, ..entry.clone() });
         }
-        (granted, rest)
     }
+    if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
+        rest.push(rejected_intercept(hook, role, &parts));
+    }
+    granted.extend(parts);
+}
 
-    fn rejected_event(&self, entry: &Subscription) -> Option<RegisterRejected> {
-        if self.events.contains(&entry.event) {
-            return None;
+fn rejected_intercept(
+    hook: InterceptKind,
+    role: Option<InterceptRole>,
+    parts: &[Subscription],
+) -> RegisterRejected {
+    let name = hook.name();
+    let role = role.map_or_else(String::new, |role| format!(" as {}", role.name()));
+    let tools: BTreeSet<&str> = parts.iter().flat_map(|part| &part.tools).map(String::as_str).collect();
+    let reason = match tools.is_empty() {
+        true => format!("intercept {name}{role} is not granted: its permissions do not name it"),
+        false => {
+            let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
+            format!("intercept {name}{role} is granted for these tools only: {tools}")
         }
-        let name = excerpt(&entry.event);
-        let reason = format!("event {name:?} is not granted: its permissions do not name it");
-        Some(rejected("event", name, "events", reason))
-    }
-
-    fn intercept(
-        &self,
-        entry: Subscription,
-        granted: &mut Vec<Subscription>,
-        rest: &mut Vec<RegisterRejected>,
-    ) {
-        // One that this version does not know is told as such.
-        let Some(hook) = InterceptKind::from_name(&entry.event) else { return granted.push(entry) };
-        let role = entry.role.as_deref().and_then(InterceptRole::from_name);
-        // Without a role it is what it was granted to be; what it answers beyond that is refused.
-        let as_any: &[_] = match role {
-            Some(InterceptRole::Observe) => {
-                return match self.rejected_event(&entry) {
-                    None => granted.push(entry),
-                    Some(rejected) => rest.push(rejected),
-                };
-            }
-            Some(InterceptRole::Gate) => &[InterceptAs::Gate],
-            Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
-            None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
-        };
-        let mut left = Filter::asked(hook, &entry);
-        // A plain name, as in zot, cannot say which tools it means: those that were granted.
-        let is_plain = entry.role.is_none() && left == Filter::All;
-        let mut parts = Vec::new();
-        for role in as_any {
-            let Some(grant) = self.intercept_as(hook, *role) else { continue };
-            if let Some(tools) = left.take(&grant.tools) {
-                // What only calls have is told where it is no call's.
-                let tools = if hook == InterceptKind::ToolCall { tools } else { entry.tools.clone() };
-                parts.push(Subscription { tools, ..entry.clone() });
-            }
-        }
-        if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
-            rest.push(self.rejected_intercept(hook, role, &parts));
-        }
-        granted.extend(parts);
-    }
-
-    fn rejected_intercept(
-        &self,
-        hook: InterceptKind,
-        role: Option<InterceptRole>,
-        parts: &[Subscription],
-    ) -> RegisterRejected {
-        let name = hook.name();
-        let role = role.map_or_else(String::new, |role| format!(" as {}", role.name()));
-        let tools: BTreeSet<&str> = parts.iter().flat_map(|part| &part.tools).map(String::as_str).collect();
-        let reason = match tools.is_empty() {
-            true => format!("intercept {name}{role} is not granted: its permissions do not name it"),
-            false => {
-                let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
-                format!("intercept {name}{role} is granted for these tools only: {tools}")
-            }
-        };
-        rejected("intercept", name.to_owned(), "intercept", reason)
-    }
+    };
+    rejected("intercept", name.to_owned(), "intercept", reason)
 }
 
 /// Of which tools an intercept is still to be granted, in lower case.
@@ -160,7 +157,7 @@ mod tests {
     fn check(grants: &str, asked: &str, expect: &str, reasons: &[&str]) {
         let permissions = permissions(&format!(r#"{{"events":["turn_end"],"intercept":[{grants}]}}"#));
         let asked = serde_json::from_str(&format!(r#"{{"intercept":[{asked}]}}"#)).unwrap();
-        let (granted, rest) = permissions.granted_of(asked);
+        let (granted, rest) = granted_of(&permissions, asked);
         assert_eq!(serde_json::to_string(&granted.intercept).unwrap(), format!("[{expect}]"));
         assert_eq!(rest.iter().map(|rejected| rejected.reason.as_str()).collect::<Vec<_>>(), reasons);
     }
@@ -250,11 +247,11 @@ mod tests {
     #[test]
     fn tools_and_events_are_granted_by_name() {
         let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
-        assert_eq!(granted.rejected_tool("weather"), None);
-        let bash = granted.rejected_tool("bash").unwrap();
+        assert_eq!(rejected_tool(&granted, "weather"), None);
+        let bash = rejected_tool(&granted, "bash").unwrap();
         assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
         let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };
-        let (kept, rest) = granted.granted_of(asked);
+        let (kept, rest) = granted_of(&granted, asked);
         assert_eq!(kept.events, ["turn_end".into()]);
         let named = rest.iter().map(|one| (one.what.as_str(), one.name.as_str(), one.permission.as_str()));
         assert_eq!(named.collect::<Vec<_>>(), [("event", "tool_call", "events")]);

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use haft_packages::Permissions;
 use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
-
-use crate::permission::Permissions;
 
 /// What every extension is told: a `hello_ack` without the places of one, or why it has no form.
 pub(crate) type Common = Arc<Result<String, String>>;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use haft_core::hooks::Observer;
+use haft_packages::{EventForm, HookSpec};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::{Kind, LegacyKind, Meta, Occurrence, Payload};
 use tokio::time::Instant;
 
 use super::turns::Turns;
-use super::{EventForm, HookSpec};
+
+use super::names::told_of;
 use crate::entry::Entry;
 use crate::extension::Words;
 use crate::fault::FaultCode;
@@ -61,7 +63,7 @@ impl HookAudience {
         for (entry, hook) in listeners {
             if let Some(extension) = entry.extension() {
                 extension
-                    .observe_words(|| words(&hook.tool_names.told_of(&occurrence), hook.event_form, number));
+                    .observe_words(|| words(&told_of(hook.tool_names, &occurrence), hook.event_form, number));
             }
         }
     }

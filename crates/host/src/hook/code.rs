@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::install::{self, Digest};
+use haft_packages::install::{self, Digest};
 
 /// What the files were; none for one that was not there, or was no file.
 #[derive(Debug, Default)]

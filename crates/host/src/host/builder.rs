@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use haft_packages::{Dialect, ExtensionSpec, HookCommand, HookSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -12,10 +13,8 @@ use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
 use crate::gates::Gates;
-use crate::hook::{HookCommand, HookSpec};
 use crate::services::{Provided, Services};
 use crate::shared::Shared;
-use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
 ///
@@ -25,7 +24,7 @@ use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 ///
 /// use haft_core::model::ModelInfo;
 /// use haft_core::protocol::event::AgentEvent;
-/// use haft_host::discovery::{Discovery, Search};
+/// use haft_packages::discovery::{Discovery, Search};
 /// use haft_host::{Host, HostConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

@@ -9,15 +9,11 @@ use std::sync::{Arc, OnceLock};
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
 use haft_launch::sandbox::Level;
+use haft_packages::file_name::safe_file_name;
+use haft_packages::{ExtensionEnv, ExtensionSpec, Launch, PathError, ProjectCheck, SandboxGrant, ToolPins};
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
-use crate::confine::{PathError, SandboxGrant};
-use crate::environment::ExtensionEnv;
-use crate::log::slug;
-use crate::pins::ToolPins;
-use crate::project_check::ProjectCheck;
-use crate::spec::{ExtensionSpec, Launch};
 use crate::timeouts::Timeouts;
 
 /// What a host needs to know of the program around it.
@@ -136,7 +132,7 @@ impl HostConfig {
 
     /// Where an extension keeps its data, whether it is there or not; none when data has no place of its own.
     pub(crate) fn data_dir(&self, name: &ExtensionName) -> Option<PathBuf> {
-        Some(self.data.as_ref()?.join(slug(name.as_str())))
+        Some(self.data.as_ref()?.join(safe_file_name(name.as_str())))
     }
 
     /// The level of the sandbox that the process of an extension runs in, if any.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::channel::mpsc;
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -20,7 +21,6 @@ use crate::failures::FailureFile;
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::registration::{Lookup, Memory};
-use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::supervisor::{Failure, Supervisor};
 
 impl Host {

@@ -3,9 +3,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use haft_host::ExtensionState;
 #[cfg(unix)]
-use haft_host::{Host, Launch, log_path};
+use haft_host::{ExtensionState, Host, log_path};
+use haft_packages::Launch;
 use haft_protocol::event::AgentEvent;
 #[cfg(unix)]
 use haft_protocol::ids::ExtensionName;

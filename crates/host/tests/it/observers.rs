@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch};
+use haft_host::{ExtensionState, Found, Host, HostConfig};
+use haft_packages::{ExtensionSpec, Launch};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};

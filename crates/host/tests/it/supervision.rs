@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haft_host::{
-    ExtensionSpec, ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, ProjectCheck, RestartError,
-    Restarts,
-};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, Restarts};
+use haft_packages::{ExtensionSpec, Launch, Origin, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;

@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::HookSource;
-use haft_host::install::lock::How;
-use haft_host::install::{Source, Store};
-use haft_host::{ExtensionSpec, Host};
+use haft_host::Host;
 use haft_launch::Launcher;
+use haft_packages::ExtensionSpec;
+use haft_packages::install::lock::How;
+use haft_packages::install::{Source, Store};
 use serde_json::json;
 use tokio::runtime::Runtime;
 

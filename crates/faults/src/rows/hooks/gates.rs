@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use haft_host::{ExtensionState, Launch};
+use haft_host::ExtensionState;
+use haft_packages::Launch;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, beside, each, hook, hurried, hurry};

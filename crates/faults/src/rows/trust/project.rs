@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::install::Store;
-use haft_host::install::lock::How;
+use haft_packages::install::Store;
+use haft_packages::install::lock::How;
 use serde_json::{Value, json};
 
 use crate::world::{Home, World, last_word};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use haft_packages::Permissions;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
 use crate::extension::dialect::Speech;
-use crate::permission::Permissions;
 use crate::timeouts::Timeouts;
 
 /// What a session knows from the start.

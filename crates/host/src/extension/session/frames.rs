@@ -16,6 +16,7 @@ use haft_protocol::ids::RequestId;
 use super::{Output, Phase, Session, Ui};
 use crate::extension::decode::{Heard, Unreadable, excerpt};
 use crate::extension::dialect::{Answer, Ear, Said, Speech};
+use crate::extension::granted::{granted_of, rejected_tool};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
 use crate::fault::{CallError, FaultCode};
@@ -180,7 +181,7 @@ impl<T> Session<T> {
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
         let granted = self.facts.granted.as_deref();
-        if let Some(rejected) = granted.and_then(|granted| granted.rejected_tool(&tool.name)) {
+        if let Some(rejected) = granted.and_then(|granted| rejected_tool(granted, &tool.name)) {
             return self.reject(rejected, now);
         }
         if self.offers.has_room_for_tool(&tool.name) {
@@ -212,7 +213,7 @@ impl<T> Session<T> {
 
     fn on_subscribe(&mut self, subscribe: Subscribe, now: Instant) {
         let (subscribe, rest) = match &self.facts.granted {
-            Some(granted) => granted.granted_of(subscribe),
+            Some(granted) => granted_of(granted, subscribe),
             None => (subscribe, Vec::new()),
         };
         for rejected in rest {

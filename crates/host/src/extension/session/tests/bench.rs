@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use haft_packages::Permissions;
 use haft_protocol::RawJson;
 use haft_protocol::codec::Plain;
 use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
@@ -15,8 +16,7 @@ use crate::extension::dialect::{Answer, Speech, Words};
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
-use crate::permission::Permissions;
-use crate::timeouts::{HOOK_HELLO, Timeouts};
+use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -87,7 +87,7 @@ impl Bench {
         let now = Instant::now();
         let mut timeouts = Timeouts::default();
         if let Speech::Hook(_) = &speech {
-            timeouts.hello = HOOK_HELLO;
+            timeouts.hello = Duration::from_secs(5);
         }
         let facts = Facts {
             name: ExtensionName::new("ext"),
