@@ -122,7 +122,11 @@ impl Hooks {
             return Ok(Vec::new());
         }
         let timeouts = self.timeouts(below);
-        if let Some((name, _)) = self.builtins.iter().find(|(_, builtin)| builtin.enabled) {
+        if let Some((name, _)) = self
+            .builtins
+            .iter()
+            .find(|(_, builtin)| !matches!(builtin.get("enabled"), None | Some(toml::Value::Boolean(false))))
+        {
             return Err(Mistake {
                 key: format!("hooks.builtins.{name}"),
                 detail:
