@@ -14,7 +14,7 @@ use crate::layers::Owner;
 use crate::settings::SettingOrigin;
 
 pub(crate) use crate::read::text as read_text;
-pub(crate) use check::kind_of;
+pub(crate) use check::{kind_of, most_like};
 
 /// The longest `config.toml` that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 1024 * 1024;
