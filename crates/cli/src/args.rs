@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Place, SecretString};
+use haft_config::{ConfigFile, Layer, Place, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 
@@ -219,7 +219,7 @@ pub(crate) struct ExtensionArgs {
 impl ModelArgs {
     /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
-        Layer {
+        let values = ConfigFile {
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
@@ -227,8 +227,9 @@ impl ModelArgs {
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
-            ..Layer::empty(Place::Flags)
-        }
+            ..ConfigFile::default()
+        };
+        Layer::new(Place::Flags, values)
     }
 }
 
@@ -337,7 +338,10 @@ mod tests {
         assert_eq!(run.agent.append_system_prompt, ["a", "b"]);
         assert_eq!(run.ext.ext, [PathBuf::from("x"), PathBuf::from("y")]);
         let layer = run.model.layer(&run.agent);
-        assert_eq!((layer.thinking, layer.max_steps), (Some(Thinking::High), NonZeroU32::new(3)));
+        assert_eq!(
+            (layer.values.thinking, layer.values.max_steps),
+            (Some(Thinking::High), NonZeroU32::new(3))
+        );
         assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
     }
 }

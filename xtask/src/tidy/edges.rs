@@ -27,7 +27,7 @@ const RULES: &[Rule] = &[
     rule("haft-sdk", &["haft-protocol"]),
     rule("haft-rpc", &["haft-core", "haft-host", "haft-protocol"]),
     rule("haft-export", &["haft-core", "haft-protocol"]),
-    rule("haft-tui", &["haft-core", "haft-host", "haft-protocol"]),
+    rule("haft-tui", &["haft-config", "haft-core", "haft-host", "haft-protocol"]),
     rule("haft", &[ANY]),
     rule("haft-test-support", &[]),
     rule("haft-bench", &[ANY]),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project, Settings};
+use haft_config::{CompactionSettings, Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
@@ -125,7 +125,7 @@ impl Parts {
             system,
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
-            compaction: compaction(&config.settings),
+            compaction: compaction(&config.compaction),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
             extension_config: extension_config(config, Owner::User)?,
@@ -149,11 +149,11 @@ impl Parts {
     }
 }
 
-fn compaction(settings: &Settings) -> CompactSettings {
+fn compaction(settings: &CompactionSettings) -> CompactSettings {
     CompactSettings {
-        auto: settings.compaction_auto.value,
-        reserve: settings.compaction_reserve.as_ref().map(|sourced| sourced.value.get()),
-        keep: settings.compaction_keep.as_ref().map(|sourced| sourced.value.get()),
+        auto: settings.auto.value,
+        reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
+        keep: settings.keep.as_ref().map(|sourced| sourced.value.get()),
     }
 }
 
