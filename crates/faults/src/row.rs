@@ -12,7 +12,8 @@ use crate::canary::Control;
 use crate::evil::Evil;
 use crate::oracle;
 use crate::rows;
-use crate::world::{Mode, PATIENCE, Setup, World};
+use crate::timeouts::PATIENCE;
+use crate::world::{Mode, Setup, World};
 
 /// One fault and what must hold all the same.
 pub(crate) struct Row {

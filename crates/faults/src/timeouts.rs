@@ -1,0 +1,16 @@
+//! The durations that several modules share.
+
+use std::time::Duration;
+
+/// The longest wait for anything that must happen. Nobody waits that long while all is well, so a busy machine fails no
+/// row.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The same when the defences are down and it is not expected to happen.
+pub(crate) const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The longest time that counts as "without waiting for a deadline": far below every deadline that must not pass.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(30);
+
+/// Between two looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
