@@ -8,13 +8,10 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason, Skipped};
 use haft_host::{ExtensionSpec, Found, Origin, SpecSource};
 
-use crate::console::{note, rows};
+use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants;
 use crate::hooks::{self, Ground, Joined};
-
-/// The columns of a banner, on whatever terminal.
-pub(crate) const BANNER: usize = 80;
 
 /// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]

@@ -18,9 +18,9 @@ use crate::setup;
 
 pub(crate) use edit::add;
 pub(crate) use export::into_file;
-pub(crate) use find::{Sessions, explained, short};
+pub(crate) use find::Sessions;
 pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, age, cost, cut, digits, spent};
+pub(crate) use text::{Row, age, cost, cut, digits, explained, short, spent};
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
