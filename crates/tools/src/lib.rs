@@ -14,7 +14,6 @@ mod find;
 mod grep;
 mod list;
 mod ls;
-mod off_thread;
 mod path;
 mod read;
 mod results;
