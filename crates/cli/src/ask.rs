@@ -18,7 +18,10 @@ pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks as [`confirmed`] does; fails when no person is at a terminal.
+/// Asks as [`confirmed`] does.
+///
+/// # Errors
+/// When no person is at a terminal.
 pub(crate) fn agreed(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),

@@ -6,7 +6,6 @@ use clap::{Args, Subcommand, ValueHint};
 use haft_config::SecretString;
 
 use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, values};
-use crate::run::Wish;
 
 /// Which session a run goes on with.
 #[derive(Debug, Clone, Default, Args)]
@@ -166,7 +165,7 @@ pub(crate) struct CompactArgs {
     pub(crate) which: WhichSession,
     /// What the summary shall heed; several words are joined by spaces
     #[arg(value_name = "INSTRUCTIONS", value_hint = ValueHint::Other)]
-    instructions: Vec<String>,
+    pub(crate) instructions: Vec<String>,
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -200,15 +199,7 @@ struct Summariser {
     fallback: Option<Vec<String>>,
 }
 
-impl CompactArgs {
-    /// What is wanted of the summary.
-    pub(crate) fn wish(&self) -> Wish {
-        let instructions = self.instructions.join(" ");
-        Wish { instructions: (!instructions.trim().is_empty()).then_some(instructions), json: self.json }
-    }
-}
-
-/// The same for what sets up a run.
+/// The arguments of the run that the compaction is.
 impl From<CompactArgs> for RunArgs {
     fn from(args: CompactArgs) -> Self {
         let Summariser { provider, model, api_key, base_url, fallback } = args.model;
