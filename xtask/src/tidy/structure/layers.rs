@@ -3,7 +3,86 @@
 use super::Crate;
 
 /// Crates with their top-level modules, the lowest first. The root of a crate may import from all.
-const LAYERS: &[(&str, &[&str])] = &[];
+const LAYERS: &[(&str, &[&str])] = &[
+    (
+        "cli",
+        &[
+            "timeouts",
+            "exit",
+            "grants",
+            "interrupt",
+            "sandbox",
+            "token",
+            "console",
+            "ask",
+            "logging",
+            "prompt",
+            "args",
+            "pages",
+            "resources",
+            "hooks",
+            "extensions",
+            "setup",
+            "config",
+            "skill",
+            "login",
+            "trust",
+            "session",
+            "ext",
+            "doctor",
+            "run",
+            "demo",
+            "rpc",
+            "interactive",
+        ],
+    ),
+    ("export", &["select", "portable", "html", "import"]),
+    (
+        "launch",
+        &[
+            "sys", "timeouts", "program", "wish", "harden", "sandbox", "guardian", "launcher", "spawn",
+            "group", "child", "bin",
+        ],
+    ),
+    (
+        "providers",
+        &[
+            "timeouts",
+            "config",
+            "redact",
+            "retry",
+            "presets",
+            "catalogue",
+            "models",
+            "http",
+            "scripted",
+            "fallback",
+            "choose",
+        ],
+    ),
+    (
+        "tools",
+        &[
+            "timeouts",
+            "results",
+            "diff",
+            "environment",
+            "seen",
+            "builtin",
+            "path",
+            "write",
+            "edit",
+            "grep",
+            "find",
+            "ls",
+            "read",
+            "bash",
+            "skill",
+            "list",
+            "service_tools",
+        ],
+    ),
+];
 
 /// Reports imports that run upwards, and modules that have no place.
 pub(super) fn check(one: &Crate) -> Vec<String> {
