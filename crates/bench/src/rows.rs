@@ -20,8 +20,6 @@ mod stream;
 
 use anyhow::{Context, Result};
 
-pub(crate) use results::carry;
-
 use crate::facts::{Load, Machine, Setting};
 use crate::options::Effort;
 use crate::platform::Processors;

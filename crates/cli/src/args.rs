@@ -1,6 +1,5 @@
 //! The command line.
 
-mod compact;
 mod config;
 mod doctor;
 mod ext;
@@ -8,7 +7,6 @@ mod help;
 mod misplaced;
 mod rpc;
 mod session;
-mod session_files;
 mod skill;
 mod trust;
 mod values;
@@ -26,13 +24,13 @@ use haft_core::sanitize::sanitize;
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
 pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
-pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
-pub(crate) use session_files::{ExportArgs, ImportArgs};
+pub(crate) use session::{
+    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommands, WhichSession,
+};
 pub(crate) use skill::{SkillArgs, SkillCommand};
 pub(crate) use trust::{TrustArgs, TrustProject};
 

@@ -15,9 +15,8 @@ use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeout
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
-use crate::console::{note, rows};
+use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
-use crate::extensions::BANNER;
 use crate::sandbox;
 
 pub(crate) use joined::{Joined, ambiguous, join};

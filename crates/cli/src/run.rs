@@ -22,13 +22,13 @@ use crate::session::Sessions;
 use crate::setup::Setup;
 use crate::{console, extensions, hooks, logging, prompt};
 
-pub(crate) use compact::Wish;
+use compact::Wish;
 use drive::Task;
 pub(crate) use drive::{Flow, interrupted};
 pub(crate) use ends::Ends;
 pub(crate) use join::{Parts, ToolChoice, facts, join};
 pub(crate) use list::for_clients as models_for_clients;
-pub(crate) use model::{choose_by_name, clamped, preload};
+pub(crate) use model::{choose_by_name, clamped};
 pub(crate) use output::Output;
 pub(crate) use session::{Chosen, Opened, open as open_session, resume};
 
@@ -80,7 +80,7 @@ pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
 }
 
 fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
-    let (id, wish) = (args.which.id.clone(), args.wish());
+    let (id, wish) = (args.which.id.clone(), Wish::from(&args));
     let args = RunArgs::from(args);
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;

@@ -42,6 +42,7 @@
 
 mod attacks;
 mod canary;
+mod control;
 mod crash;
 mod defence;
 mod evil;
@@ -53,6 +54,7 @@ mod row;
 mod rows;
 mod runner;
 mod strace;
+mod timeouts;
 mod world;
 mod writer;
 
@@ -113,7 +115,7 @@ fn main() -> ExitCode {
         [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
         [rows::ASKER, name, dir] => return rows::ask(name, &PathBuf::from(dir)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
-        [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
+        [runner::CONTROL, file] => return control::run(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {
             rows::all().for_each(|row| println!("{:<6} {}", row.id, row.title));
             return ExitCode::SUCCESS;

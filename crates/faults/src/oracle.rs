@@ -23,7 +23,8 @@ use haft_protocol::event::ExtensionFault;
 
 use crate::canary::{Control, Health, Trip, longest, p50, p99};
 use crate::row::Case;
-use crate::world::{PATIENCE, World};
+use crate::timeouts::PATIENCE;
+use crate::world::World;
 pub(crate) use heap::{Growth, live_bytes, peak_bytes};
 pub(crate) use machine::{Baseline, bytes_read, open_files, tagged};
 pub(crate) use stream::whole;

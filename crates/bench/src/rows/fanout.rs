@@ -24,7 +24,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{runtime, spec};
+use crate::asking::{self, runtime, spec};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::peers::watcher::{LAST, PACE};
@@ -199,7 +199,7 @@ fn watchers(stalled: usize) -> Result<Vec<ExtensionSpec>> {
 
 /// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
 fn config() -> HostConfig {
-    let mut config = peers::config();
+    let mut config = asking::config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
     config.timeouts.write_stall *= 1_000;

@@ -1,6 +1,5 @@
 //! `haft ext install`, `trust`, `update` and `rollback`: everything is shown, then asked, then done.
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use haft_config::Home;
@@ -12,7 +11,7 @@ use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, S
 use haft_protocol::ids::ExtensionName;
 
 use super::{tools, warn};
-use crate::ask::confirmed;
+use crate::ask::agreed;
 use crate::console::{mark, note, print};
 
 /// Fetches an extension and asks whether it may run.
@@ -188,14 +187,6 @@ fn tell_kept(kept: &[Kept]) {
 
 fn described(entry: &Entry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
-}
-
-pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
-    anyhow::ensure!(
-        io::stdin().is_terminal() && io::stderr().is_terminal(),
-        "nobody to ask; look at what is shown, then use --yes"
-    );
-    confirmed(question)
 }
 
 /// What must not be overlooked is marked, and red on a terminal.

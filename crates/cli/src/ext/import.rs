@@ -6,7 +6,8 @@ use haft_config::{Config, Files, Home, HooksFile, Layer, Place, Project, Trust, 
 use haft_core::sanitize::sanitize_line;
 use haft_packages::install::Line;
 
-use super::approve::{agreed, show};
+use super::approve::show;
+use crate::ask::agreed;
 use crate::console::{note, rows, width};
 use crate::hooks::{self, Loosened};
 

@@ -6,8 +6,8 @@ use haft_packages::install::lock::Entry;
 use haft_packages::install::{InstallError, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
-use super::approve::agreed;
 use super::problem::Problem;
+use crate::ask::agreed;
 use crate::console::{note, print};
 
 /// Shows the texts that are locked and asks whether they may be used; nothing when none are.

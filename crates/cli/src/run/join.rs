@@ -33,8 +33,8 @@ use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, OnlyProjects};
 use crate::hooks::Ground;
 use crate::resources::Resources;
-use crate::rpc::WITHHELD;
 use crate::setup::Setup;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 use super::ends::Ends;
 use super::model::{self, OtherModels};
@@ -212,7 +212,7 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"))
-        .without_variables(WITHHELD);
+        .without_variables(TOKEN_VARIABLES);
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
@@ -231,7 +231,7 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     config.env = ExtensionEnv {
         granted: parts.granted,
         set: Vec::new(),
-        withheld: WITHHELD.map(str::to_owned).into(),
+        withheld: TOKEN_VARIABLES.map(str::to_owned).into(),
     };
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::evil::extension;
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::gates::calls;
-use crate::world::{Setup, World, beside};
+use crate::world::{Home, Setup, World, beside};
 
 /// An extension whose tool runs `sandbox-probe`, its first argument, with what is in the file of the second.
 const SCRIPT: &str = include_str!("../scripts/confined.sh");
@@ -217,7 +217,7 @@ async fn older_kernels(world: &mut World) -> Result<()> {
     // That no filter can be put on although there are filters is found out by the launcher, which starts nothing then.
     for lacking in ["landlock", "seccomp", "new filters"] {
         let probe = shown(&beside("sandbox-probe"));
-        let home = world.home(lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
+        let home = Home::new(world, lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
         let home = home.granted(&format!("sandbox = \"{level}\""))?;
         let ended = home.piped(home.run(&["--json", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();

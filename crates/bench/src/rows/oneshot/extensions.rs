@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{Bench, PLAN};
-use crate::asking::{runtime, spec};
+use crate::asking::{config, runtime, spec};
 use crate::children::Program;
 use crate::method::{Comparison, compare};
 use crate::peers;
@@ -64,7 +64,7 @@ fn each(found: Comparison) -> f64 {
 }
 
 fn started(runtime: &Runtime, specs: &[ExtensionSpec], launcher: Option<&Launcher>) -> Result<[f64; 1]> {
-    let mut config = peers::config();
+    let mut config = config();
     config.launcher = launcher.cloned();
     let specs = specs.to_vec();
     let expect = specs.len();

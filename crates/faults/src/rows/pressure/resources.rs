@@ -12,7 +12,8 @@ use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, misbehaving};
 use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row, skip};
-use crate::world::{PATIENCE, Setup, World, last_word};
+use crate::timeouts::PATIENCE;
+use crate::world::{Program, Setup, World, last_word};
 
 /// Extensions that ignore the request to leave. Each takes the two steps of the ladder, 3 s; one after the other they would
 /// take longer than the oracle waits for an end.
@@ -196,7 +197,7 @@ async fn some_are_not_started(world: &mut World) -> Result<()> {
 async fn hangs_up(world: &mut World) -> Result<()> {
     let steps =
         json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 3600"}}}]}, last_word()]);
-    let mut haft = world.haft(&steps, &[("good", "good", json!({}))], &["--json", "go"])?;
+    let mut haft = Program::start(world, &steps, &[("good", "good", json!({}))], &["--json", "go"], &[])?;
     world.until("haft runs a tool", || haft.printed().contains("\"tool_call\"")).await?;
     // As it would be if nobody had thought of the signal.
     haft.signal(if world.mode.undefended { Signal::KILL } else { Signal::HUP })?;

@@ -26,7 +26,7 @@ pub(super) struct Hostile {
 impl Hostile {
     /// An empty project.
     pub(super) fn new(world: &World, name: &str) -> Result<Self> {
-        let home = world.home(name, "idle", &json!([last_word()]))?;
+        let home = Home::new(world, name, "idle", &json!([last_word()]))?;
         let place = |file: &str| world.dir.join(format!("{name}-{file}"));
         Ok(Self { home, fired: place("fired"), trace: place("trace") })
     }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{Mode, OFlags};
 
-use super::dir::Dir;
+use super::dir::{Dir, kind};
 use super::spot::{Root, Spot};
 use super::temp::{Temp, sweep};
 use super::{attributes, in_place};
 use crate::environment::host::files;
-use crate::environment::{EnvironmentError, FileKind, InPlace, Written};
+use crate::environment::{EnvironmentError, InPlace, Written};
 
 /// What all writers of an environment share.
 #[derive(Debug)]
@@ -78,23 +78,6 @@ pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentEr
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         data => Ok(Some(Stamp::of(&data.map_err(|error| EnvironmentError::io("read", path, error))?))),
-    }
-}
-
-pub(super) fn is_file(stat: &Stat) -> bool {
-    kind(stat) == FileKind::File
-}
-
-fn kind(stat: &Stat) -> FileKind {
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Directory,
-        FileType::Symlink => FileKind::Link,
-        FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => FileKind::Other,
     }
 }
 

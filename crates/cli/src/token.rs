@@ -7,18 +7,17 @@ use haft_protocol::rpc::Token;
 
 use crate::exit::{Exit, OrExit as _};
 
-/// Where it is, the stronger one first: haft's own name, and that of programs that were written for zot.
-pub(super) const NAMES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
-
-/// What no tool, no extension and no hook gets of haft's environment, in whatever mode: whoever has the token drives haft.
-pub(crate) const WITHHELD: [&str; 2] = NAMES;
+/// The environment variables with the token; the first one that is set counts. The second name is that of programs that
+/// were written for zot. No tool, no extension and no hook gets them, in any mode: a program with the token drives haft.
+pub(crate) const VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
 
 /// The token of this environment; none where the variables are absent or empty.
 ///
 /// # Errors
 /// When one is no text, so that no client could show it.
-pub(super) fn given(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
-    let set = NAMES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
+pub(crate) fn given(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
+    let set =
+        VARIABLES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
     let Some((name, value)) = set.into_iter().next() else { return Ok(None) };
     let token = value
         .into_string()

@@ -23,23 +23,23 @@ static NOTED: AtomicU32 = AtomicU32::new(0);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 /// The bit of a signal; none for those beyond the first thirty-two.
-pub(super) fn bit(signal: libc::c_int) -> u32 {
+pub(crate) fn bit(signal: libc::c_int) -> u32 {
     u32::try_from(signal).ok().and_then(|signal| 1_u32.checked_shl(signal)).unwrap_or(0)
 }
 
 /// The signals that were noted since the last call.
-pub(super) fn take_noted() -> u32 {
+pub(crate) fn take_noted() -> u32 {
     NOTED.swap(0, Ordering::SeqCst)
 }
 
 /// Notes a signal that was taken before.
 #[cfg(target_os = "linux")]
-pub(super) fn note_again(signal: libc::c_int) {
+pub(crate) fn note_again(signal: libc::c_int) {
     NOTED.fetch_or(bit(signal), Ordering::SeqCst);
 }
 
 /// From here on these signals are noted, and a byte is written to `wake`, which must stay open.
-pub(super) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
+pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
     WAKE.store(wake, Ordering::SeqCst);
     for signal in signals {
         // SAFETY: an all-zero sigaction is a valid one: no flags, an empty mask.
@@ -74,7 +74,7 @@ fn all_signals(how: libc::c_int) -> io::Result<()> {
 }
 
 /// Every signal does what it does in a program that never heard of signals.
-pub(super) fn default_signals() -> io::Result<()> {
+pub(crate) fn default_signals() -> io::Result<()> {
     for signal in 1..=last_signal() {
         // SAFETY: setting a disposition to the default has no preconditions; for the two signals that have no other,
         // and for those that the C library keeps to itself, it fails and changes nothing.
@@ -94,19 +94,19 @@ fn last_signal() -> libc::c_int {
 }
 
 /// A program and its arguments, as the system wants them.
-pub(super) struct Image {
+pub(crate) struct Image {
     words: Vec<CString>,
 }
 
 impl Image {
-    pub(super) fn new(program: &OsStr, args: &[OsString]) -> io::Result<Self> {
+    pub(crate) fn new(program: &OsStr, args: &[OsString]) -> io::Result<Self> {
         let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
         Ok(Self { words: words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()? })
     }
 
     /// Becomes the program, with this process's environment. Comes back only with the reason why not. The library's own
     /// way would hand a file that is no program to a shell.
-    pub(super) fn execute(&self) -> io::Error {
+    pub(crate) fn execute(&self) -> io::Error {
         let words = self.words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]);
         let words: Vec<*const libc::c_char> = words.collect();
         // SAFETY: the words end in a null pointer, each is a C string that outlives the call, and the first is there.
@@ -117,7 +117,7 @@ impl Image {
 
 /// Forks; the new process runs `prepare` and becomes the program. What goes wrong there is an error here.
 #[expect(clippy::disallowed_methods, reason = "this is the launcher")]
-pub(super) fn start(
+pub(crate) fn start(
     image: Image,
     mut prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<u32> {
@@ -131,7 +131,7 @@ pub(super) fn start(
 }
 
 /// Closes everything but the standard streams. Must be called before anything is opened.
-pub(super) fn close_inherited() {
+pub(crate) fn close_inherited() {
     // SAFETY: nothing in this process owns a descriptor beyond the standard streams yet.
     #[cfg(target_os = "linux")]
     if unsafe { libc::close_range(FIRST.unsigned_abs(), libc::c_uint::MAX, 0) } == 0 {
@@ -148,7 +148,7 @@ pub(super) fn close_inherited() {
 
 /// A descriptor that whoever started this process has left open for it. None for the standard streams.
 #[cfg(target_os = "linux")]
-pub(super) fn inherited(fd: RawFd) -> Option<OwnedFd> {
+pub(crate) fn inherited(fd: RawFd) -> Option<OwnedFd> {
     if fd < FIRST {
         return None;
     }
@@ -186,7 +186,7 @@ pub(crate) fn can_filter_calls() -> io::Result<()> {
 const MANY: libc::c_int = 65_536;
 
 /// Ends this process by a signal. Comes back only when the signal does not end processes.
-pub(super) fn die_of(signal: libc::c_int) {
+pub(crate) fn die_of(signal: libc::c_int) {
     // SAFETY: setting a disposition to the default and sending a signal to oneself have no preconditions.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);

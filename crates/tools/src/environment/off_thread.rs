@@ -1,6 +1,6 @@
 //! Work that would hold up the agent's thread, on a thread where it may take its time.
 
-use crate::environment::EnvironmentError;
+use super::EnvironmentError;
 
 /// So many bytes are worked on where they are: that takes less than a millisecond, and not much more than asking another
 /// thread.
