@@ -51,10 +51,11 @@ pub struct Key {
 impl Key {
     /// The default in words.
     pub fn default_text(&self) -> String {
-        let value = self.default.map(|default| match default() {
-            Value::Array(values) if values.is_empty() => "none".to_owned(),
-            value => format!("`{}`", value_text(&value)),
-        });
+        let shown = |value: Value| match value.as_array().is_some_and(Vec::is_empty) {
+            true => value_text(&value),
+            false => format!("`{}`", value_text(&value)),
+        };
+        let value = self.default.map(|default| shown(default()));
         match (value, self.unset) {
             (None, words) => words.to_owned(),
             (Some(value), "") => value,

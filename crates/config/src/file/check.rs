@@ -66,15 +66,13 @@ impl Check<'_> {
             let (key, line) = (path.join("."), line_of(self.text, at));
             return Err(ConfigError::Value { path: self.path.into(), line, key, takes: kind.takes() });
         }
-        match value.get_ref() {
-            DeValue::Table(table) if kind == ValueKind::Table(TableKind::Keys) => self.table(path, table)?,
-            DeValue::Table(table) => {
-                for key in table.keys() {
-                    let path = [path, &[key.get_ref()]].concat().join(".");
-                    self.lines.insert(path, line_of(self.text, key.span().start));
-                }
-            }
-            _ => {}
+        let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
+        if kind == ValueKind::Table(TableKind::Keys) {
+            return self.table(path, table);
+        }
+        for key in table.keys() {
+            let path = [path, &[key.get_ref()]].concat().join(".");
+            self.lines.insert(path, line_of(self.text, key.span().start));
         }
         Ok(())
     }
