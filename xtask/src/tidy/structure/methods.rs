@@ -11,11 +11,7 @@ const MAX_FILES: usize = 2;
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
 /// Reports types with methods in too many files.
-pub(super) fn check(crates: &[Crate]) -> Vec<String> {
-    crates.iter().flat_map(of_crate).collect()
-}
-
-fn of_crate(one: &Crate) -> Vec<String> {
+pub(super) fn check(one: &Crate) -> Vec<String> {
     let mut files: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for module in &one.modules {
         for of in module.impls(one) {
@@ -52,7 +48,7 @@ mod tests {
             // Another type of the same name.
             ("other.rs", "struct App; impl App {} impl Clone for App {}"),
         ];
-        let findings = of_crate(&planted("x", &files));
+        let findings = check(&planted("x", &files));
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert!(
             findings[0].contains("App has methods in 3 files (app.rs, app/a.rs, app/b.rs)"),
@@ -66,7 +62,7 @@ mod tests {
             ("app.rs", "mod a; pub struct App; impl App {}"),
             ("app/a.rs", "use super::App; impl App {} impl std::fmt::Debug for App {}"),
         ];
-        assert_eq!(of_crate(&planted("x", &files)), Vec::<String>::new());
+        assert_eq!(check(&planted("x", &files)), Vec::<String>::new());
     }
 
     #[test]
