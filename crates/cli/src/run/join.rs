@@ -20,6 +20,7 @@ use haft_host::{ExtensionState, Host, HostConfig, run_in_background};
 use haft_launch::Launcher;
 use haft_packages::discovery::Search;
 use haft_packages::install::LockedTools;
+use haft_packages::install::lock::Approved;
 use haft_packages::{ExtensionEnv, ProjectCheck, SandboxGrant, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -206,6 +207,11 @@ pub(crate) struct Joined {
     tools: ToolChoice,
 }
 
+/// Keeps the tools of approved extensions in the lock file.
+fn tool_pins(approved: Approved) -> Arc<dyn ToolPins> {
+    Arc::new(LockedTools::new(approved, run_in_background))
+}
+
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let ground = parts.ground();
@@ -235,9 +241,7 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     };
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
-    let approved = parts.search.approved.clone();
-    config.tool_pins =
-        approved.map(|approved| Arc::new(LockedTools::new(approved, run_in_background)) as Arc<dyn ToolPins>);
+    config.tool_pins = parts.search.approved.clone().map(tool_pins);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
