@@ -1,9 +1,12 @@
 //! One source file as a module: its imports, re-exports, types and inherent methods.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemImpl, ItemMod, ItemUse, Meta, Type, UseTree, Visibility};
+use syn::{
+    Attribute, Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemUse, Meta, Type, UseTree, Visibility,
+};
 
 use super::Crate;
 
@@ -47,7 +50,7 @@ impl Module {
 
     /// Returns the paths of the modules that this one declares for tests only.
     pub(super) fn test_modules(&self) -> Vec<Path> {
-        self.tests.iter().map(|test| [self.name.as_slice(), &[test.clone()]].concat()).collect()
+        self.tests.iter().map(|test| [self.name.as_slice(), slice::from_ref(test)].concat()).collect()
     }
 
     /// Returns the types with inherent methods here, each with the file that defines it.
@@ -71,7 +74,7 @@ impl Module {
         let absolute = [base, rest].concat();
         let is_child = path.first().is_some_and(|first| {
             !["crate", "self", "super"].contains(&first.as_str())
-                && !all.has(&[self.name.as_slice(), &[first.clone()]].concat())
+                && !all.has(&[self.name.as_slice(), slice::from_ref(first)].concat())
         });
         // The name of another crate, or of something in this file.
         if is_child { self.name.clone() } else { absolute }
@@ -111,15 +114,20 @@ impl<'ast> Visit<'ast> for Module {
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes = attributes(item);
         if !attributes.iter().any(is_test) {
-            match item {
-                Item::Struct(item) => _ = self.types.insert(item.ident.to_string()),
-                Item::Enum(item) => _ = self.types.insert(item.ident.to_string()),
-                _ => {}
-            }
             visit::visit_item(self, item);
         } else if let Item::Mod(module) = item {
             self.tests.push(module.ident.to_string());
         }
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
+        self.types.insert(item.ident.to_string());
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
+        self.types.insert(item.ident.to_string());
+        visit::visit_item_enum(self, item);
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
@@ -151,6 +159,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other items are never compiled for tests alone")]
 fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
