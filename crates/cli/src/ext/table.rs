@@ -8,7 +8,7 @@ use haft_host::install::lock::Came;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::OfHook;
-use super::list::Listed;
+use super::listed::Listed;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
