@@ -47,7 +47,7 @@ impl Module {
 
     /// Returns the paths of the modules that this one declares for tests only.
     pub(super) fn test_modules(&self) -> Vec<Path> {
-        self.tests.iter().map(|test| [self.name.as_slice(), &[test.clone()]].concat()).collect()
+        self.tests.iter().map(|test| [self.name.as_slice(), std::slice::from_ref(test)].concat()).collect()
     }
 
     /// Returns the types with inherent methods here, each with the file that defines it.
@@ -71,7 +71,7 @@ impl Module {
         let absolute = [base, rest].concat();
         let is_child = path.first().is_some_and(|first| {
             !["crate", "self", "super"].contains(&first.as_str())
-                && !all.has(&[self.name.as_slice(), &[first.clone()]].concat())
+                && !all.has(&[self.name.as_slice(), std::slice::from_ref(first)].concat())
         });
         // The name of another crate, or of something in this file.
         if is_child { self.name.clone() } else { absolute }
@@ -111,6 +111,7 @@ impl<'ast> Visit<'ast> for Module {
     fn visit_item(&mut self, item: &'ast Item) {
         let attributes = attributes(item);
         if !attributes.iter().any(is_test) {
+            #[expect(clippy::wildcard_enum_match_arm, reason = "other items define no type with methods")]
             match item {
                 Item::Struct(item) => _ = self.types.insert(item.ident.to_string()),
                 Item::Enum(item) => _ = self.types.insert(item.ident.to_string()),
@@ -151,6 +152,10 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum is not exhaustive, and other items hold no imports"
+)]
 fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
