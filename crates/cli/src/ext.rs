@@ -5,6 +5,7 @@ pub(crate) mod as_json;
 mod hook;
 mod import;
 pub(crate) mod list;
+pub(crate) mod listed;
 mod lock;
 pub(crate) mod logs;
 pub(crate) mod long;

@@ -9,6 +9,7 @@ mod list;
 mod model;
 pub(crate) mod output;
 pub(crate) mod queue;
+mod screen;
 mod session;
 
 use anyhow::Context as _;
@@ -24,12 +25,12 @@ use crate::{console, extensions, hooks, logging, prompt};
 
 use compact::Wish;
 use drive::Task;
-pub(crate) use drive::{Flow, interrupted};
 pub(crate) use ends::Ends;
 pub(crate) use join::{Parts, ToolChoice, facts, join};
 pub(crate) use list::for_clients as models_for_clients;
 pub(crate) use model::{choose_by_name, clamped};
 pub(crate) use output::Output;
+pub(crate) use screen::{Flow, interrupted};
 pub(crate) use session::{Chosen, Opened, open as open_session, resume};
 
 /// Works on one prompt, or lists models.

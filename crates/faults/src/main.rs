@@ -40,6 +40,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod alone;
 mod attacks;
 mod canary;
 mod control;
@@ -53,6 +54,7 @@ mod report;
 mod row;
 mod rows;
 mod runner;
+mod skip;
 mod strace;
 mod timeouts;
 mod world;
@@ -102,7 +104,7 @@ fn main() -> ExitCode {
     let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
         [runner::ROW, id, part, tag, dir, control] => {
-            return row::run_alone((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
+            return alone::run((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir] => return crash::run(change, dir.as_ref()),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::alone::Part;
 use crate::report::{Entry, Outcome, Report};
-use crate::row::{Part, Row};
+use crate::row::Row;
 use crate::rows;
 use crate::world::Mode;
 pub(crate) use children::kill_tagged;

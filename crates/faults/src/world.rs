@@ -23,14 +23,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::canary::{Canary, Control, Trip};
 use crate::oracle::Growth;
-use crate::row::{EVIL, Faults};
 use crate::timeouts::{LITTLE_PATIENCE, LOOK, PATIENCE};
 use ask::{Asked, Gated, Played};
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
 pub(crate) use home::{Home, Shown};
 pub(crate) use program::Program;
-pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
+pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup, extension, misbehaving};
+
+/// The name of the extension that misbehaves.
+pub(crate) const EVIL: &str = "evil";
+
+/// Extensions and codes of `extension_error` events.
+pub(crate) type Faults = &'static [(&'static str, &'static str)];
 
 /// Round trips of the canary in which something that must not happen would have happened.
 const SURPLUS: usize = 12;

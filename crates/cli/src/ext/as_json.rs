@@ -11,8 +11,7 @@ use haft_rpc::escaped;
 use serde_json::{Value, json};
 
 use super::hook::OfHook;
-use super::list::Listed;
-use super::problem::problems;
+use super::listed::Listed;
 
 /// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
 pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
@@ -23,7 +22,7 @@ pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
 fn of(listed: &Listed, now: SystemTime) -> Value {
     let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
-    let problems = problems(listed, now).into_iter();
+    let problems = listed.problems(now).into_iter();
     let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
     json!({
         "name": row.name,

@@ -5,7 +5,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_packages::install::lock::{Entry, How};
 use haft_packages::install::quoted;
 
-use super::list::Listed;
+use super::listed::Listed;
 
 /// A paragraph for each.
 pub(crate) fn text(listed: &[Listed]) -> String {

@@ -8,7 +8,7 @@ use haft_packages::install::lock::Came;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::OfHook;
-use super::list::Listed;
+use super::listed::Listed;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
@@ -92,7 +92,7 @@ fn from(Listed { row, hook, .. }: &Listed, places: &Places) -> String {
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(Came::Git { url, .. }) => url.clone(),
-        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),
+        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(&path),
         None => places.short(&row.dir),
     }
 }

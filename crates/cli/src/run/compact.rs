@@ -4,8 +4,8 @@ use haft_core::compact::{CompactError, Compacted};
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
-use super::drive::{Flow, Screen, exit_of_model, interrupted};
 use super::join::Joined;
+use super::screen::{Flow, Screen, exit_of_model, interrupted};
 use crate::args::CompactArgs;
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};

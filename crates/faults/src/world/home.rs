@@ -14,9 +14,8 @@ use anyhow::{Context, Result, bail};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{World, beside};
+use super::{EVIL, World, beside};
 use crate::defence;
-use crate::row::EVIL;
 use crate::timeouts::{LOOK, PATIENCE};
 
 /// The size of every terminal: rows, columns.

@@ -5,6 +5,7 @@ mod claim;
 mod collector;
 mod files;
 mod grep;
+mod kind;
 mod private;
 mod shell;
 mod walk;
