@@ -19,11 +19,10 @@ use tokio_util::sync::CancellationToken;
 use crate::backlog::Backlog;
 use crate::dormant::Dormant;
 use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Watching};
-use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
-use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+use crate::wire::fault::{CallError, Failure};
 pub(crate) use slot::{Slot, Stage};
 use view::View;
 

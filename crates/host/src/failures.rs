@@ -15,9 +15,8 @@ use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
-use crate::log::PRINTED;
 use crate::silent;
-use crate::supervisor::Failure;
+use crate::wire::fault::{Failure, PRINTED};
 
 /// How the names of the files begin.
 pub(crate) const PREFIX: &str = "failed-";
@@ -157,8 +156,8 @@ fn shortened(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::FaultCode;
     use crate::host::stream_spec;
+    use crate::wire::fault::FaultCode;
     use haft_packages::manifest::MANIFEST_FILE;
 
     fn spec(dir: &Path) -> Arc<ExtensionSpec> {

@@ -10,7 +10,7 @@ use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::FaultCode;
+use crate::wire::fault::FaultCode;
 
 /// Where notes and faults go. Called from the extensions' tasks, in order for each extension; must not block.
 pub type EventSink = Arc<dyn Fn(AgentEvent) + Send + Sync>;

@@ -26,8 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
 use crate::fanout::{Fanout, Topic};
-use crate::fault::{CallError, FaultCode};
 use crate::policy::Verdict;
+use crate::wire::fault::{CallError, FaultCode};
 
 pub(crate) use blocked::Blocked;
 pub(crate) use tool_call::ToolCallHook;

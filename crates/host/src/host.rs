@@ -26,7 +26,6 @@ use tokio_util::sync::CancellationToken;
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
 use crate::extension::OfferedTool;
-use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
 use crate::hook::{self, HookAudience, HookPart};
@@ -35,6 +34,7 @@ use crate::log::log_path;
 use crate::pins::locked;
 use crate::shared::Shared;
 use crate::tool::{ExtensionTool, Results};
+use crate::wire::fault::FaultCode;
 pub use builder::HostBuilder;
 #[cfg(test)]
 pub(crate) use builder::stream_spec;

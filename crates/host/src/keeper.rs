@@ -15,11 +15,11 @@ use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
 use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
 use crate::failures::FailureFile;
-use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
 use crate::shared::Shared;
-use crate::supervisor::{Failure, Supervisor, Verdict};
+use crate::supervisor::{Supervisor, Verdict};
+use crate::wire::fault::{Failure, FaultCode};
 
 /// What a keeper is told to do.
 #[derive(Debug)]

@@ -19,7 +19,6 @@ mod dormant;
 mod entry;
 mod failures;
 mod fanout;
-mod fault;
 mod frontend;
 mod gates;
 mod hook;
@@ -38,17 +37,15 @@ mod trusted_project;
 
 // One connection: state machine, task, bytes, process.
 mod extension;
-mod framer;
 mod log;
 mod process;
+mod wire;
 
 pub use haft_launch as launch;
 pub use haft_packages::Origin;
 
 pub use extension::ExtensionState;
 pub use failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
-pub use fault::FaultCode;
-pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
@@ -59,3 +56,5 @@ pub use pins::run_in_background;
 pub use services::{ServiceReach, Services, Within};
 pub use silent::starts_slowly;
 pub use timeouts::{Restarts, Timeouts};
+pub use wire::fault::FaultCode;
+pub use wire::framer::{Framer, Item};

@@ -15,17 +15,14 @@ use haft_packages::file_name::safe_file_name;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
-use crate::supervisor::Failure;
 use crate::timeouts::LOG_WINDOW;
+use crate::wire::fault::{Failure, PRINTED};
 
 /// The end of what an extension printed, kept for the report of its exit.
 const TAIL: usize = 4 * 1024;
 
 /// Lines of the tail that a report quotes.
 const TAIL_LINES: usize = 20;
-
-/// What stands in the report of an end before what the extension printed last.
-pub(crate) const PRINTED: &str = "; it printed: ";
 
 /// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
 pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
@@ -206,7 +203,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::FaultCode;
+    use crate::wire::fault::FaultCode;
     use haft_protocol::limits::{MAX_LOG, STDERR_PER_SECOND};
     use std::time::Duration;
 

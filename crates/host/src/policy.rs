@@ -22,8 +22,7 @@ use haft_protocol::ext::InterceptKind;
 use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
-use crate::fault::CallError;
-use crate::log::PRINTED;
+use crate::wire::fault::{CallError, PRINTED};
 
 /// Characters of a failure that stand in a question.
 const MOST_QUOTED: usize = 200;

@@ -19,7 +19,6 @@ use crate::confine::Confined;
 use crate::extension::{Common, Connection, Facts, Greeting, Places, Speech};
 use crate::failures;
 use crate::fanout::Fanout;
-use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::hook::{FirstCode, Turns};
 use crate::host::HostConfig;
@@ -30,10 +29,10 @@ use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
 use crate::status_line::StatusLine;
-use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
 use crate::trusted_project::Looked;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
 const PINNED: &str = "pinned-";

@@ -9,22 +9,8 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::ext::Limits;
 
-use crate::extension::ExtensionState;
-use crate::fault::FaultCode;
 use crate::timeouts::{Restarts, Timeouts};
-
-/// A failure that ended a process, or kept it from starting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) code: FaultCode,
-    pub(crate) message: String,
-}
-
-impl From<Failure> for ExtensionState {
-    fn from(Failure { code, message }: Failure) -> Self {
-        Self::Failed { code, message }
-    }
-}
+use crate::wire::fault::{Failure, FaultCode};
 
 /// What becomes of an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]

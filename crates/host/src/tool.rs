@@ -19,9 +19,9 @@ use tokio::time::timeout;
 
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
-use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 use crate::pins::Pins;
+use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use kept::Results;
 pub(crate) use result::Read;
 

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Entry, Stage};
 use crate::fanout::Topic;
-use crate::fault::CallError;
+use crate::wire::fault::CallError;
 
 impl Entry {
     /// Starts it if it has not been needed before, and waits until that has come to an end, one way or another. What

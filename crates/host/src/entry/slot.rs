@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::extension::{Extension, Offers};
-use crate::fault::CallError;
-use crate::supervisor::Failure;
+use crate::wire::fault::{CallError, Failure};
 
 /// The process of the moment, or why there is none.
 #[derive(Debug)]

@@ -18,8 +18,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
-use super::connection::{self, Connection, LONG_LINE, opened};
-use super::decode::{Decoding, Heard, takes_long};
+use super::connection::{Connection, opened};
 use super::seldom::Seldom;
 use super::session::{Facts, Session};
 use super::watching::Watching;
@@ -27,13 +26,15 @@ use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
 use crate::failures::FailureFile;
 use crate::fanout::Seat;
-use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::services::Desk;
 use crate::status_line::StatusPlace;
 use crate::supervisor::Supervisor;
+use crate::wire::decode::{Decoding, Heard, takes_long};
+use crate::wire::framer::{Framer, Item};
+use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
 use sources::{Happening, Incoming, happened, incoming, received};
 
@@ -120,7 +121,7 @@ struct Actor {
     /// A long line that is being read. Until it is, nothing else is.
     decoding: Option<Decoding>,
     /// Gone when the extension closed its output.
-    reader: Option<connection::Output>,
+    reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,
     writer: Writer,

@@ -1,27 +1,19 @@
 //! How the two sides are joined.
 
 use std::fmt;
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::process::{ChildStderr, ChildStdout};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::outlet::Outlet;
-use super::scratch;
 use crate::log::Log;
 use crate::process::{Pipes, Process};
 use crate::timeouts::DROPPED_PAUSE;
-
-/// A line of so many bytes is long: a pipe that carries one is made larger.
-pub(super) const LONG_LINE: usize = 64 * 1024;
-
-/// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
-pub(super) const WIDE: usize = 1024 * 1024;
+use crate::wire::outlet::Outlet;
+use crate::wire::pipe::Output;
+use crate::wire::scratch;
 
 /// How the two sides are joined.
 pub(crate) enum Connection {
@@ -40,12 +32,6 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// What an extension writes.
-pub(super) enum Output {
-    Pipe(ChildStdout),
-    Stream(Box<dyn AsyncRead + Send + Unpin>),
-}
-
 pub(super) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
 
 pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
@@ -56,36 +42,6 @@ pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
             (Some(process), Output::Pipe(pipes.stdout), Outlet::Process(pipes.stdin), Some(stderr))
         }
         Connection::Streams(reader, writer) => (None, Output::Stream(reader), Outlet::Stream(writer), None),
-    }
-}
-
-impl Output {
-    /// Makes room in the pipe for a long line, if the system grants it.
-    pub(super) fn widen(&self) {
-        if let Self::Pipe(pipe) = self {
-            widen(pipe);
-        }
-    }
-}
-
-/// A user may have 64 pipes of this size, and past 1024 pipes even the usual size is not granted: only a pipe that
-/// carries long lines is made larger, and one that cannot be works all the same.
-#[cfg(target_os = "linux")]
-pub(super) fn widen(pipe: &impl std::os::fd::AsFd) {
-    if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, WIDE) {
-        tracing::debug!(%error, "a pipe keeps its size");
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn widen<T>(_: &T) {}
-
-impl AsyncRead for Output {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Pipe(pipe) => Pin::new(pipe).poll_read(cx, into),
-            Self::Stream(stream) => Pin::new(stream).poll_read(cx, into),
-        }
     }
 }
 

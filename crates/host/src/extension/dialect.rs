@@ -1,16 +1,15 @@
 //! What differs between the dialects that extensions speak: who says hello first, how words become a line and a line
 //! words, and what is said at the end. Everything else is the session's, and the same for all of them.
 
-use bytes::Bytes;
 use haft_protocol::RawJson;
-use haft_protocol::codec::{self, Bounds, Plain, Reading};
-use haft_protocol::ext::{ExtensionFrame, HostFrame, Response, Shutdown};
-use haft_protocol::hook::{Call, Hello, Line, Question, Reply, Unread, read_reply};
+use haft_protocol::codec::{self, Bounds};
+use haft_protocol::ext::{HostFrame, Response, Shutdown};
+use haft_protocol::hook::{Call, Hello, Line, Question};
 
-use super::decode::{Heard, Unreadable, excerpt, unreadable};
 use super::greeting::Greeting;
 use super::ids::Ids;
 use super::pending::Kind;
+use crate::wire::decode::Ear;
 
 /// The number of the first call of a hook.
 pub(super) const HELLO: u64 = 1;
@@ -44,49 +43,6 @@ pub(crate) enum Answer {
     Frame(Response),
     /// The result that a hook gave.
     Result(RawJson),
-}
-
-/// How the lines of a connection are read, also where the connection is not at hand.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Ear {
-    /// As frames of the native dialect, within these bounds.
-    Frames(Bounds),
-    /// As replies of a hook, within these bounds.
-    Replies(Bounds),
-}
-
-/// What a line says.
-#[derive(Debug)]
-pub(crate) enum Said {
-    /// A frame of the native dialect.
-    Frame(Result<Reading<ExtensionFrame>, Unreadable>),
-    /// A reply of a hook.
-    Reply(Result<Reply, Noise>),
-}
-
-/// A line of a hook that is no reply.
-#[derive(Debug)]
-pub(crate) struct Noise {
-    pub(crate) unread: Unread,
-    /// Its beginning, for messages.
-    pub(crate) excerpt: String,
-}
-
-impl Ear {
-    /// Reads a line, of which so much is known.
-    pub(super) fn hear(self, line: &Bytes, known: Plain) -> Heard {
-        let said = match self {
-            Self::Frames(bounds) => {
-                let frame = codec::read_knowing(line, bounds, known);
-                Said::Frame(frame.map_err(|error| unreadable(error, line)))
-            }
-            Self::Replies(bounds) => {
-                let reply = read_reply(line, bounds, known);
-                Said::Reply(reply.map_err(|unread| Noise { unread, excerpt: excerpt(line) }))
-            }
-        };
-        Heard { bytes: line.len(), said }
-    }
 }
 
 impl Speech {

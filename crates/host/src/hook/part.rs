@@ -11,10 +11,10 @@ use super::names::{NamesTools, told_in};
 use super::turns::Turns;
 use crate::entry::{Entry, Stage};
 use crate::extension::Deadline;
-use crate::fault::{CallError, FaultCode};
 use crate::gates::Deciding;
 use crate::host::Host;
 use crate::policy::{self, Verdict};
+use crate::wire::fault::{CallError, FaultCode};
 
 /// See the module.
 pub(crate) struct HookPart {

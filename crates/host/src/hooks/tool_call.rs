@@ -19,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::or_else;
 use crate::entry::{Entry, Failed};
-use crate::fault::{CallError, FaultCode};
 use crate::frontend::GateChoice;
 use crate::gates::{Deciding, Due};
 use crate::host::Host;
 use crate::policy::{Role, Verdict};
+use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.
 ///

@@ -10,8 +10,7 @@ use tokio::time::timeout;
 use super::Host;
 use crate::entry::Stage;
 use crate::fanout::Topic;
-use crate::fault::FaultCode;
-use crate::supervisor::Failure;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// An extension does not run after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

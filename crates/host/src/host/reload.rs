@@ -9,9 +9,8 @@ use super::start::settled;
 use super::{Host, Set};
 use crate::entry::{Entry, Stage};
 use crate::extension::{Extension, ExtensionState};
-use crate::fault::FaultCode;
 use crate::registration::Lookup;
-use crate::supervisor::Failure;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// What a reload did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

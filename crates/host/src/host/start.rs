@@ -18,10 +18,10 @@ use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
 use crate::extension::{Connection, ExtensionState, Watching, random};
 use crate::failures::FailureFile;
-use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::registration::{Lookup, Memory};
-use crate::supervisor::{Failure, Supervisor};
+use crate::supervisor::Supervisor;
+use crate::wire::fault::{Failure, FaultCode};
 
 impl Host {
     /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.

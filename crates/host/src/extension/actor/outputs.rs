@@ -8,9 +8,8 @@ use haft_protocol::ext::SetStatus;
 use super::{Actor, EVENTS_DROPPED, now};
 use crate::extension::Snapshot;
 use crate::extension::session::{ExtensionState, Output, Ui};
-use crate::fault::FaultCode;
 use crate::process::Process;
-use crate::supervisor::Failure;
+use crate::wire::fault::{Failure, FaultCode};
 
 impl Actor {
     /// Carries out what the session wants.

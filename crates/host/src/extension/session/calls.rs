@@ -7,9 +7,9 @@ use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostFrame, HostR
 use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session};
-use crate::extension::decode::excerpt;
-use crate::fault::FaultCode;
 use crate::services::Wanted;
+use crate::wire::decode::excerpt;
+use crate::wire::fault::FaultCode;
 
 /// The calls that are under way.
 #[derive(Debug, Default)]

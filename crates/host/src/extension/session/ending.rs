@@ -5,9 +5,8 @@ use std::time::Instant;
 use super::status::Status;
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
-use crate::fault::{CallError, FaultCode};
-use crate::log::PRINTED;
 use crate::timeouts::Timeouts;
+use crate::wire::fault::{CallError, FaultCode, PRINTED};
 
 /// What the launcher says when it could not confine what it was to start.
 const NO_SANDBOX: &str = "no sandbox: ";

@@ -14,12 +14,12 @@ use haft_protocol::ext::{
 use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session, Ui};
-use crate::extension::decode::{Heard, Unreadable, excerpt};
-use crate::extension::dialect::{Answer, Ear, Said, Speech};
+use crate::extension::dialect::{Answer, Speech};
 use crate::extension::granted::{granted_of, rejected_tool};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
-use crate::fault::{CallError, FaultCode};
+use crate::wire::decode::{Ear, Heard, Said, Unreadable, excerpt};
+use crate::wire::fault::{CallError, FaultCode};
 
 /// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
 const JUNK_BEFORE_HELLO: u32 = 20;

@@ -8,8 +8,9 @@ use haft_protocol::hook::{Reply, Unread};
 use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session};
-use crate::extension::dialect::{Answer, HELLO, Noise};
-use crate::fault::{CallError, FaultCode};
+use crate::extension::dialect::{Answer, HELLO};
+use crate::wire::decode::Noise;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// What every reply looks like, for messages.
 const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;

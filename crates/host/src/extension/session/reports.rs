@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use crate::fault::FaultCode;
+use crate::wire::fault::FaultCode;
 
 /// Reports of one code by one connection, for mistakes that repeat with different details.
 const REPEATED: u32 = 20;

@@ -1,6 +1,6 @@
 //! Where an extension stands.
 
-use crate::fault::FaultCode;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// Where an extension stands, for listings and for whoever waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,4 +30,10 @@ pub enum ExtensionState {
         /// What failed.
         message: String,
     },
+}
+
+impl From<Failure> for ExtensionState {
+    fn from(Failure { code, message }: Failure) -> Self {
+        Self::Failed { code, message }
+    }
 }

@@ -6,8 +6,8 @@ use haft_protocol::ext::{ExtensionFrame, HostFrame, Notify, PanelClose, PanelRen
 
 use super::rates::Unasked;
 use super::{Alert, Output, Phase, Session, Ui};
-use crate::extension::decode::excerpt;
-use crate::fault::FaultCode;
+use crate::wire::decode::excerpt;
+use crate::wire::fault::FaultCode;
 
 impl<T> Session<T> {
     /// Whether nothing shall be read at this moment. What the extension writes waits in its pipe, and in the end the

@@ -8,16 +8,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use haft_protocol::codec::Plain;
+use haft_protocol::codec::{self, Bounds, Plain, Reading};
 use haft_protocol::error::DecodeError;
+use haft_protocol::ext::ExtensionFrame;
+use haft_protocol::hook::{Reply, Unread, read_reply};
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use super::dialect::{Ear, Said};
-
 /// A line of so many bytes takes longer to read than another thread to wake.
-pub(super) const LONG_FRAME: usize = 256 * 1024;
+pub(crate) const LONG_FRAME: usize = 256 * 1024;
 
 /// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
 /// whoever asks another extension meanwhile need not wait for all of it.
@@ -29,6 +29,32 @@ const QUOTED: usize = 80;
 /// How many lines are read beside at once, of all extensions: each takes memory, and more threads than processors gain
 /// nothing.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
+
+/// How the lines of a connection are read, also where the connection is not at hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ear {
+    /// As frames of the native dialect, within these bounds.
+    Frames(Bounds),
+    /// As replies of a hook, within these bounds.
+    Replies(Bounds),
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A frame of the native dialect.
+    Frame(Result<Reading<ExtensionFrame>, Unreadable>),
+    /// A reply of a hook.
+    Reply(Result<Reply, Noise>),
+}
+
+/// A line of a hook that is no reply.
+#[derive(Debug)]
+pub(crate) struct Noise {
+    pub(crate) unread: Unread,
+    /// Its beginning, for messages.
+    pub(crate) excerpt: String,
+}
 
 /// What a line says.
 #[derive(Debug)]
@@ -50,8 +76,25 @@ pub(crate) struct Unreadable {
     pub(crate) excerpt: String,
 }
 
+impl Ear {
+    /// Reads a line, of which so much is known.
+    pub(crate) fn hear(self, line: &Bytes, known: Plain) -> Heard {
+        let said = match self {
+            Self::Frames(bounds) => {
+                let frame = codec::read_knowing(line, bounds, known);
+                Said::Frame(frame.map_err(|error| unreadable(error, line)))
+            }
+            Self::Replies(bounds) => {
+                let reply = read_reply(line, bounds, known);
+                Said::Reply(reply.map_err(|unread| Noise { unread, excerpt: excerpt(line) }))
+            }
+        };
+        Heard { bytes: line.len(), said }
+    }
+}
+
 /// Whether a line is better read beside.
-pub(super) fn takes_long(line: &[u8]) -> bool {
+pub(crate) fn takes_long(line: &[u8]) -> bool {
     line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
 }
 
@@ -68,15 +111,15 @@ fn has_another_processor() -> bool {
 }
 
 /// A long line that is being read.
-pub(super) struct Decoding {
+pub(crate) struct Decoding {
     /// It ended with the stream and not with a newline.
-    pub(super) is_tail: bool,
+    pub(crate) is_tail: bool,
     heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
 }
 
 impl Decoding {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(super) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
+    pub(crate) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
         Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
     }
 }
@@ -106,7 +149,7 @@ async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
 }
 
 #[cold]
-pub(super) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
     let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
     Unreadable {
         id: answered_id(&error, line),

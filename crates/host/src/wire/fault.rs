@@ -162,6 +162,16 @@ pub(crate) enum CallError {
     },
 }
 
+/// A failure that ended a process, or kept it from starting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: FaultCode,
+    pub(crate) message: String,
+}
+
+/// The text in the report of an end before the last output of the extension.
+pub(crate) const PRINTED: &str = "; it printed: ";
+
 #[cfg(test)]
 mod tests {
     use super::*;

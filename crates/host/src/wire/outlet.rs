@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 
+use super::Input;
 #[cfg(unix)]
-use super::connection::widen;
-use crate::process::Input;
+use super::pipe::widen;
 
 /// See the module.
 pub(crate) enum Outlet {
@@ -44,7 +44,7 @@ impl Outlet {
     }
 
     /// Makes room in the pipe for a long line, if the system grants it.
-    pub(super) fn widen(&self) {
+    pub(crate) fn widen(&self) {
         match self {
             #[cfg(unix)]
             Self::Process(input) => input.end().iter().for_each(widen),

@@ -9,14 +9,14 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// The most that one read brings.
-pub(super) const LARGEST: usize = 64 * 1024;
+pub(crate) const LARGEST: usize = 64 * 1024;
 
 thread_local! {
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// Reads what is there, at most so many bytes, and hands it over; no bytes at the end. Safe to drop and to call again.
-pub(super) async fn read<T>(
+pub(crate) async fn read<T>(
     from: &mut (impl AsyncRead + Unpin),
     most: usize,
     mut to: impl FnMut(&[u8]) -> T,
