@@ -18,9 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backlog::Backlog;
 use crate::dormant::Dormant;
-use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Watching};
+use crate::extension::{Deadline, Extension, PANICKED, Watching};
 use crate::keeper::Order;
-use crate::policy::{self, Role, Verdict};
+use crate::policy::{self, Verdict};
+use crate::session::ExtensionState;
+use crate::session::filter::Role;
+use crate::session::offers::{OfferedTool, Offers};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, Failure};
 pub(crate) use slot::{Slot, Stage};

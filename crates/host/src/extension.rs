@@ -4,18 +4,9 @@ mod actor;
 mod alarm;
 mod commands;
 mod connection;
-mod dialect;
-mod filter;
-mod granted;
-mod greeting;
-mod ids;
-mod offers;
-mod pending;
 mod seldom;
-mod session;
 mod watching;
 mod writer;
-mod written;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -32,21 +23,15 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::{Topic, Word};
+use crate::fanout::Word;
 use crate::frontend::Reporter;
+use crate::session::dialect::{Answer, Words};
+use crate::session::ids::Ids;
+use crate::session::offers::{Offers, Topic};
+use crate::session::{ExtensionState, Question, Session};
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
-use dialect::Answer;
-pub(crate) use dialect::{Speech, Words};
-pub(crate) use filter::ToolFilter;
-pub(crate) use greeting::{Common, Greeting, Places};
-use ids::Ids;
-pub(crate) use ids::random;
-pub(crate) use offers::{OfferedTool, Offers};
-pub use session::ExtensionState;
-pub(crate) use session::Facts;
-use session::{Question, Session};
 pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.

@@ -28,7 +28,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub(crate) use filter::{Filter, Topic};
+use crate::session::offers::Topic;
+pub(crate) use filter::Filter;
 use log::Log;
 pub(crate) use member::{Member, Word};
 pub(crate) use seat::{Batch, Cursor, Seat};

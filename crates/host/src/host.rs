@@ -25,13 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
-use crate::extension::OfferedTool;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
 use crate::hook::{self, HookAudience, HookPart};
 use crate::hooks::{Audience, Blocked, ToolCallHook};
 use crate::log::log_path;
 use crate::pins::locked;
+use crate::session::offers::OfferedTool;
 use crate::shared::Shared;
 use crate::tool::{ExtensionTool, Results};
 use crate::wire::fault::FaultCode;

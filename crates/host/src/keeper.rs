@@ -13,10 +13,11 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
+use crate::extension::{self, Connection, Extension, PANICKED, Start, Watching};
 use crate::failures::FailureFile;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
+use crate::session::ExtensionState;
 use crate::shared::Shared;
 use crate::supervisor::{Supervisor, Verdict};
 use crate::wire::fault::{Failure, FaultCode};

@@ -39,12 +39,12 @@ mod trusted_project;
 mod extension;
 mod log;
 mod process;
+mod session;
 mod wire;
 
 pub use haft_launch as launch;
 pub use haft_packages::Origin;
 
-pub use extension::ExtensionState;
 pub use failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
@@ -54,6 +54,7 @@ pub use host::{
 pub use log::log_path;
 pub use pins::run_in_background;
 pub use services::{ServiceReach, Services, Within};
+pub use session::ExtensionState;
 pub use silent::starts_slowly;
 pub use timeouts::{Restarts, Timeouts};
 pub use wire::fault::FaultCode;

@@ -13,7 +13,7 @@ use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
-pub(crate) use desk::{Desk, Wanted};
+pub(crate) use desk::Desk;
 pub use haft_core::services::{ServiceReach, Services, Within};
 
 /// What all extensions of a host share of its services.

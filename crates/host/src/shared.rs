@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
-use crate::extension::{Common, Connection, Facts, Greeting, Places, Speech};
+use crate::extension::Connection;
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::frontend::{EventSink, Frontend, Reporter};
@@ -27,6 +27,9 @@ use crate::pins::Pins;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
+use crate::session::Facts;
+use crate::session::dialect::Speech;
+use crate::session::greeting::{Common, Greeting, Places};
 use crate::silent::{self, SilentStarts};
 use crate::status_line::StatusLine;
 use crate::timeouts::Timeouts;

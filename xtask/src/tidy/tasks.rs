@@ -32,7 +32,7 @@ const PARTS: &[(&str, &[Place])] = &[
             ("process.rs", 1, "the process"),
         ],
     ),
-    ("struct Pending<", &[("extension/pending.rs", 1, "the open questions of a connection")]),
+    ("struct Pending<", &[("session/pending.rs", 1, "the open questions of a connection")]),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<String> {

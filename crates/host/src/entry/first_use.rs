@@ -4,7 +4,7 @@ use haft_protocol::ext::Event;
 use tokio_util::sync::CancellationToken;
 
 use super::{Entry, Stage};
-use crate::fanout::Topic;
+use crate::session::offers::Topic;
 use crate::wire::fault::CallError;
 
 impl Entry {

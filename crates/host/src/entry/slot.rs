@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::extension::{Extension, Offers};
+use crate::extension::Extension;
+use crate::session::offers::Offers;
 use crate::wire::fault::{CallError, Failure};
 
 /// The process of the moment, or why there is none.

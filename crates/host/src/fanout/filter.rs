@@ -4,25 +4,11 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::{Event, InterceptKind};
 
-use crate::extension::{Offers, ToolFilter};
+use crate::session::filter::ToolFilter;
+use crate::session::offers::Offers;
 
 /// Names of events as a set of bits.
 pub(super) type Kinds = u8;
-
-/// What an event is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Topic<'a> {
-    /// Its name.
-    pub(crate) name: &'a str,
-    /// The tool that is called.
-    pub(crate) tool: Option<&'a str>,
-}
-
-impl Topic<'_> {
-    pub(super) fn kind(&self) -> Kinds {
-        kind(self.name)
-    }
-}
 
 /// What one extension subscribed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,8 +38,8 @@ impl Filter {
     }
 }
 
-/// The bit of a name; none for one that this version never sends.
-fn kind(name: &str) -> Kinds {
+/// The bit of an event's name; none for one that this version never sends.
+pub(super) fn kind(name: &str) -> Kinds {
     Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
 

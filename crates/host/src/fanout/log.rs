@@ -12,9 +12,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use haft_protocol::ext::Limits;
 
-use super::filter::{Filter, Topic};
+use super::filter::{Filter, kind};
 use super::member::{Member, Word};
 use super::segment::{Piece, Segment, Tail};
+use crate::session::offers::Topic;
 use place::{Place, Presence};
 
 /// Bytes that are kept for all together, however many watchers are behind: what four full pipes hold.
@@ -90,7 +91,7 @@ impl Log {
     }
 
     pub(super) fn is_wanted(&self, topic: Topic<'_>) -> bool {
-        let kind = topic.kind();
+        let kind = kind(topic.name);
         self.places.values().any(|place| place.watches() && place.filter.wants(kind, topic.tool))
     }
 
@@ -106,7 +107,8 @@ impl Log {
             None => {
                 self.seal();
                 self.hold(Segment::missing(topic, self.watchers()));
-                let wants = |place: &&Place| place.watches() && place.filter.wants(topic.kind(), topic.tool);
+                let wants =
+                    |place: &&Place| place.watches() && place.filter.wants(kind(topic.name), topic.tool);
                 self.places.values().filter(wants).for_each(|place| place.member.say(Word::Lost(1)));
             }
         }

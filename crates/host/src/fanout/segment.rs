@@ -2,7 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::filter::{Filter, Kinds, Topic};
+use super::filter::{Filter, Kinds, kind};
+use crate::session::offers::Topic;
 
 /// Memory is taken in pieces of this size, a quarter of a pipe: large enough that events share one, small enough that
 /// little is held by the one watcher that is behind.
@@ -44,7 +45,7 @@ pub(super) struct Piece {
 impl Segment {
     /// In the place of an event that cannot be sent.
     pub(super) fn missing(topic: Topic<'_>, unread: usize) -> Self {
-        let kind = topic.kind();
+        let kind = kind(topic.name);
         let mark = Mark { end: 0, kind, tool: topic.tool.map(Box::from) };
         Self { bytes: Bytes::new(), marks: vec![mark], kinds: kind, unread }
     }
@@ -112,7 +113,7 @@ impl Tail {
             self.bytes = BytesMut::with_capacity(line.len().max(CHUNK));
         }
         self.bytes.extend_from_slice(line.as_bytes());
-        let kind = topic.kind();
+        let kind = kind(topic.name);
         self.kinds |= kind;
         self.marks.push(Mark { end: self.bytes.len(), kind, tool: topic.tool.map(Box::from) });
     }

@@ -22,7 +22,8 @@ use crate::entry::{Entry, Failed};
 use crate::frontend::GateChoice;
 use crate::gates::{Deciding, Due};
 use crate::host::Host;
-use crate::policy::{Role, Verdict};
+use crate::policy::Verdict;
+use crate::session::filter::Role;
 use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::Host;
 use crate::entry::Stage;
-use crate::fanout::Topic;
+use crate::session::offers::Topic;
 use crate::wire::fault::{Failure, FaultCode};
 
 /// An extension does not run after a restart.

@@ -8,8 +8,9 @@ use haft_protocol::event::ExtensionFault;
 use super::start::settled;
 use super::{Host, Set};
 use crate::entry::{Entry, Stage};
-use crate::extension::{Extension, ExtensionState};
+use crate::extension::Extension;
 use crate::registration::Lookup;
+use crate::session::ExtensionState;
 use crate::wire::fault::{Failure, FaultCode};
 
 /// What a reload did.

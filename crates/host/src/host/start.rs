@@ -16,10 +16,12 @@ use super::{Found, Host, Set};
 use crate::backlog::Backlog;
 use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
-use crate::extension::{Connection, ExtensionState, Watching, random};
+use crate::extension::{Connection, Watching};
 use crate::failures::FailureFile;
 use crate::keeper::Keeper;
 use crate::registration::{Lookup, Memory};
+use crate::session::ExtensionState;
+use crate::session::ids::random;
 use crate::supervisor::Supervisor;
 use crate::wire::fault::{Failure, FaultCode};
 

@@ -6,7 +6,6 @@ use haft_core::{Callable, Called, Caller, ExtensionCall};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
-use haft_protocol::ids::RequestId;
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -16,15 +15,8 @@ use super::leased::Leased;
 use super::{Provided, ServiceReach};
 use crate::frontend::Reporter;
 use crate::log::Log;
+use crate::session::Wanted;
 use crate::timeouts::{AGENT_PATIENCE, Timeouts};
-
-/// A call that was admitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) id: RequestId,
-    pub(crate) kind: HostCallKind,
-    pub(crate) args: RawJson,
-}
 
 /// See the module.
 #[derive(Debug)]

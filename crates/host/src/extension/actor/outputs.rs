@@ -7,8 +7,8 @@ use haft_protocol::ext::SetStatus;
 
 use super::{Actor, EVENTS_DROPPED, now};
 use crate::extension::Snapshot;
-use crate::extension::session::{ExtensionState, Output, Ui};
 use crate::process::Process;
+use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
 
 impl Actor {

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::extension::{Offers, ToolFilter};
+use crate::session::filter::ToolFilter;
+use crate::session::offers::Offers;
 
 /// A log and what its members were told.
 struct Bench {

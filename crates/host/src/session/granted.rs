@@ -10,7 +10,7 @@ use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscri
 use super::offers::excerpt;
 
 /// Returns the reason why an extension with these permissions cannot have a tool of this name, if there is one.
-pub(crate) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
+pub(super) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
     if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
         return None;
     }
@@ -20,7 +20,7 @@ pub(crate) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<Reg
 }
 
 /// Splits a subscription into the part that is granted and the entries that are not.
-pub(crate) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+pub(super) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
     let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
     if !is_up(Defence::Permissions) {
         return (asked, rest);

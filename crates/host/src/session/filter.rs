@@ -6,10 +6,21 @@ use haft_protocol::ext::InterceptRole;
 use haft_protocol::limits::MAX_NAME;
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Role;
-
 /// Names one filter may list; a longer one counts as every tool.
 const MAX_TOOLS_NAMED: usize = 512;
+
+/// What an interceptor is there for, as its manifest and its subscription say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing was said: it may do everything.
+    Plain,
+    /// It says yes or no.
+    Gate,
+    /// It changes arguments.
+    Rewrite,
+    /// It takes out what the user shall not see.
+    Redactor,
+}
 
 /// Some tools, or all of them. Upper and lower case are one, as they are where names are given away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

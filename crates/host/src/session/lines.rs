@@ -1,7 +1,7 @@
 //! What the host says, as lines.
 
 use super::Session;
-use crate::extension::dialect::Words;
+use super::dialect::Words;
 
 impl<T> Session<T> {
     /// One line, or why it is none.

@@ -47,7 +47,7 @@ impl Greeting {
     ///
     /// # Errors
     /// Why it has no form.
-    pub(super) fn line(&self) -> Result<String, String> {
+    pub(crate) fn line(&self) -> Result<String, String> {
         let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
         let places = RawJson::from_value(&self.places)
             .map_err(|error| format!("its places have no JSON form: {error}"))?;

@@ -13,11 +13,11 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::RequestId;
 
+use super::dialect::{Answer, Speech};
+use super::granted::{granted_of, rejected_tool};
+use super::offers::Offers;
+use super::pending::{Kind, Past};
 use super::{Output, Phase, Session, Ui};
-use crate::extension::dialect::{Answer, Speech};
-use crate::extension::granted::{granted_of, rejected_tool};
-use crate::extension::offers::Offers;
-use crate::extension::pending::{Kind, Past};
 use crate::wire::decode::{Ear, Heard, Said, Unreadable, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 

@@ -6,8 +6,7 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 
-use super::{Output, Phase, Session};
-use crate::services::Wanted;
+use super::{Output, Phase, Session, Wanted};
 use crate::wire::decode::excerpt;
 use crate::wire::fault::FaultCode;
 

@@ -12,7 +12,7 @@ use super::pending::Kind;
 use crate::wire::decode::Ear;
 
 /// The number of the first call of a hook.
-pub(super) const HELLO: u64 = 1;
+pub(crate) const HELLO: u64 = 1;
 
 /// How one connection speaks, and what is said first.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ pub(crate) enum Answer {
 
 impl Speech {
     /// How what comes is read.
-    pub(super) fn ear(&self, bounds: Bounds) -> Ear {
+    pub(crate) fn ear(&self, bounds: Bounds) -> Ear {
         match self {
             Self::Native(_) => Ear::Frames(bounds),
             Self::Hook(_) => Ear::Replies(bounds),
@@ -55,7 +55,7 @@ impl Speech {
     }
 
     /// What the host says before anything was heard.
-    pub(super) fn opening(&self) -> Option<Result<Words, String>> {
+    pub(crate) fn opening(&self) -> Option<Result<Words, String>> {
         match self {
             Self::Native(_) => None,
             Self::Hook(hello) => Some(Words::call(HELLO, hello.clone())),
@@ -63,7 +63,7 @@ impl Speech {
     }
 
     /// What questions are told apart by. A hook's are counted, and hello was the first.
-    pub(super) fn ids(&self) -> Ids {
+    pub(crate) fn ids(&self) -> Ids {
         match self {
             Self::Native(_) => Ids::random(),
             Self::Hook(_) => Ids::counted_from(HELLO + 1),
@@ -71,7 +71,7 @@ impl Speech {
     }
 
     /// What one has not done whose hello is missing.
-    pub(super) fn silence(&self) -> &'static str {
+    pub(crate) fn silence(&self) -> &'static str {
         match self {
             Self::Native(_) => "sent no hello",
             Self::Hook(_) => "did not answer hook.hello",
@@ -79,7 +79,7 @@ impl Speech {
     }
 
     /// Whether every line may be as long as the longest: a hook repeats what it was asked about.
-    pub(super) fn is_wordy(&self) -> bool {
+    pub(crate) fn is_wordy(&self) -> bool {
         match self {
             Self::Native(_) => false,
             Self::Hook(_) => true,
@@ -87,7 +87,7 @@ impl Speech {
     }
 
     /// Whether one that does not leave is asked to by a signal, before it is killed.
-    pub(super) fn is_warned(&self) -> bool {
+    pub(crate) fn is_warned(&self) -> bool {
         match self {
             Self::Native(_) => true,
             Self::Hook(_) => false,
@@ -95,7 +95,7 @@ impl Speech {
     }
 
     /// What one is told that shall leave, beside the end of its input.
-    pub(super) fn farewell(&self) -> Option<Words> {
+    pub(crate) fn farewell(&self) -> Option<Words> {
         match self {
             Self::Native(_) => Some(Words::Frame(HostFrame::Shutdown(Shutdown {}))),
             Self::Hook(_) => None,
@@ -129,7 +129,7 @@ impl Words {
     }
 
     /// What answers them, if they are a question at all.
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<Kind> {
         match self {
             Self::Frame(frame) => Kind::asked_by(frame),
             Self::Call(_) => Some(Kind::Intercept),
@@ -138,7 +138,7 @@ impl Words {
     }
 
     /// Whether they may be left out when too much waits already. How much was left out is never left out itself.
-    pub(super) fn is_droppable(&self) -> bool {
+    pub(crate) fn is_droppable(&self) -> bool {
         match self {
             Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_)),
             Self::Call(_) => false,
@@ -150,7 +150,7 @@ impl Words {
     ///
     /// # Errors
     /// Why they have none.
-    pub(super) fn line(self) -> Result<String, String> {
+    pub(crate) fn line(self) -> Result<String, String> {
         match self {
             Self::Frame(frame) => codec::encode(&frame).map_err(no_form),
             Self::Call(line) | Self::Event(line) => Ok(line),

@@ -7,11 +7,18 @@
 //! exactly one [`Output::Fault`].
 
 mod calls;
+pub(crate) mod dialect;
 mod ending;
 mod facts;
+pub(crate) mod filter;
 mod frames;
+mod granted;
+pub(crate) mod greeting;
+pub(crate) mod ids;
 mod lines;
+pub(crate) mod offers;
 mod panels;
+mod pending;
 mod rates;
 mod replies;
 mod reports;
@@ -21,23 +28,24 @@ mod status;
 mod tests;
 mod unasked;
 mod watch;
+mod written;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender, SetStatus};
+use haft_protocol::RawJson;
+use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
 use haft_protocol::ids::RequestId;
 
-use super::dialect::{Answer, Speech, Words};
-use super::offers::Offers;
-use super::pending::{Open, Pending};
-use crate::services::Wanted;
 use crate::wire::fault::{CallError, FaultCode};
 use calls::Calls;
+use dialect::{Answer, Speech, Words};
 pub(crate) use facts::Facts;
+use offers::Offers;
 use panels::Panels;
+use pending::{Open, Pending};
 use rates::Rates;
 use reports::Reports;
 pub use state::ExtensionState;
@@ -55,6 +63,14 @@ pub(crate) struct Question<T> {
     pub(crate) asked: Instant,
     pub(crate) after: Duration,
     pub(crate) ticket: T,
+}
+
+/// A call that was admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) id: RequestId,
+    pub(crate) kind: HostCallKind,
+    pub(crate) args: RawJson,
 }
 
 /// What the session wants done.

@@ -6,7 +6,7 @@ use haft_packages::Permissions;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
-use crate::extension::dialect::Speech;
+use super::dialect::Speech;
 use crate::timeouts::Timeouts;
 
 /// What a session knows from the start.

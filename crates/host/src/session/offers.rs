@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::{ToolCallRoles, ToolFilter};
 use super::written;
-use crate::fanout::Topic;
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
@@ -42,6 +41,15 @@ pub(crate) struct Offers {
     /// What the rules measure by.
     #[serde(skip)]
     pub(crate) limits: Arc<Limits>,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Topic<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The tool that is called.
+    pub(crate) tool: Option<&'a str>,
 }
 
 /// A tool that passed the checks.
@@ -248,8 +256,8 @@ pub(super) fn excerpt(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::filter::Role;
     use super::*;
-    use crate::policy::Role;
 
     fn tool(name: &str, schema: &str) -> RegisterTool {
         RegisterTool {

@@ -7,8 +7,8 @@ use haft_protocol::RawJson;
 use haft_protocol::hook::{Reply, Unread};
 use haft_protocol::ids::RequestId;
 
+use super::dialect::{Answer, HELLO};
 use super::{Output, Phase, Session};
-use crate::extension::dialect::{Answer, HELLO};
 use crate::wire::decode::Noise;
 use crate::wire::fault::{CallError, FaultCode};
 

@@ -12,10 +12,10 @@ use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request}
 use haft_protocol::hook::{ApproveTool, Hello, Mode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
-use crate::extension::dialect::{Answer, Speech, Words};
-use crate::extension::ids::Ids;
-use crate::extension::session::{Facts, Output, Question, Session};
-use crate::extension::{Greeting, Places};
+use crate::session::dialect::{Answer, Speech, Words};
+use crate::session::greeting::{Greeting, Places};
+use crate::session::ids::Ids;
+use crate::session::{Facts, Output, Question, Session};
 use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {

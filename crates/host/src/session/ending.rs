@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use super::pending::{Kind, Open};
 use super::status::Status;
 use super::{ExtensionState, Output, Phase, Session};
-use crate::extension::pending::{Kind, Open};
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 

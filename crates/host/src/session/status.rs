@@ -6,8 +6,8 @@ use std::time::Instant;
 use haft_protocol::ext::{Limits, SetStatus};
 use haft_protocol::names;
 
+use super::offers::excerpt;
 use super::rates::Bucket;
-use crate::extension::offers::excerpt;
 
 /// See the module. What it remembers is bounded by the number of items, those that are there and those that go.
 #[derive(Debug)]
