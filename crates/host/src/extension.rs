@@ -3,7 +3,6 @@
 mod actor;
 mod alarm;
 mod commands;
-mod connection;
 mod seldom;
 mod watching;
 mod writer;
@@ -31,7 +30,6 @@ use crate::session::offers::{Offers, Topic};
 use crate::session::{ExtensionState, Question, Session};
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use actor::{Start, start};
-pub(crate) use connection::Connection;
 pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.

@@ -13,9 +13,10 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Connection, Extension, PANICKED, Start, Watching};
+use crate::extension::{self, Extension, PANICKED, Start, Watching};
 use crate::failures::FailureFile;
-use crate::log::Log;
+use crate::process::connection::Connection;
+use crate::process::log::Log;
 use crate::registration::{Memory, difference};
 use crate::session::ExtensionState;
 use crate::shared::Shared;

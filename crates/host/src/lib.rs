@@ -37,7 +37,6 @@ mod trusted_project;
 
 // One connection: state machine, task, bytes, process.
 mod extension;
-mod log;
 mod process;
 mod session;
 mod wire;
@@ -51,8 +50,8 @@ pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, RestartError, SpecSource,
 };
-pub use log::log_path;
 pub use pins::run_in_background;
+pub use process::log::log_path;
 pub use services::{ServiceReach, Services, Within};
 pub use session::ExtensionState;
 pub use silent::starts_slowly;

@@ -1,5 +1,8 @@
 //! Starts extension processes. The one file of this crate that does.
 
+pub(crate) mod connection;
+pub(crate) mod log;
+
 use std::ffi::OsString;
 use std::io;
 #[cfg(unix)]

@@ -16,15 +16,15 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
-use crate::extension::Connection;
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::hook::{FirstCode, Turns};
 use crate::host::HostConfig;
-use crate::log::Log;
 use crate::pins::Pins;
 use crate::process::Process;
+use crate::process::connection::Connection;
+use crate::process::log::Log;
 use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::session::Facts;

@@ -25,7 +25,7 @@ const PARTS: &[(&str, &[Place])] = &[
             ("dormant.rs", 1, "the keeper of one that waited for its first use"),
             ("extension/actor.rs", 1, "the actor"),
             ("extension/actor/calls.rs", 1, "what is done for an extension"),
-            ("extension/connection.rs", 1, "standard error"),
+            ("process/connection.rs", 1, "standard error"),
             ("extension/writer.rs", 4, "the writer, wherever it goes on"),
             ("fanout.rs", 1, "the thread for events"),
             ("host/start.rs", 1, "the keeper"),

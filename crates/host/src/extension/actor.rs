@@ -18,7 +18,6 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
-use super::connection::{Connection, opened};
 use super::seldom::Seldom;
 use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
@@ -26,7 +25,8 @@ use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
 use crate::failures::FailureFile;
 use crate::fanout::Seat;
 use crate::frontend::{Frontend, Reporter};
-use crate::log::Log;
+use crate::process::connection::{Connection, opened};
+use crate::process::log::Log;
 use crate::process::{Exit, Process};
 use crate::services::Desk;
 use crate::session::{Facts, Session};

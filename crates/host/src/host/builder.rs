@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::completions::Completing;
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
-use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
 use crate::gates::Gates;
+use crate::process::connection::Connection;
 use crate::services::{Provided, Services};
 use crate::shared::Shared;
 

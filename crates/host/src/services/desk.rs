@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::leased::Leased;
 use super::{Provided, ServiceReach};
 use crate::frontend::Reporter;
-use crate::log::Log;
+use crate::process::log::Log;
 use crate::session::Wanted;
 use crate::timeouts::{AGENT_PATIENCE, Timeouts};
 

@@ -8,7 +8,7 @@ use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use crate::log::Log;
+use crate::process::log::Log;
 use crate::process::{Pipes, Process};
 use crate::timeouts::DROPPED_PAUSE;
 use crate::wire::outlet::Outlet;
@@ -32,9 +32,9 @@ impl fmt::Debug for Connection {
     }
 }
 
-pub(super) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
+pub(crate) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
 
-pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
+pub(crate) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
     match connection {
         Connection::Process(started) => {
             let (process, pipes) = *started;
