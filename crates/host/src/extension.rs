@@ -3,7 +3,11 @@
 mod actor;
 mod alarm;
 mod commands;
+pub(crate) mod fanout;
+pub(crate) mod frontend;
 mod seldom;
+pub(crate) mod services;
+pub(crate) mod status_line;
 mod watching;
 mod writer;
 
@@ -22,14 +26,14 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::Word;
-use crate::frontend::Reporter;
+use crate::extension::fanout::Word;
+use crate::extension::frontend::Reporter;
 use crate::session::dialect::{Answer, Words};
 use crate::session::ids::Ids;
 use crate::session::offers::{Offers, Topic};
 use crate::session::{ExtensionState, Question, Session};
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use actor::{Start, start};
+pub(crate) use actor::{EndHandler, Start, start};
 pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.

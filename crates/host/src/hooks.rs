@@ -25,7 +25,7 @@ use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
-use crate::fanout::Fanout;
+use crate::extension::fanout::Fanout;
 use crate::policy::Verdict;
 use crate::session::offers::Topic;
 use crate::wire::fault::{CallError, FaultCode};

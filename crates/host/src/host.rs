@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
-use crate::frontend::{Frontend, Reporter};
+use crate::extension::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
 use crate::hook::{self, HookAudience, HookPart};
 use crate::hooks::{Audience, Blocked, ToolCallHook};

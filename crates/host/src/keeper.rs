@@ -13,7 +13,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Extension, PANICKED, Start, Watching};
+use crate::extension::{self, EndHandler, Extension, PANICKED, Start, Watching};
 use crate::failures::FailureFile;
 use crate::process::connection::Connection;
 use crate::process::log::Log;
@@ -170,8 +170,7 @@ impl Keeper {
             status: self.shared.status_line.place(&self.spec.name),
             log: Arc::clone(self.log()),
             changes: self.shared.changes.clone(),
-            supervisor: Arc::clone(&self.supervisor),
-            failures: self.failures(),
+            on_end: self.on_end(),
             on_demand: self.spec.lifecycle.on_demand,
             watching: self.watching.clone(),
             desk: self.shared.desk(&self.spec, self.log()),
@@ -305,6 +304,19 @@ impl Keeper {
     pub(crate) fn set(&self, stage: Stage) {
         self.slot.send_modify(|slot| slot.stage = stage);
         self.shared.changed();
+    }
+
+    /// Returns the handler that asks the supervisor about the end of a process and writes its failure down.
+    fn on_end(&self) -> EndHandler {
+        let (supervisor, failures) = (Arc::clone(&self.supervisor), self.failures());
+        Box::new(move |now, greeted, failure| {
+            let report = {
+                let mut supervisor = supervisor.lock().unwrap_or_else(PoisonError::into_inner);
+                supervisor.failed(now, greeted, failure)
+            };
+            failures.remember(&report);
+            report
+        })
     }
 
     fn failures(&self) -> FailureFile {

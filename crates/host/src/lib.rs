@@ -18,8 +18,6 @@ mod confine;
 mod dormant;
 mod entry;
 mod failures;
-mod fanout;
-mod frontend;
 mod gates;
 mod hook;
 mod hooks;
@@ -27,10 +25,8 @@ mod keeper;
 mod pins;
 mod policy;
 mod registration;
-mod services;
 mod shared;
 mod silent;
-mod status_line;
 mod supervisor;
 mod tool;
 mod trusted_project;
@@ -44,15 +40,15 @@ mod wire;
 pub use haft_launch as launch;
 pub use haft_packages::Origin;
 
+pub use extension::frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
+pub use extension::services::{ServiceReach, Services, Within};
 pub use failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
-pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, RestartError, SpecSource,
 };
 pub use pins::run_in_background;
 pub use process::log::log_path;
-pub use services::{ServiceReach, Services, Within};
 pub use session::ExtensionState;
 pub use silent::starts_slowly;
 pub use timeouts::{Restarts, Timeouts};

@@ -18,8 +18,8 @@ use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use crate::entry::Entry;
+use crate::extension::frontend::Reporter;
 use crate::extension::{Deadline, Extension};
-use crate::frontend::Reporter;
 use crate::pins::Pins;
 use crate::session::offers::OfferedTool;
 use crate::wire::fault::{CallError, FaultCode};

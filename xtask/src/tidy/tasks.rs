@@ -27,7 +27,7 @@ const PARTS: &[(&str, &[Place])] = &[
             ("extension/actor/calls.rs", 1, "what is done for an extension"),
             ("process/connection.rs", 1, "standard error"),
             ("extension/writer.rs", 4, "the writer, wherever it goes on"),
-            ("fanout.rs", 1, "the thread for events"),
+            ("extension/fanout.rs", 1, "the thread for events"),
             ("host/start.rs", 1, "the keeper"),
             ("process.rs", 1, "the process"),
         ],

@@ -8,7 +8,7 @@ use haft_protocol::ext::capability;
 
 use super::{Command, EventCount};
 use crate::backlog::Backlog;
-use crate::fanout::{Fanout, Filter, Member, Seat, Word};
+use crate::extension::fanout::{Fanout, Filter, Member, Seat, Word};
 use crate::session::offers::Offers;
 
 /// See the module.

@@ -26,7 +26,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::fanout::Seat;
+use crate::extension::fanout::Seat;
 use crate::wire::outlet::Outlet;
 use crate::wire::pipe::LONG_LINE;
 

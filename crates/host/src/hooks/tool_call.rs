@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::or_else;
 use crate::entry::{Entry, Failed};
-use crate::frontend::GateChoice;
+use crate::extension::frontend::GateChoice;
 use crate::gates::{Deciding, Due};
 use crate::host::Host;
 use crate::policy::Verdict;

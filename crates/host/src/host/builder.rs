@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::completions::Completing;
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
-use crate::frontend::{EventSink, Frontend, Headless};
+use crate::extension::frontend::{EventSink, Frontend, Headless};
+use crate::extension::services::{Provided, Services};
 use crate::gates::Gates;
 use crate::process::connection::Connection;
-use crate::services::{Provided, Services};
 use crate::shared::Shared;
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::Command;
-use crate::services::Desk;
+use crate::extension::services::Desk;
 use crate::session::Wanted;
 use crate::timeouts::CALLS_END;
 

@@ -1,8 +1,8 @@
 //! Whether an extension is told its events by the log for those who only watch, and what the log has to say to it.
 
 use super::{Actor, EVENTS_DROPPED, now};
+use crate::extension::fanout::{Filter, Word};
 use crate::extension::writer::Released;
-use crate::fanout::{Filter, Word};
 use crate::session::ExtensionState;
 
 impl Actor {

@@ -11,9 +11,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::leased::Leased;
 use super::{Provided, ServiceReach};
-use crate::frontend::Reporter;
+use crate::extension::frontend::Reporter;
+use crate::extension::services::leased::Leased;
 use crate::process::log::Log;
 use crate::session::Wanted;
 use crate::timeouts::{AGENT_PATIENCE, Timeouts};

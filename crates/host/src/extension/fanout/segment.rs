@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::filter::{Filter, Kinds, kind};
+use crate::extension::fanout::filter::{Filter, Kinds, kind};
 use crate::session::offers::Topic;
 
 /// Memory is taken in pieces of this size, a quarter of a pipe: large enough that events share one, small enough that

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::super::filter::Filter;
-use super::super::member::{Member, Word};
-use super::super::segment::{Piece, Segment};
 use super::{Promise, Read};
+use crate::extension::fanout::filter::Filter;
+use crate::extension::fanout::member::{Member, Word};
+use crate::extension::fanout::segment::{Piece, Segment};
 
 /// Whether it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

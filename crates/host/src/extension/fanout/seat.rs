@@ -9,9 +9,9 @@ use haft_protocol::ext::{EventGap, HostFrame};
 use tokio::runtime::Handle;
 
 use super::Shared;
-use super::filter::Filter;
-use super::log::CursorId;
-use super::member::Member;
+use crate::extension::fanout::filter::Filter;
+use crate::extension::fanout::log::CursorId;
+use crate::extension::fanout::member::Member;
 
 /// What the extension's task holds. Dropping it gives the place up.
 #[derive(Debug)]

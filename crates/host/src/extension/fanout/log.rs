@@ -12,9 +12,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use haft_protocol::ext::Limits;
 
-use super::filter::{Filter, kind};
-use super::member::{Member, Word};
-use super::segment::{Piece, Segment, Tail};
+use crate::extension::fanout::filter::{Filter, kind};
+use crate::extension::fanout::member::{Member, Word};
+use crate::extension::fanout::segment::{Piece, Segment, Tail};
 use crate::session::offers::Topic;
 use place::{Place, Presence};
 

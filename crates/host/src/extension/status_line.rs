@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::frontend::Frontend;
+use crate::extension::frontend::Frontend;
 
 /// What one process says, by key.
 type Said = BTreeMap<String, String>;
