@@ -16,7 +16,7 @@ const PARTS: &[(&str, &[Place])] = &[
             ("extension/actor.rs", 1, "the loop behind an extension"),
             ("extension/actor/sources.rs", 1, "what that rarely waits for"),
             ("extension/writer/from_log.rs", 1, "the writer of one that only watches"),
-            ("keeper.rs", 1, "an order beside whatever is waited for"),
+            ("supervision/keeper.rs", 1, "an order beside whatever is waited for"),
         ],
     ),
     (
@@ -77,8 +77,8 @@ mod tests {
         check("hook/tool.rs", "tokio::spawn(async move {})", 1);
         check("hook/tool.rs", "struct Pending<T> {", 1);
         check("hook/tool.rs", "spawn_blocking(|| ())\n// tokio::select!\nmod tests {\ntokio::spawn(x)", 0);
-        check("keeper.rs", "tokio::select! {", 0);
-        check("keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
-        check("keeper.rs", "", 1);
+        check("supervision/keeper.rs", "tokio::select! {", 0);
+        check("supervision/keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
+        check("supervision/keeper.rs", "", 1);
     }
 }

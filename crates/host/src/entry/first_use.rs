@@ -3,8 +3,9 @@
 use haft_protocol::ext::Event;
 use tokio_util::sync::CancellationToken;
 
-use super::{Entry, Stage};
+use super::Entry;
 use crate::session::offers::Topic;
+use crate::supervision::slot::Stage;
 use crate::wire::fault::CallError;
 
 impl Entry {

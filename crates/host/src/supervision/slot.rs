@@ -50,7 +50,7 @@ impl Stage {
 
 impl Slot {
     /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
-    pub(super) fn answer(&self) -> Option<Result<Extension, CallError>> {
+    pub(crate) fn answer(&self) -> Option<Result<Extension, CallError>> {
         let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
         match &self.stage {
             // One that has ended is about to be dealt with.
@@ -64,7 +64,7 @@ impl Slot {
     }
 
     /// What it offers, or offered last.
-    pub(super) fn offers(&self) -> Arc<Offers> {
+    pub(crate) fn offers(&self) -> Arc<Offers> {
         match (&self.stand_in, &self.instance) {
             (Some(stand_in), _) => Arc::clone(stand_in),
             (None, Some(instance)) => Arc::clone(&instance.snapshot().offers),
@@ -73,7 +73,7 @@ impl Slot {
     }
 
     /// Whether it has not been needed yet.
-    pub(super) fn sleeps(&self) -> bool {
+    pub(crate) fn sleeps(&self) -> bool {
         self.stage == Stage::Idle && self.stand_in.is_some()
     }
 

@@ -15,15 +15,10 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::confine::Confined;
 use crate::extension::fanout::Fanout;
 use crate::extension::frontend::{EventSink, Frontend, Reporter};
 use crate::extension::services::{self, Desk, Provided, ServiceReach};
 use crate::extension::status_line::StatusLine;
-use crate::failures;
-use crate::hook::{FirstCode, Turns};
-use crate::host::HostConfig;
-use crate::pins::Pins;
 use crate::process::Process;
 use crate::process::connection::Connection;
 use crate::process::log::Log;
@@ -32,9 +27,12 @@ use crate::session::Facts;
 use crate::session::dialect::Speech;
 use crate::session::greeting::{Common, Greeting, Places};
 use crate::silent::{self, SilentStarts};
+use crate::supervision::config::HostConfig;
+use crate::supervision::confine::Confined;
+use crate::supervision::failures;
+use crate::supervision::first_code::FirstCode;
+use crate::supervision::trusted_project::Looked;
 use crate::timeouts::Timeouts;
-use crate::tool::Results;
-use crate::trusted_project::Looked;
 use crate::wire::fault::{Failure, FaultCode};
 
 /// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
@@ -71,14 +69,8 @@ pub(crate) struct Shared {
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
-    /// Those that are too long for a model.
-    pub(crate) results: Arc<Results>,
-    /// What the model was told of tools before.
-    pub(crate) pins: Arc<Pins>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
-    /// Which turn it is, for process hooks.
-    pub(crate) turns: Arc<Turns>,
 }
 
 impl Shared {
@@ -106,11 +98,8 @@ impl Shared {
             state,
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
-            results: Arc::new(Results::new(config.results.clone())),
-            pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
-            turns: Arc::new(Turns::new()),
             config,
         }
     }

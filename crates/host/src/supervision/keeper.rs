@@ -12,15 +12,15 @@ use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
-use crate::entry::{Slot, Stage};
 use crate::extension::{self, EndHandler, Extension, PANICKED, Start, Watching};
-use crate::failures::FailureFile;
 use crate::process::connection::Connection;
 use crate::process::log::Log;
 use crate::registration::{Memory, difference};
 use crate::session::ExtensionState;
-use crate::shared::Shared;
-use crate::supervisor::{Supervisor, Verdict};
+use crate::supervision::failures::FailureFile;
+use crate::supervision::shared::Shared;
+use crate::supervision::slot::{Slot, Stage};
+use crate::supervision::supervisor::{Supervisor, Verdict};
 use crate::wire::fault::{Failure, FaultCode};
 
 /// What a keeper is told to do.

@@ -156,7 +156,7 @@ fn shortened(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::stream_spec;
+    use crate::supervision::streams::stream_spec;
     use crate::wire::fault::FaultCode;
     use haft_packages::manifest::MANIFEST_FILE;
 

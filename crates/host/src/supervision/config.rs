@@ -68,7 +68,7 @@ pub struct HostConfig {
     /// then in its place. Needs `state`. Otherwise every extension is started at once.
     ///
     /// Started at once in any case: what is named on the command line or `required`, what says so in its manifest
-    /// ([`Lazy`](crate::Lazy)), what takes part in every turn, and what registers more after `ready`.
+    /// ([`Lazy`](haft_packages::Lazy)), what takes part in every turn, and what registers more after `ready`.
     pub lazy: bool,
     /// How many extensions may be starting at once. As many as there are processors, unless set.
     pub start_at_once: NonZeroUsize,

@@ -10,7 +10,7 @@ use haft_launch::Sandbox;
 use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::defence::{Defence, is_up};
 
-use crate::host::HostConfig;
+use crate::supervision::config::HostConfig;
 use apart::Kept;
 use interpreter::{has_shim, prefixes};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::HostConfig;
+use crate::supervision::config::HostConfig;
 
 /// The places that the paths of a grant are held against, canonical.
 pub(super) struct Kept<'a> {
