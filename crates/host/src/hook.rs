@@ -8,7 +8,6 @@ mod audience;
 mod before_llm;
 mod before_tool;
 mod bounds;
-mod code;
 mod messages;
 mod names;
 mod output;
@@ -22,7 +21,6 @@ use haft_core::hooks::Hooks;
 use haft_protocol::hook::Mode;
 
 pub(crate) use audience::HookAudience;
-pub(crate) use code::FirstCode;
 pub(crate) use part::HookPart;
 pub(crate) use turns::Turns;
 

@@ -14,48 +14,39 @@ mod timeouts;
 // What a host is made of: one entry an extension, and its face towards core.
 mod backlog;
 mod catalog;
-mod confine;
 mod dormant;
 mod entry;
-mod failures;
-mod fanout;
-mod fault;
-mod frontend;
 mod gates;
 mod hook;
 mod hooks;
-mod keeper;
 mod pins;
 mod policy;
 mod registration;
-mod services;
-mod shared;
 mod silent;
-mod status_line;
-mod supervisor;
 mod tool;
-mod trusted_project;
 
 // One connection: state machine, task, bytes, process.
 mod extension;
-mod framer;
-mod log;
 mod process;
+mod session;
+mod supervision;
+mod wire;
 
 pub use haft_launch as launch;
 pub use haft_packages::Origin;
 
-pub use extension::ExtensionState;
-pub use failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
-pub use fault::FaultCode;
-pub use framer::{Framer, Item};
-pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
+pub use extension::frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
+pub use extension::services::{ServiceReach, Services, Within};
 pub use host::{
-    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
-    ReloadStats, RestartError, SpecSource,
+    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, ReloadStats,
+    RestartError, SpecSource,
 };
-pub use log::log_path;
 pub use pins::run_in_background;
-pub use services::{ServiceReach, Services, Within};
+pub use process::log::log_path;
+pub use session::ExtensionState;
 pub use silent::starts_slowly;
+pub use supervision::config::HostConfig;
+pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
 pub use timeouts::{Restarts, Timeouts};
+pub use wire::fault::FaultCode;
+pub use wire::framer::{Framer, Item};

@@ -8,7 +8,7 @@ use haft_packages::{ExtensionSpec, Origin, PinnedTool, ToolPins};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
-use crate::extension::OfferedTool;
+use crate::session::offers::OfferedTool;
 
 /// Runs a job on a thread of the current runtime that may block, or at once where there is no runtime.
 ///

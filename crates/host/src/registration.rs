@@ -19,8 +19,8 @@ use haft_protocol::ext::{InterceptKind, Limits, PROTOCOL_VERSION};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::extension::Offers;
-use crate::host::HostConfig;
+use crate::session::offers::Offers;
+use crate::supervision::config::HostConfig;
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};

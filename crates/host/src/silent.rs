@@ -69,7 +69,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::host::stream_spec;
+    use crate::supervision::streams::stream_spec;
     use haft_packages::manifest::MANIFEST_FILE;
 
     fn files(dir: Option<PathBuf>) -> Arc<StateFiles> {

@@ -12,9 +12,9 @@ use super::turns::Turns;
 
 use super::names::told_of;
 use crate::entry::Entry;
-use crate::extension::Words;
-use crate::fault::FaultCode;
 use crate::host::Host;
+use crate::session::dialect::Words;
+use crate::wire::fault::FaultCode;
 
 /// All hooks of a host as one, so that which turn it is, is known before any of them is asked.
 pub(crate) struct HookAudience {

@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::names::{NamesTools, told_in};
 use super::turns::Turns;
-use crate::entry::{Entry, Stage};
+use crate::entry::Entry;
 use crate::extension::Deadline;
-use crate::fault::{CallError, FaultCode};
 use crate::gates::Deciding;
 use crate::host::Host;
 use crate::policy::{self, Verdict};
+use crate::supervision::slot::Stage;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// See the module.
 pub(crate) struct HookPart {

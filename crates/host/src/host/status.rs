@@ -6,7 +6,7 @@ use haft_packages::Origin;
 use haft_protocol::ids::ExtensionName;
 
 use crate::entry::Entry;
-use crate::extension::ExtensionState;
+use crate::session::ExtensionState;
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]

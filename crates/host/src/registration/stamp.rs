@@ -170,7 +170,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::host::stream_spec;
+    use crate::supervision::streams::stream_spec;
     use haft_packages::install::digest_of;
     use haft_packages::install::lock::Approved;
 

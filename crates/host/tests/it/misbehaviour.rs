@@ -2,7 +2,7 @@
 //! them blocks, and the healthy one notices nothing.
 //!
 //! Only faults that a process shows: junk, ends, pipes, floods. Lines and deadlines are tested without one, in
-//! `crates/host/src/extension/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
+//! `crates/host/src/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
 //! `supervision.rs`; `cargo xtask faults` plays all of them.
 
 use std::fs;
