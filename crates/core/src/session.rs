@@ -49,7 +49,6 @@ pub use id::{EntryId, SessionId};
 pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::{State, Work, Written};
-use store::file_name;
 use sync::{Owner, Synced, Syncer};
 pub use tree::labels;
 
@@ -141,7 +140,7 @@ impl Session {
 
     fn create_on(disk: Arc<dyn Disk>, dir: &Path, cwd: &Path) -> Self {
         let header = header(cwd, None);
-        let path = dir.join(file_name(header.id));
+        let path = dir.join(header.id.file_name());
         Self::new(State::unborn(disk, header, path))
     }
 
