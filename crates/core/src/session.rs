@@ -168,7 +168,7 @@ impl Session {
 
     fn new(state: State) -> Self {
         let shared = Shared { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
-        Self { shared: Arc::new(shared), clock: Arc::new(crate::agent::now) }
+        Self { shared: Arc::new(shared), clock: Arc::new(crate::clock::now) }
     }
 
     /// With another clock for the times of entries, for output that is the same each time.
@@ -305,7 +305,7 @@ fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
         id: SessionId::new(),
         format_version: entry::FORMAT_VERSION,
         cwd: cwd.to_string_lossy().into_owned(),
-        created: crate::agent::now(),
+        created: crate::clock::now(),
         forked_from,
     }
 }
