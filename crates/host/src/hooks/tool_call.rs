@@ -92,9 +92,9 @@ impl ToolCallHook {
             Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
-                ToolDecision::Block { by: by(), reason }
+                ToolDecision::block(by(), reason)
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by: by(), reason },
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::block(by(), reason),
         }
     }
 

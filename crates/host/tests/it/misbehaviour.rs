@@ -8,7 +8,7 @@
 use std::fs;
 use std::time::Duration;
 
-use haft_core::hooks::ToolDecision;
+use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_host::{Host, Timeouts};
 use haft_test_support::PATIENCE;
@@ -90,7 +90,7 @@ async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], ar
     let hooks = row.host.hook_source().hooks().before_tool_execute;
     let hook = hooks.iter().find(|hook| hook.name() == fault).expect("it guards");
     let decision = hook.before_tool_execute(&CancellationToken::new(), &call("bash", args)).await;
-    let ToolDecision::Block { reason, .. } = decision else {
+    let ToolDecision::Refuse(Refusal { reason, .. }) = decision else {
         panic!("a guard that fails blocks: {decision:?}")
     };
     (row, reason)

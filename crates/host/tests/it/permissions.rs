@@ -85,7 +85,7 @@ async fn who_names_no_role_changes_no_more_than_was_granted() {
         let (host, events) = host(extension(dir.path(), permissions, &subscribe)).await;
         let decided = crate::support::gate(&host, &call("edit", json!({}))).await;
         assert_eq!(matches!(decided[..], [ToolDecision::Rewrite { .. }]), rewrites, "{role} {decided:?}");
-        assert_eq!(matches!(decided[..], [ToolDecision::Block { .. }]), !rewrites, "{role} {decided:?}");
+        assert_eq!(matches!(decided[..], [ToolDecision::Refuse(_)]), !rewrites, "{role} {decided:?}");
         let faults = if rewrites { vec![] } else { vec![fault("ext", "hook_error")] };
         assert_eq!(events.faults(), faults);
         host.shutdown().await;

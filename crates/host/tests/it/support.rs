@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::hooks::ToolDecision;
+use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, Restarts, Timeouts};
@@ -143,7 +143,7 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
     let mut decisions = Vec::new();
     for hook in host.hook_source().hooks().before_tool_execute {
         let decision = hook.before_tool_execute(&CancellationToken::new(), call).await;
-        let blocked = matches!(decision, ToolDecision::Block { .. });
+        let blocked = matches!(decision, ToolDecision::Refuse(_));
         decisions.push(decision);
         if blocked {
             break;
@@ -155,7 +155,7 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
 /// Who blocks this call, and why.
 pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
     match gate(host, call).await.pop() {
-        Some(ToolDecision::Block { by, reason }) => Some((by, reason)),
+        Some(ToolDecision::Refuse(Refusal { by, reason, .. })) => Some((by, reason)),
         _ => None,
     }
 }

@@ -82,6 +82,124 @@ const LAYERS: &[(&str, &[&str])] = &[
             "service_tools",
         ],
     ),
+    (
+        "protocol",
+        &[
+            // Values and names.
+            "defence",
+            "limits",
+            "ids",
+            "names",
+            "digest",
+            "difference",
+            "project",
+            "text",
+            "thinking",
+            "shared",
+            "error",
+            // JSON text.
+            "surrogate",
+            "scan",
+            "compact",
+            "reader",
+            "read",
+            "json",
+            // The vocabulary that the dialects share.
+            "content",
+            "message",
+            "event",
+            // Lines, and the dialects in them.
+            "codec",
+            "object",
+            "ext",
+            "hook",
+            "rpc",
+        ],
+    ),
+    (
+        "sdk",
+        &[
+            "words",
+            "timeouts",
+            "platform",
+            "logging",
+            "error",
+            "config",
+            "completion",
+            "panel",
+            "tool",
+            "calls",
+            // The connection, and the extension that it is for.
+            "outbox",
+            "host",
+            "service",
+            "handler",
+            "extension",
+            // Serving it.
+            "work",
+            "dispatch",
+            "serve",
+            "run",
+            "hook",
+            "testing",
+        ],
+    ),
+    (
+        "core",
+        &[
+            // Texts, files and schemas.
+            "clock",
+            "timeouts",
+            "sanitize",
+            "image",
+            "truncate",
+            "schema",
+            "file_queue",
+            // What an agent works with.
+            "tool",
+            "model",
+            "error",
+            "session",
+            "stats",
+            "transcript",
+            "compact",
+            "services",
+            // What others may decide and hear.
+            "hooks",
+            "chain",
+            "prompt",
+            "emitter",
+            "queue",
+            // One call, one run, the agent.
+            "agent_state",
+            "run_context",
+            "call",
+            "turn",
+            "run",
+            "agent",
+        ],
+    ),
+    (
+        "rpc",
+        &[
+            // State machines.
+            "timeouts",
+            "desk",
+            "dialogs",
+            "door",
+            "outbox",
+            "roster",
+            // The client's lines.
+            "input",
+            "outlet",
+            "writer",
+            "questions",
+            "screen",
+            // Sessions, and serving them.
+            "sessions",
+            "serve",
+        ],
+    ),
 ];
 
 /// Reports imports that run upwards, and modules that have no place.

@@ -21,7 +21,7 @@ pub(crate) struct LateValidator {
 }
 
 impl ToolTable {
-    pub(super) fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
+    pub(crate) fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
         let mut validators = HashMap::new();
         for spec in set.specs() {
             let name = spec.name.clone();
