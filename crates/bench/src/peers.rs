@@ -22,6 +22,7 @@ use crate::rows::carry;
 
 pub(crate) use hook::RECORD;
 pub(crate) use results::Payload;
+pub(crate) use toolbox::activation as toolbox_activation;
 
 /// The first argument of a child; the second says which one.
 pub(crate) const MARK: &str = "--as";

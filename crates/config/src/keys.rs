@@ -159,13 +159,6 @@ keys! {
             variable: env::MAX_STEPS,
             flag: "--max-steps",
         }
-        /// Whether an extension that has not changed since it last ran may wait for its first use. `false` starts
-        /// every extension at the beginning of every run.
-        lazy_start: Option<bool> = "lazy_start" {
-            takes: "`true` or `false`",
-            default: "`true`",
-            reach: TrustedProject,
-        }
         /// Whether `AGENTS.md` files are read and shown to the model.
         context_files: Option<bool> = "context_files" {
             takes: "`true` or `false`",

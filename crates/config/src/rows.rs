@@ -61,7 +61,6 @@ impl Config {
             }
             "fallback" => vec![optional(key, settings.fallback.as_ref(), |models| models.clone().into())],
             "max_steps" => vec![optional(key, settings.max_steps.as_ref(), |steps| steps.get().into())],
-            "lazy_start" => vec![set(key.path, key, &settings.lazy_start, settings.lazy_start.value.into())],
             "context_files" => {
                 vec![set(key.path, key, &settings.context_files, settings.context_files.value.into())]
             }
@@ -262,7 +261,6 @@ mod tests {
         thinking = "high" # /config.toml:2
         fallback = - # default
         max_steps = 3 # HAFT_MAX_STEPS
-        lazy_start = true # default
         context_files = true # default
         compaction.auto = true # default
         compaction.reserve = - # default

@@ -113,8 +113,6 @@ pub struct Layer {
     pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
-    /// Whether extensions may wait for their first use.
-    pub lazy_start: Option<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Option<bool>,
     /// Whether the conversation is summed up by itself.
@@ -140,8 +138,6 @@ pub struct Settings {
     pub fallback: Option<Sourced<Vec<String>>>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
-    /// Whether extensions may wait for their first use.
-    pub lazy_start: Sourced<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Sourced<bool>,
     /// Whether the conversation is summed up by itself.
@@ -177,7 +173,6 @@ impl Layer {
             thinking_origin: None,
             fallback: None,
             max_steps: None,
-            lazy_start: None,
             context_files: None,
             compaction_auto: None,
             compaction_reserve: None,
@@ -198,7 +193,6 @@ impl Layer {
             thinking_origin: None,
             fallback: content.fallback.clone(),
             max_steps: content.max_steps,
-            lazy_start: content.lazy_start,
             context_files: content.context_files,
             compaction_auto: content.compaction.auto,
             compaction_reserve: content.compaction.reserve,
@@ -271,7 +265,6 @@ impl Settings {
             thinking: thinking(layers),
             fallback: first(layers, "fallback", |layer| layer.fallback.clone()),
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
-            lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
             context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
             compaction_auto: first(layers, "compaction.auto", |layer| layer.compaction_auto).unwrap_or(yes()),
             compaction_reserve: first(layers, "compaction.reserve", |layer| layer.compaction_reserve),

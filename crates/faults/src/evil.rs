@@ -180,7 +180,6 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         level: None,
         description: None,
         lifecycle: haft_host::Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

@@ -22,7 +22,6 @@ mod timeouts;
 mod backlog;
 mod catalog;
 mod confine;
-mod dormant;
 mod entry;
 mod environment;
 mod failures;
@@ -73,8 +72,7 @@ pub use permission::{
 };
 pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
-pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
 pub use silent::starts_slowly;
-pub use spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
+pub use spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

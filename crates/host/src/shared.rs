@@ -24,7 +24,6 @@ use crate::log::{Log, slug};
 use crate::pins::Pins;
 use crate::process::Process;
 use crate::project_check::Looked;
-use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
 use crate::spec::{ExtensionSpec, Launch};
@@ -67,7 +66,6 @@ pub(crate) struct Shared {
     common: OnceLock<Common>,
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
-    pub(crate) registrations: Registrations,
     /// Those that are too long for a model.
     pub(crate) results: Arc<Results>,
     /// What the model was told of tools before.
@@ -102,7 +100,6 @@ impl Shared {
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
             fanout: Arc::new(Fanout::new(&config.limits)),
-            registrations: Registrations::new(&config),
             results: Arc::new(Results::new(config.results.clone())),
             pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),

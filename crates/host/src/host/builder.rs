@@ -165,7 +165,6 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         level: None,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

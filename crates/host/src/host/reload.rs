@@ -5,12 +5,11 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use super::start::settled;
+use super::start::{Begin, settled};
 use super::{Host, Set};
 use crate::entry::{Entry, Stage};
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::FaultCode;
-use crate::registration::Lookup;
 use crate::supervisor::Failure;
 
 /// What a reload did.
@@ -62,7 +61,7 @@ impl Host {
         self.inner.completing.forget(None);
         let found = self.look();
         let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
-        let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());
+        let (started, mut errors) = self.start_found(found, &streams, Begin::AllAtOnce);
         settled(&started).await;
         if self.shared().closing.is_cancelled() {
             gone(&started).await;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
+mod activation;
 mod agent;
 #[cfg(unix)]
 mod approved;
@@ -15,7 +16,6 @@ mod gates;
 mod hooks;
 mod install;
 mod kept;
-mod lazy;
 mod lifecycle;
 mod long_lines;
 mod manifest;

@@ -205,7 +205,6 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         level: None,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }
