@@ -113,7 +113,7 @@ fn a_session_that_does_not_use_an_extension_with_activation_does_not_start_it() 
     let mut answers =
         [Scenario::text("Looking.").tool("t1", "lookup", "{}"), Scenario::text("two")].into_iter();
     scene.server.answer_with(move |_| answers.next().unwrap());
-    let ran = scene.haft(&["--json", "-p", "go"]);
+    let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
     assert_eq!(scene.marks().len(), 1, "the model called it");
     assert_eq!(
@@ -147,7 +147,7 @@ fn a_mistake_in_activation_is_told_and_the_extension_starts_at_once() {
     let scene = Scene::new(Vec::new());
     scene.server.answer_with(|_| Scenario::text("one"));
     scene.home_python_with("oracle", &json!({"activation": ["tool:lookup"]}), TOOLBOX);
-    let ran = scene.haft(&["--json", "-p", "--tools", "lookup", "go"]);
+    let ran = scene.haft(&["--json", "--tools", "lookup", "go"]);
     ran.expect(0);
     assert_eq!(scene.marks().len(), 1);
     let faults = ran.of("extension_error");
