@@ -5,9 +5,9 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
-use crate::fanout::Topic;
-use crate::fault::CallError;
-use crate::keeper::Order;
+use crate::session::offers::Topic;
+use crate::supervision::keeper::Order;
+use crate::wire::fault::CallError;
 
 impl Entry {
     /// Starts an extension that waits for its first use, and waits until that start has come to an end. The start does

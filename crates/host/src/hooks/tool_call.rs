@@ -19,11 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::or_else;
 use crate::entry::{Entry, Failed};
-use crate::fault::{CallError, FaultCode};
-use crate::frontend::GateChoice;
+use crate::extension::frontend::GateChoice;
 use crate::gates::{Deciding, Due};
 use crate::host::Host;
-use crate::policy::{Role, Verdict};
+use crate::policy::Verdict;
+use crate::session::filter::Role;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.
 ///

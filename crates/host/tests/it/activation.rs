@@ -7,7 +7,8 @@ mod registration;
 use std::fs;
 use std::time::Duration;
 
-use haft_host::{ExtensionState, Roles};
+use haft_host::ExtensionState;
+use haft_packages::{ExtensionSpec, Permissions, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -137,7 +138,7 @@ async fn a_cancelled_caller_does_not_wait_for_the_start() {
 }
 
 /// True if an extension with these changes waits for its first use.
-async fn waits(change: impl Fn(&mut haft_host::ExtensionSpec)) -> bool {
+async fn waits(change: impl Fn(&mut ExtensionSpec)) -> bool {
     let mut home = Home::with("x", USES, TOOL);
     home.change(change);
     let (host, _) = home.host().await;
@@ -171,7 +172,7 @@ async fn a_declaration_that_breaks_a_rule_starts_it_at_once() {
 #[tokio::test]
 async fn a_declaration_beyond_the_grant_starts_it_at_once() {
     let mut home = Home::with("x", USES, TOOL);
-    home.change(|spec| spec.permissions = Some(haft_host::Permissions::default()));
+    home.change(|spec| spec.permissions = Some(Permissions::default()));
     let (host, events) = home.host().await;
     assert_eq!(home.starts(), 1);
     let faults = events.faults();

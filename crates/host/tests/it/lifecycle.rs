@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use haft_core::hooks::ToolDecision;
-use haft_host::{ExtensionState, FaultCode, Host, Launch, Roles};
+use haft_host::{ExtensionState, FaultCode, Host};
+use haft_packages::{Launch, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;

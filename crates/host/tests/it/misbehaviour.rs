@@ -2,7 +2,7 @@
 //! them blocks, and the healthy one notices nothing.
 //!
 //! Only faults that a process shows: junk, ends, pipes, floods. Lines and deadlines are tested without one, in
-//! `crates/host/src/extension/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
+//! `crates/host/src/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
 //! `supervision.rs`; `cargo xtask faults` plays all of them.
 
 use std::fs;
@@ -31,6 +31,10 @@ impl Row {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config();
         config.timeouts = timeouts;
+        if fault != "flood" {
+            // All but the flood leave by themselves.
+            config.timeouts.shutdown_grace = PATIENCE;
+        }
         config.logs = Some(dir.path().join("logs"));
         let marker = dir.path().join("marker").display().to_string();
         config.env.set.push(("HAFT_MARKER".into(), marker));

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use haft_host::{ExtensionSpec, Host, Launch, Permissions, Roles};
+use haft_host::Host;
+use haft_packages::{ExtensionSpec, Launch, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 use serde_json::{Value, json};
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use haft_host::manifest::Activation;
-use haft_host::{ExtensionSpec, Host, HostConfig, Launch, Lifecycle, Origin, PinnedTool, ToolPins};
+use haft_host::{Host, HostConfig};
+use haft_packages::manifest::Activation;
+use haft_packages::{ExtensionSpec, Launch, Lifecycle, Origin, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 

@@ -7,10 +7,8 @@ use std::time::Duration;
 use haft_core::hooks::ToolDecision;
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
-use haft_host::{
-    Dialect, EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Lifecycle,
-    Origin, Restarts, Roles, Timeouts,
-};
+use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, Restarts, Timeouts};
+use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -85,6 +83,7 @@ pub(crate) fn brisk() -> Timeouts {
         partial_line: PATIENCE,
         pong: PATIENCE,
         pipe_drain: PATIENCE,
+        start_patience: PATIENCE,
         drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
         restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },

@@ -6,7 +6,6 @@ use crate::picker::{Can, Picker, Row};
 
 use super::SettingRow;
 use super::page::Page;
-use super::settings::SETTINGS;
 
 /// What takes the place of the transcript.
 #[derive(Debug)]
@@ -47,10 +46,8 @@ pub(super) enum Coming {
 
 /// A setting, as the row of a list shows it.
 pub(super) fn setting_row(row: &SettingRow) -> Row {
-    let own = SETTINGS.iter().find(|known| known.name == row.name);
-    let help = own.map_or(row.about.as_str(), |known| known.help);
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
-    let about = if help.is_empty() { String::new() } else { format!("  {help}") };
+    let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
     Row {
         key: row.name.clone(),
         text: row.name.clone(),

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use haft_host::manifest::Manifest;
-use haft_host::{ExtensionSpec, Host, HostConfig, Launch, Origin, log_path};
+use haft_host::{Host, HostConfig, log_path};
+use haft_packages::manifest::Manifest;
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use tempfile::TempDir;

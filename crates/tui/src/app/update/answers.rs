@@ -229,7 +229,7 @@ impl State {
             settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
             _ => {}
         }
-        if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {
+        if settings::AT_START.contains(&name) {
             self.info("it counts from the next start on");
         }
     }

@@ -1,8 +1,0 @@
-//! FNV-1a: short, and the same on every run and every machine. Against mistakes, not against malice.
-
-/// The hash of some bytes.
-pub(crate) fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
