@@ -113,7 +113,9 @@ async fn a_restart_and_a_reload_start_it() {
 
 #[tokio::test]
 async fn one_that_cannot_be_started_fails_its_first_use_and_says_why() {
-    let home = Home::with("shy", USES, "exit 3");
+    let mut home = Home::with("shy", USES, "exit 3");
+    // It is not started again in this test, which a call would wait for.
+    home.config.timeouts.tool_call = Duration::from_millis(50);
     let (host, events) = home.host().await;
     for _ in 0..2 {
         let output = text(&execute(&host, "t", json!({})).await);
