@@ -3,6 +3,7 @@
 mod exec;
 mod fields;
 mod lifecycle;
+pub(crate) mod permission;
 mod roles;
 
 use std::fs::File;
@@ -17,13 +18,14 @@ use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
 use crate::glance::Glance;
-use crate::permission::Permissions;
-use crate::spec::{Launch, Lifecycle, Roles};
 
-pub use exec::ExecError;
+use permission::Permissions;
+
+pub use exec::{ExecError, Launch};
 pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
-pub(crate) use roles::only_block;
+pub use lifecycle::{Lazy, Lifecycle};
+pub use roles::Roles;
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";

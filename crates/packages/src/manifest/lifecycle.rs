@@ -4,8 +4,33 @@
 use std::time::Duration;
 
 use super::{Fields, ManifestError};
-use crate::spec::{Lazy, Lifecycle};
 use crate::timeouts::MAX_ASKED;
+
+/// What a manifest says about when its extension starts and ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lifecycle {
+    /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
+    pub on_demand: bool,
+    /// How long it may take to say `hello`, instead of the time that every extension has.
+    pub hello: Option<Duration>,
+    /// How long it may take from `hello` to `ready`, instead of the time that every extension has.
+    pub ready: Option<Duration>,
+    /// Whether it may wait for its first use.
+    pub lazy: Lazy,
+}
+
+/// Whether an extension that has not changed since it last ran may wait for its first use: what it registered then
+/// stands in for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lazy {
+    /// It may.
+    #[default]
+    Allowed,
+    /// It may in a directory in which it ran before: what it registers depends on the directory the agent works in.
+    InSameDirectory,
+    /// It is always started at once.
+    Never,
+}
 
 /// What the manifest asks for, and what is wrong with it.
 pub(super) fn read(fields: &Fields<'_>) -> (Lifecycle, Vec<String>) {

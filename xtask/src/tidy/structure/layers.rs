@@ -45,6 +45,25 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "packages",
+        &[
+            "timeouts",
+            "hash",
+            "file_name",
+            "glance",
+            "environment",
+            "grant",
+            "pins",
+            "project_check",
+            "manifest",
+            "state_files",
+            "approved",
+            "spec",
+            "discovery",
+            "install",
+        ],
+    ),
+    (
         "providers",
         &[
             "timeouts",

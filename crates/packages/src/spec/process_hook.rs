@@ -8,7 +8,8 @@ use haft_launch::find_program;
 use haft_protocol::hook::{InterceptPoint, Mode, Watch};
 use haft_protocol::ids::ExtensionName;
 
-use crate::spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
+use super::{Dialect, ExtensionSpec, Origin};
+use crate::manifest::{Launch, Lazy, Lifecycle, Roles};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: what it is asked and told, and what the user lets it do.

@@ -8,14 +8,11 @@ use std::path::Path;
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::LockError;
+use super::error::{LOOSE, LockError};
 use crate::glance::Glance;
 
 /// The longest file that is read, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
-
-/// What is said of one that its mode opens to others.
-pub(super) const LOOSE: &str = "can be written by other users";
 
 /// Its text, and what it looked like when that was read; none where there is no file.
 pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
-use super::contents::{Contents, Looks};
-use super::digest::digest_of;
-use super::lock::{Approved, Came, Entry, LockError};
-use super::pin::Pin;
-use crate::discovery::{Candidate, scan};
+use super::{Candidate, scan};
+use crate::approved::contents::{Contents, Looks};
+use crate::approved::lock::{Approved, Came, Entry, LockError, LockFile};
+use crate::approved::{Pin, digest_of};
 use crate::manifest::{Manifest, ManifestError};
 
 /// One extension of the user's.
@@ -41,7 +40,7 @@ pub(crate) struct Held {
 pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, Option<LockError>) {
     let (file, error) = match approved.current() {
         Ok(file) => (Arc::unwrap_or_clone(file), None),
-        Err(error) => (super::lock::LockFile::default(), Some(error)),
+        Err(error) => (LockFile::default(), Some(error)),
     };
     let (mut entries, mut by_place) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for (name, entry) in file.extensions {

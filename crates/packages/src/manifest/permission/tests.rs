@@ -135,8 +135,8 @@ fn variables_that_run_other_code_or_that_all_have_cannot_be_asked_for() {
 #[track_caller]
 fn check_excess(asked: &str, granted: &str, expect: &[&str]) {
     let asked = permissions(asked);
-    let beyond = asked.beyond(&permissions(granted), Some(Path::new("/h/u")));
-    let lines: Vec<_> = beyond.lines_in(&asked).into_iter().map(|line| line.text).collect();
+    let beyond = excess::beyond(&asked, &permissions(granted), Some(Path::new("/h/u")));
+    let lines: Vec<_> = lines::lines(&beyond, &asked).into_iter().map(|line| line.text).collect();
     assert_eq!(lines, expect);
 }
 

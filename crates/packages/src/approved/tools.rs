@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::lock::Approved;
+use super::lock::{Approved, Entry, LockError};
 use crate::pins::{PinnedTool, ToolPins};
 
 /// Runs a job beside the caller, for example on a thread of its runtime that may block.
@@ -110,4 +110,27 @@ impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Agrees to the texts that tools of an extension came with, as they are in `shown`; texts that came later are not
+/// agreed to. Returns true if this version is still the approved one: nobody has agreed to the texts of another one.
+///
+/// # Errors
+/// If the lock file cannot be changed.
+pub fn agree_to_tools(
+    approved: &Approved,
+    extension: &ExtensionName,
+    shown: &Entry,
+) -> Result<bool, LockError> {
+    approved.edit(|file| {
+        let known = file.extensions.get_mut(extension).filter(|known| known.is_same_version(shown));
+        let Some(entry) = known else { return false };
+        for (name, tool) in &shown.changed {
+            entry.tools.insert(name.clone(), tool.clone());
+            if entry.changed.get(name) == Some(tool) {
+                entry.changed.remove(name);
+            }
+        }
+        true
+    })
 }

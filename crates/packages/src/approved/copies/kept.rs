@@ -52,7 +52,7 @@ pub(in super::super) fn make_room(
 }
 
 /// Undoes [`make_room`]: the version before needs it where it was.
-pub(in super::super) fn put_back(kept: &[Kept]) {
+pub(crate) fn put_back(kept: &[Kept]) {
     for Kept { from, to } in kept {
         // Where it is now it is safe, too.
         _ = fs::rename(to, from);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::ids::ExtensionName;
 
 use super::lock::LockError;
+use crate::file_name::dir_name;
 use crate::manifest::{ExecError, ManifestError};
 
 /// Why an extension was not installed, changed or removed.
@@ -153,7 +154,7 @@ pub enum InstallError {
         /// The extension.
         name: ExtensionName,
         /// Why.
-        source: super::TreeError,
+        source: TreeError,
     },
     /// Its `exec` does not lead to a program.
     #[error(transparent)]
@@ -168,6 +169,33 @@ pub enum InstallError {
         /// Why it failed.
         source: std::io::Error,
     },
+}
+
+/// A tree of the store is not what its name says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// It is not there.
+    #[error("its code is gone from {}", shown(dir))]
+    Missing {
+        /// Where it should be.
+        dir: PathBuf,
+    },
+    /// It holds something else.
+    #[error("its code in {} is not what was approved", shown(dir))]
+    Changed {
+        /// Where it is.
+        dir: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("its code cannot be read")]
+    Read(#[source] Box<InstallError>),
+}
+
+/// A place in the store, for people: nobody reads a whole digest.
+fn shown(dir: &Path) -> String {
+    let name = dir_name(dir);
+    format!("store/{}…", name.chars().take(12).collect::<String>())
 }
 
 impl InstallError {
@@ -187,7 +215,7 @@ impl InstallError {
     }
 
     /// The same with a path in a clone as it is in the repository: where the clone lies means nothing to anybody.
-    pub(super) fn in_clone(mut self, checkout: &Path) -> Self {
+    pub(crate) fn in_clone(mut self, checkout: &Path) -> Self {
         let inner = |path: &Path| {
             let real = checkout.canonicalize().ok();
             let inner = path.strip_prefix(checkout).ok();
@@ -207,14 +235,14 @@ impl InstallError {
     }
 
     /// For `map_err`: an [`Io`](Self::Io) about `path`.
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
 }
 
 /// An error with its causes, for people.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", with_causes(source)),
         None => error.to_string(),

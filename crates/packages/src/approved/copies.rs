@@ -15,14 +15,15 @@ use super::digest::{self, Digest};
 use super::workshop::{SCRAP, remove};
 use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
-pub(super) use kept::{make_room, put_back};
+pub(super) use kept::make_room;
+pub(crate) use kept::put_back;
 
 /// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too. Returns those that were
 /// something else there, by their path in it.
 ///
 /// # Errors
 /// When something cannot be written, or the tree is not what `contents` says.
-pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
+pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
     // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
     let aside = copy.parent().unwrap_or(copy);
     fs::create_dir_all(aside).map_err(InstallError::io("create", aside))?;
@@ -75,7 +76,7 @@ fn retire(before: &Contents, now: &Contents, copy: &Path) {
 }
 
 /// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
-pub(super) fn clear(code: &Contents, copy: &Path) {
+pub(crate) fn clear(code: &Contents, copy: &Path) {
     for (name, item) in code.items().iter().rev() {
         within::delete(copy, name, item);
     }

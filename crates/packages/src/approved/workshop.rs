@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{InstallError, trees};
-use crate::discovery::dir_name;
+use super::{InstallError, seal};
+use crate::file_name::dir_name;
 use crate::timeouts;
 
 /// Something is being prepared or thrown away; of no use once nobody holds the lock.
@@ -19,7 +19,7 @@ const IN_USE: &str = ".lock";
 
 /// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
 #[derive(Debug)]
-pub(super) struct Workshop {
+pub(crate) struct Workshop {
     dir: PathBuf,
     /// Held for its lock.
     _lock: File,
@@ -28,7 +28,7 @@ pub(super) struct Workshop {
 /// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
 /// long as this process has it nobody sweeps it up.
 #[derive(Debug)]
-pub(super) struct Bench {
+pub(crate) struct Bench {
     /// Held for its lock. Dropped first: some systems remove no file that is open.
     _lock: File,
     dir: TempDir,
@@ -48,7 +48,7 @@ pub(super) fn tidy(dir: &Path) {
 
 impl Workshop {
     /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
-    pub(super) fn open(dir: &Path) -> Result<Self, InstallError> {
+    pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
         Self::open_within(dir, timeouts::WORKSHOP)
     }
 
@@ -85,7 +85,7 @@ impl Workshop {
     }
 
     /// A directory to prepare something in.
-    pub(super) fn bench(&self) -> Result<Bench, InstallError> {
+    pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
         let dir = tempfile::Builder::new().prefix(SCRAP).tempdir_in(&self.dir).map_err(write())?;
         // Before anybody else may sweep.
@@ -95,10 +95,10 @@ impl Workshop {
     }
 
     /// Takes an extension out of its place at once, then deletes it.
-    pub(super) fn discard(&self, place: &Path) -> Result<(), InstallError> {
+    pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
         let bench = self.bench()?;
         let aside = bench.path().join("removed");
-        trees::let_go(place).map_err(InstallError::io("remove", place))?;
+        seal::let_go(place).map_err(InstallError::io("remove", place))?;
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
@@ -106,7 +106,7 @@ impl Workshop {
 
 impl Bench {
     /// Where it is.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
@@ -124,10 +124,10 @@ fn is_left(scrap: &Path) -> bool {
 }
 
 /// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
-pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
+pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
-        true => trees::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),
+        true => seal::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),
         false => std::fs::remove_file(path),
     };
     removed.map_err(InstallError::io("remove", path))

@@ -5,12 +5,14 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::contents::{Contents, is_executable, walk};
+use super::contents::Contents;
 use super::digest::Digest;
-use super::error::with_causes;
+use super::error::{TreeError, with_causes};
 use super::lock::Entry;
+use super::seal::{protect, seal, sync};
 use super::workshop::{Workshop, remove};
 use super::{Difference, InstallError, Kept, copies};
+use crate::file_name::dir_name;
 
 /// How the name of the note begins that a tree is not needed, unless the lock file names it.
 const LOOSE: &str = ".loose-";
@@ -19,33 +21,6 @@ const LOOSE: &str = ".loose-";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trees {
     dir: Arc<Path>,
-}
-
-/// A tree of the store is not what its name says.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// It is not there.
-    #[error("its code is gone from {}", shown(dir))]
-    Missing {
-        /// Where it should be.
-        dir: PathBuf,
-    },
-    /// It holds something else.
-    #[error("its code in {} is not what was approved", shown(dir))]
-    Changed {
-        /// Where it is.
-        dir: PathBuf,
-    },
-    /// It cannot be read.
-    #[error("its code cannot be read")]
-    Read(#[source] Box<InstallError>),
-}
-
-/// A place in the store, for people: nobody reads a whole digest.
-fn shown(dir: &Path) -> String {
-    let name = crate::discovery::dir_name(dir);
-    format!("store/{}…", name.chars().take(12).collect::<String>())
 }
 
 impl Trees {
@@ -87,7 +62,7 @@ impl Trees {
     ///
     /// # Errors
     /// When something cannot be moved; then nothing is.
-    pub(super) fn make_room(
+    pub(crate) fn make_room(
         &self,
         before: Option<&Entry>,
         now: &Contents,
@@ -105,7 +80,7 @@ impl Trees {
     ///
     /// # Errors
     /// When the tree does not hold what it is expected to, or cannot be moved.
-    pub(super) fn put(
+    pub(crate) fn put(
         &self,
         workshop: &Workshop,
         tree: &Path,
@@ -149,11 +124,11 @@ impl Trees {
     ///
     /// # Errors
     /// When one cannot be removed.
-    pub(super) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
+    pub(crate) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         for path in entries.flatten().map(|entry| entry.path()) {
-            let name = crate::discovery::dir_name(&path);
+            let name = dir_name(&path);
             if let Some(hex) = name.strip_prefix(LOOSE) {
                 let tree = self.dir.join(hex);
                 if !keep.contains(&tree) && tree.symlink_metadata().is_ok() {
@@ -185,7 +160,7 @@ fn tree_of(name: &str) -> Option<Digest> {
 }
 
 /// What is said of a sweep that failed after a change was made: the change counts.
-pub(super) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
+pub(crate) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
     let error = outcome.err()?;
     Some(format!(
         "the store still holds code that nobody needs: {}; the next change tries again",
@@ -194,7 +169,7 @@ pub(super) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
 }
 
 /// What is said when a private copy could not be put in order after a change was made: the change counts.
-pub(super) fn restored<T>(outcome: Result<T, InstallError>) -> Option<String> {
+pub(crate) fn restored<T>(outcome: Result<T, InstallError>) -> Option<String> {
     let error = outcome.err()?;
     let why = with_causes(&error);
     Some(format!(
@@ -202,76 +177,9 @@ pub(super) fn restored<T>(outcome: Result<T, InstallError>) -> Option<String> {
     ))
 }
 
-/// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.
-fn seal(root: &Path) -> Result<(), InstallError> {
-    let mut dirs = vec![root.to_owned()];
-    walk(root, &mut |_, path, metadata| {
-        if metadata.is_dir() {
-            dirs.push(path.to_owned());
-        } else if metadata.is_file() {
-            let mode = if is_executable(metadata) { 0o555 } else { 0o444 };
-            protect(path, mode).map_err(InstallError::io("protect", path))?;
-            sync(path).map_err(InstallError::io("write", path))?;
-        }
-        Ok(())
-    })?;
-    for dir in dirs.iter().rev() {
-        if dir != root {
-            protect(dir, 0o555).map_err(InstallError::io("protect", dir))?;
-        }
-        sync(dir).map_err(InstallError::io("write", dir))?;
-    }
-    Ok(())
-}
-
-/// Lets a tree be moved away, and nobody else do more with it than before. What is no directory always can be.
-pub(super) fn let_go(place: &Path) -> std::io::Result<()> {
-    let metadata = place.symlink_metadata()?;
-    if metadata.is_dir() { protect(place, movable(&metadata)) } else { Ok(()) }
-}
-
-#[cfg(unix)]
-fn movable(metadata: &fs::Metadata) -> u32 {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o7777 | 0o700
-}
-
-#[cfg(not(unix))]
-fn movable(_: &fs::Metadata) -> u32 {
-    0o755
-}
-
-/// Lets everything in a tree be removed again.
-pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
-    protect(root, 0o755)?;
-    for entry in fs::read_dir(root)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            unseal(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
-    let mut permissions = fs::metadata(path)?.permissions();
-    permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
-    fs::set_permissions(path, permissions)
-}
-
-/// Waits until a file, or the names in a directory, are on the disk.
-fn sync(path: &Path) -> std::io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::seal::unseal;
     use super::*;
 
     /// A store with one tree in it.

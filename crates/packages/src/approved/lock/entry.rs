@@ -7,7 +7,7 @@ use haft_launch::sandbox::Level;
 use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
-use crate::permission::Permissions;
+use crate::manifest::permission::Permissions;
 use crate::pins::PinnedTool;
 
 /// Versions that can be gone back to.
@@ -155,7 +155,7 @@ impl Entry {
     }
 
     /// Takes the place of an older entry, which can be gone back to. That it was switched off stays.
-    pub(in super::super) fn replace(mut self, before: Option<Self>) -> Self {
+    pub(crate) fn replace(mut self, before: Option<Self>) -> Self {
         let Some(mut before) = before else { return self };
         self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);

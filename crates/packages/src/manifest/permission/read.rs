@@ -13,7 +13,7 @@ use super::{
 };
 use crate::environment::check_asked;
 use crate::grant::GrantedPath;
-use crate::manifest::{Fields, ManifestError, Object, only_block};
+use crate::manifest::{Fields, ManifestError, Object};
 use crate::timeouts::MAX_ASKED;
 
 /// The longest list: a person has to read it.
@@ -101,7 +101,7 @@ fn intercepts(fields: &Fields<'_>) -> Result<Vec<InterceptPermission>, ManifestE
 
 fn intercept(entry: &Fields<'_>) -> Result<InterceptPermission, ManifestError> {
     entry.only(&["event", "role", "tools", "timeout_ms", "on_timeout", "on_error"])?;
-    only_block(entry)?;
+    entry.only_block()?;
     let event = word(entry, "event", InterceptKind::ALL, InterceptKind::name)?;
     let event = event.ok_or_else(|| entry.error("event", "is required"))?;
     let role = word(entry, "role", InterceptAs::ALL, InterceptAs::name)?;

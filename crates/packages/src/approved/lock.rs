@@ -3,9 +3,9 @@
 //! Whatever is wrong with the file, nothing is approved.
 
 mod entry;
+mod error;
 mod open;
 mod seen;
-mod tools;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
@@ -24,6 +24,7 @@ use crate::glance::Glance;
 use seen::{Known, Seen};
 
 pub use entry::{Approval, Came, Entry, How, Waiting};
+pub use error::LockError;
 
 /// The version of the form that is written.
 const VERSION: u32 = 1;
@@ -49,66 +50,6 @@ pub struct LockFile {
     pub extensions: BTreeMap<ExtensionName, Entry>,
 }
 
-/// The lock file is not used: nothing is approved.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LockError {
-    /// It cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Somebody else may have written it.
-    #[error("{} {what}, so no extension is approved; look at it, then make it yours alone (chmod 600), or remove it", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// It is not of the form that haft writes.
-    #[error(
-        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or move it \
-         aside and install again what it named: until then none of it runs, and what guarded guards nothing (`haft doctor` \
-         names it)",
-        path.display()
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// Counted from 1.
-        column: usize,
-        /// What is wrong there.
-        detail: String,
-    },
-    /// A newer haft wrote it.
-    #[error("{} was written by a newer haft, so no extension is approved; use that one", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
-
-impl LockError {
-    /// Whether nothing is wrong with it but that others may write to it.
-    pub fn is_loose(&self) -> bool {
-        matches!(self, Self::Foreign { what, .. } if *what == open::LOOSE)
-    }
-}
-
 impl Default for LockFile {
     fn default() -> Self {
         Self { version: VERSION, extensions: BTreeMap::new() }
@@ -122,13 +63,13 @@ impl LockFile {
     }
 
     /// Who is approved in this directory, which is one at most unless somebody else wrote the file.
-    pub(super) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
+    pub(crate) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
         let is_there = move |entry: &Entry| matches!(&entry.source, Came::Placed { path, .. } if path == dir);
         self.extensions.iter().filter(move |(_, entry)| is_there(entry)).map(|(name, _)| name)
     }
 
     /// All code that an entry runs, or ran before.
-    pub(super) fn trees(&self) -> HashSet<Digest> {
+    pub(crate) fn trees(&self) -> HashSet<Digest> {
         let entries = self.extensions.values();
         entries.flat_map(Entry::versions).map(|entry| entry.tree).collect()
     }

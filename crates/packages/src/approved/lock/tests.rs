@@ -1,6 +1,7 @@
 //! What is tested here is in the module above.
 
 use super::super::digest::digest_of;
+use super::super::tools::{LockedTools, agree_to_tools};
 use super::*;
 use crate::pins::ToolPins as _;
 
@@ -179,20 +180,20 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
         schema: serde_json::json!({"type": "object", "title": text}).into(),
         guidelines: vec!["Be brief.".to_owned()],
     };
-    let pins = super::super::LockedTools::new(approved.clone(), |write| write());
+    let pins = LockedTools::new(approved.clone(), |write| write());
     assert_eq!(pins.pinned(&ExtensionName::new("b")), None);
     assert_eq!(pins.pinned(&name), Some(BTreeMap::new()));
     pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
     // What is there first counts.
     pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
     let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
-    assert_eq!(super::super::LockedTools::new(approved.clone(), |write| write()).pinned(&name), Some(expect));
+    assert_eq!(LockedTools::new(approved.clone(), |write| write()).pinned(&name), Some(expect));
     // Other texts wait beside those that count until somebody agrees.
     let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
     pins.locked(&name, other.clone()).unwrap();
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
     let shown = approved.load().unwrap().extensions[&name].clone();
-    assert!(approved.agree(&name, &shown).unwrap());
+    assert!(agree_to_tools(&approved, &name, &shown).unwrap());
     assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
     assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
     // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
@@ -202,9 +203,9 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     }
     let third = approved.load().unwrap().extensions[&name].clone();
     let newer = Entry { tree: entry("newer").tree, ..third.clone() };
-    assert!(!approved.agree(&name, &newer).unwrap(), "nobody has seen the texts of what is there");
+    assert!(!agree_to_tools(&approved, &name, &newer).unwrap(), "nobody has seen the texts of what is there");
     assert_eq!(approved.load().unwrap().extensions[&name], third);
-    assert!(approved.agree(&name, &third).unwrap());
+    assert!(agree_to_tools(&approved, &name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());

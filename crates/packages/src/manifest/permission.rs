@@ -3,18 +3,21 @@
 mod excess;
 mod lines;
 mod read;
-mod sandbox;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
-use haft_launch::sandbox::Net;
+use haft_launch::sandbox::{Level, Net};
 use haft_protocol::ext::{InterceptKind, Service};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::grant::{GrantedPath, PathError, SandboxGrant};
+
+pub use crate::grant::ExecPermission;
 pub use lines::Line;
 
 /// What an extension may do: `permissions` in its manifest is what it asks for, that of its approval is what it was
@@ -117,19 +120,6 @@ pub struct FsPermissions {
     pub write: Vec<String>,
 }
 
-/// Which programs a process starts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ExecPermission {
-    /// None but itself and its interpreter.
-    #[default]
-    None,
-    /// Those in its own directory, too.
-    Own,
-    /// The system's, too.
-    Any,
-}
-
 impl Default for Permissions {
     /// Nothing.
     fn default() -> Self {
@@ -176,6 +166,43 @@ impl Permissions {
     pub fn time_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);
         times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)
+    }
+
+    /// Returns all of them in words, the dangerous ones first.
+    pub fn lines(&self) -> Vec<Line> {
+        lines::lines(self, self)
+    }
+
+    /// Returns what these ask beyond what was granted, one line each; nothing if the grant is enough.
+    pub fn excess(&self, granted: &Self) -> Vec<Line> {
+        lines::lines(&excess::beyond(self, granted, std::env::home_dir().as_deref()), self)
+    }
+
+    /// Returns the level of the sandbox that an extension with these permissions runs in, unless the user chooses
+    /// another one: the lowest that can enforce them.
+    pub fn level(&self) -> Level {
+        match self.net {
+            Net::Loopback => Level::Strict,
+            Net::None | Net::All => Level::Standard,
+        }
+    }
+
+    /// Returns the sandbox of this level that allows what is granted; `home` is the path that `~` stands for.
+    ///
+    /// # Errors
+    /// If a path begins with `~` and there is no home.
+    pub fn sandbox(&self, level: Level, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
+        let paths = |texts: &[String]| -> Result<Vec<_>, _> {
+            texts.iter().map(|text| GrantedPath::parse(text, home)).collect()
+        };
+        Ok(SandboxGrant {
+            level,
+            read: paths(&self.fs.read)?,
+            write: paths(&self.fs.write)?,
+            exec: Vec::new(),
+            programs: self.exec,
+            net: self.net,
+        })
     }
 }
 
@@ -230,19 +257,6 @@ impl InterceptAs {
             (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
             (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
             (Self::Gate | Self::Rewrite, _) => true,
-        }
-    }
-}
-
-impl ExecPermission {
-    const ALL: &'static [Self] = &[Self::None, Self::Own, Self::Any];
-
-    /// The word for it in a manifest.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Own => "own",
-            Self::Any => "any",
         }
     }
 }

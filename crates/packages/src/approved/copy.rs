@@ -26,7 +26,7 @@ pub const MAX_DEPTH: usize = 32;
 /// Files keep their permissions without set-user-id and the like, and what was one file under two names is two;
 /// symlinks are kept when they cannot lead out of the tree; anything else is refused, and so are names that do not mean
 /// the same everywhere. `store` is where extensions are kept: a tree that holds it is refused.
-pub(super) fn copy_tree(from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
+pub(crate) fn copy_tree(from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
     let limits = Limits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
     copy_within(limits, from, to, store)
 }
