@@ -3,11 +3,10 @@
 use serde_json::Value;
 
 use crate::file::ReadFile;
-use crate::keys::{HookDefaults, HookProcess, Hooks, Key, TableKind, ValueKind};
-use crate::rows::{HIDDEN, Row, written};
+use crate::keys::{HIDDEN, HookDefaults, HookProcess, Hooks, Key, Row, TableKind, ValueKind, written};
 
 /// What a file sets.
-pub(crate) fn rows(file: &ReadFile) -> Vec<Row> {
+pub(super) fn rows(file: &ReadFile) -> Vec<Row> {
     let Ok(hooks) = serde_json::to_value(&file.content.hooks) else { return Vec::new() };
     let mut rows = Vec::new();
     let mut add = |keys: &'static [Key], table: &str, shown: &str, value: Option<&Value>| {

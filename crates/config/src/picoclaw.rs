@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use super::{HookTimeouts, ProcessHook};
 use crate::file::{ConfigError, MAX_FILE, kind_of, read_text};
+use crate::hooks::{HookTimeouts, ProcessHook};
 use crate::keys::{HookDefaults, HookProcess, Hooks, Key, ToolNames, ValueKind};
-use crate::layers::Owner;
-use crate::settings::SettingOrigin;
+use crate::origin::{Owner, SettingOrigin};
 
 /// What a PicoClaw `config.json` says of hooks. Everything else in it is passed over, and so are keys that neither
 /// PicoClaw nor haft knows.

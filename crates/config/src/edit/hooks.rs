@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item};
 
-use super::HookTimeouts;
-use crate::edit::{EditError, edit, table};
+use super::{EditError, edit, table};
 use crate::file::{ConfigError, ReadFile};
+use crate::hooks::HookTimeouts;
 use crate::keys::{HookProcess, Hooks};
 
 /// Hooks could not be added to a `config.toml`; it is as it was.
@@ -41,7 +41,7 @@ pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddError> {
 }
 
 /// The text of a `config.toml` with these hooks in it.
-pub(super) fn with_hooks(path: &Path, text: &str, from: &Hooks) -> Result<String, AddError> {
+pub(crate) fn with_hooks(path: &Path, text: &str, from: &Hooks) -> Result<String, AddError> {
     let file = ReadFile::parse(path, text)?;
     let there = &file.content.hooks;
     let is_there = |name: &&String| there.processes.keys().any(|other| other.eq_ignore_ascii_case(name));

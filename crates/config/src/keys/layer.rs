@@ -3,50 +3,11 @@
 mod carried;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
 
-use crate::file::{ReadFile, Source};
-use crate::keys::{ConfigFile, Settings, all_keys};
+use super::{ConfigFile, Settings, all_keys};
+use crate::origin::{SettingOrigin, Source, Sourced};
 
 pub use carried::TakeApart;
-
-/// Where a setting came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingOrigin {
-    /// This flag of this run.
-    Flag(&'static str),
-    /// This environment variable.
-    Env(&'static str),
-    /// The user's `config.toml`, or a trusted project's.
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// Nobody set it.
-    Default,
-}
-
-impl fmt::Display for SettingOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flag(name) | Self::Env(name) => f.write_str(name),
-            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
-            Self::Default => f.write_str("default"),
-        }
-    }
-}
-
-/// A value and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
-    /// The value.
-    pub value: T,
-    /// Its origin.
-    pub origin: SettingOrigin,
-}
 
 /// What kind of place a layer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,11 +66,6 @@ impl Layer {
     /// A layer without values.
     pub fn empty(place: Place) -> Self {
         Self::new(place, ConfigFile::default())
-    }
-
-    /// The values of a file.
-    pub fn from_file(file: &ReadFile) -> Self {
-        Self::new(Place::File(file.source.clone()), file.content.clone())
     }
 
     /// The values in the environment; an empty variable sets nothing.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use haft_protocol::thinking::Thinking;
 
 use super::*;
+use crate::file::ReadFile;
 
 pub(super) fn layer(
     place: Place,
@@ -103,7 +104,7 @@ fn every_level_is_read_alike_by_flag_and_file() {
             let text = format!("\n{key} = '{name}'");
             let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();
             assert_eq!(file.content.thinking, Some(level));
-            let settings = merge(Layer::from_file(&file));
+            let settings = merge(file.layer());
             assert_eq!(settings.thinking.origin.to_string(), "c:2");
         }
     }
