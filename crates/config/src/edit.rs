@@ -1,5 +1,7 @@
 //! Writing into the user's `config.toml`, with everything else that stands there left as it is.
 
+pub(crate) mod hooks;
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,8 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
 use crate::keys::{Key, ValueKind, all_keys};
+
+pub use hooks::{AddError, add_hooks};
 
 /// A `config.toml` could not be changed; it is as it was.
 #[derive(Debug, thiserror::Error)]

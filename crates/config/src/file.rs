@@ -2,19 +2,17 @@
 
 mod check;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize as _;
 use toml::de::DeTable;
 
 use crate::hooks::{HookTimeouts, Mistake, ProcessHook};
-use crate::keys::ConfigFile;
-use crate::layers::Owner;
-use crate::settings::SettingOrigin;
+use crate::keys::{ConfigFile, Layer, Place};
+use crate::origin::{Owner, SettingOrigin, Source};
 
 pub(crate) use crate::read::text as read_text;
-pub(crate) use check::{kind_of, most_like};
+pub(crate) use check::kind_of;
 
 /// The longest `config.toml` that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 1024 * 1024;
@@ -26,14 +24,6 @@ pub struct ReadFile {
     pub content: ConfigFile,
     /// The file.
     pub source: Source,
-}
-
-/// Where the keys of a file stand.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
-    path: PathBuf,
-    /// Lines counted from 1, by the key with its tables.
-    lines: BTreeMap<String, usize>,
 }
 
 /// `config.toml` could not be used.
@@ -164,7 +154,7 @@ impl ReadFile {
                 detail: format!("line {line}: this value cannot be used"),
             }
         })?;
-        let file = Self { content, source: Source { path: path.into(), lines } };
+        let file = Self { content, source: Source::new(path, lines) };
         file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
             path: path.into(),
             line: Some(file.source.line(&wrong.key)),
@@ -173,29 +163,15 @@ impl ReadFile {
         })?;
         Ok(file)
     }
-}
 
-impl ReadFile {
+    /// Returns the values of the file as a layer of the settings.
+    pub(crate) fn layer(&self) -> Layer {
+        Layer::new(Place::File(self.source.clone()), self.content.clone())
+    }
+
     /// The process hooks that it would have run.
     pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, Mistake> {
         self.content.hooks.made(owner, below, |key| self.source.origin(key))
-    }
-}
-
-impl Source {
-    /// Where a key stands in this file.
-    pub(crate) fn origin(&self, key: &str) -> SettingOrigin {
-        SettingOrigin::File { path: self.path.clone(), line: self.line(key) }
-    }
-
-    /// The line of a key.
-    fn line(&self, key: &str) -> usize {
-        self.lines.get(key).copied().unwrap_or(1)
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

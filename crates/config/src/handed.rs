@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::file::ReadFile;
-use crate::layers::Owner;
-use crate::settings::Sourced;
+use crate::origin::{Owner, Sourced};
 
 /// What is set for the extension of one name.
 ///

@@ -1,9 +1,6 @@
 //! Process hooks as they are to run: what `[hooks]` says, made out and checked.
 
-mod add;
 mod code;
-mod picoclaw;
-mod rows;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,16 +8,12 @@ use std::time::Duration;
 
 use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
 
-use crate::file::most_like;
 use crate::keys::{EventKind, HookDefaults, HookProcess, Hooks, OnTimeout, ToolNames};
-use crate::layers::Owner;
-use crate::settings::SettingOrigin;
+use crate::nearest::most_like;
+use crate::origin::{Owner, SettingOrigin};
 use crate::timeouts::{APPROVAL, INTERCEPTOR, LONGEST};
 
-pub use add::{AddError, add_hooks};
 pub use code::NamedFile;
-pub use picoclaw::HooksFile;
-pub(crate) use rows::rows;
 
 /// The longest name of a hook, in characters. Extensions' names are as long.
 const MAX_NAME: usize = 64;
@@ -84,7 +77,8 @@ impl HookTimeouts {
         self.with(defaults.interceptor_timeout_ms, defaults.approval_timeout_ms)
     }
 
-    fn of(self, process: &HookProcess) -> Self {
+    /// The times of a hook that says some of its own.
+    pub(crate) fn of(self, process: &HookProcess) -> Self {
         self.with(process.timeout_ms, process.approval_timeout_ms)
     }
 }

@@ -10,8 +10,7 @@ use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::rows::{Row, RowValue as _};
-use crate::settings::{Layer, SettingOrigin, Sourced, first};
+use crate::origin::{SettingOrigin, Sourced};
 use ValueKind::{Bool, Choice, Int, List, Table, Text};
 
 /// Whose `config.toml` may set a key.
@@ -78,11 +77,19 @@ mod declare;
 mod granted;
 mod hooks;
 mod kind;
+mod layer;
+mod row;
 mod tui;
+
+use layer::first;
+use row::RowValue as _;
 
 pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use kind::{TableKind, ValueKind, value_text};
+pub use layer::{Layer, LayerError, Place, TakeApart};
+pub use row::Row;
+pub(crate) use row::{HIDDEN, written};
 pub use tui::{Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch};
 
 keys! {

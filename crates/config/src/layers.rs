@@ -1,5 +1,6 @@
 //! The files of the user and of the project, and what they say together with flags and environment.
 
+mod hook_rows;
 mod refused;
 
 use std::collections::BTreeMap;
@@ -10,11 +11,10 @@ use haft_protocol::project::Project;
 use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
-use crate::hooks::{self, HookTimeouts, ProcessHook};
-use crate::keys::{CompactionSettings, Granted, Settings, TuiSettings};
+use crate::hooks::{HookTimeouts, ProcessHook};
+use crate::keys::{CompactionSettings, Granted, Layer, Row, Settings, TakeApart, TuiSettings};
+use crate::origin::{Owner, SettingOrigin};
 use crate::project::{self, Unused};
-use crate::rows::Row;
-use crate::settings::{Layer, SettingOrigin, TakeApart};
 use refused::Refused;
 
 /// The two files.
@@ -84,15 +84,6 @@ pub struct DisabledHook {
     pub origin: SettingOrigin,
 }
 
-/// Whose file says something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// The user's.
-    User,
-    /// The project's.
-    Project,
-}
-
 impl Files {
     /// Reads both; a file that does not exist sets nothing. That of an untrusted project is not obeyed, whatever it says.
     ///
@@ -139,7 +130,7 @@ impl Files {
 
     /// As [`below`](Self::below), with places of extensions whether they are there or not.
     pub fn below_unchecked(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Config {
-        let mut layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
+        let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);
         // A project can set neither of these, whatever its file says.
         let [.., user] = &layers;
@@ -162,7 +153,7 @@ impl Files {
             hooks: self.hooks(),
             disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
-            hook_rows: [&self.user, &self.project].into_iter().flat_map(hooks::rows).collect(),
+            hook_rows: [&self.user, &self.project].into_iter().flat_map(hook_rows::rows).collect(),
             refused: self.refused.told(self.project.source.path()),
         }
     }

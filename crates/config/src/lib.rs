@@ -22,10 +22,12 @@ mod home;
 mod hooks;
 mod keys;
 mod layers;
+mod nearest;
+mod origin;
+mod picoclaw;
 mod project;
 mod read;
 mod rows;
-mod settings;
 mod skill;
 mod template;
 mod timeouts;
@@ -33,22 +35,23 @@ mod trust;
 
 pub use auth::{Auth, AuthError};
 pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
-pub use edit::{EditError, SetError, can_be_set, set};
-pub use file::{ConfigError, ReadFile, Source};
+pub use edit::{AddError, EditError, SetError, add_hooks, can_be_set, set};
+pub use file::{ConfigError, ReadFile};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
-pub use hooks::{AddError, HookTimeouts, HooksFile, NamedFile, ProcessHook, add_hooks};
+pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
     Compaction, CompactionSettings, ConfigFile, EventKind, Grant, Granted, HookDefaults, HookProcess, Hooks,
-    Key, OnTimeout, Reach, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, Tui, TuiImages,
-    TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
+    Key, Layer, LayerError, OnTimeout, Place, Reach, Row, SandboxLevel, SandboxNet, Settings, TableKind,
+    TakeApart, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
+    value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Owner};
+pub use layers::{Config, DisabledHook, ExtensionPlace, Files};
+pub use origin::{Owner, SettingOrigin, Source, Sourced};
+pub use picoclaw::HooksFile;
 pub use project::Unused;
-pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Place, SettingOrigin, Sourced, TakeApart};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};
 pub use trust::{

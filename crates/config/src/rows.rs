@@ -1,14 +1,10 @@
 //! The settings as a table: what `haft config show` prints.
 
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::keys::{ConfigFile, Key};
+use crate::keys::{ConfigFile, HIDDEN, Key, Row, written};
 use crate::layers::{Config, json};
-use crate::settings::{SettingOrigin, Sourced};
-
-/// What stands for a value that may be a secret.
-pub(crate) const HIDDEN: &str = "(hidden)";
+use crate::origin::Sourced;
 
 /// What is part of the names of settings whose values are not shown.
 const SECRETS: &[&str] = &[
@@ -27,48 +23,6 @@ const SECRETS: &[&str] = &[
 
 /// Words of such names that are part of harmless ones, too.
 const SECRET_WORDS: &[&str] = &["pat", "pwd", "pass", "dsn", "private"];
-
-/// One setting.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    /// The key, with its tables.
-    pub key: String,
-    /// What holds, as JSON; none where haft decides itself, as [`default`](Self::default) says.
-    pub value: Option<Value>,
-    /// What holds where nobody sets it, in words.
-    pub default: String,
-    /// Where the value is set.
-    pub origin: SettingOrigin,
-    /// Whether only an extension of the project is handed it, and the user's own of the same name is not.
-    pub only_projects: bool,
-}
-
-impl Row {
-    /// A row for a key, which is written as `path` here.
-    pub(crate) fn new(key: &Key, path: impl Into<String>, value: Option<(Value, SettingOrigin)>) -> Self {
-        let (value, origin) =
-            value.map_or((None, SettingOrigin::Default), |(value, origin)| (Some(value), origin));
-        Self { key: path.into(), value, default: key.default_text(), origin, only_projects: false }
-    }
-}
-
-/// A setting in effect, as a row shows it.
-pub(crate) trait RowValue {
-    /// The value and its origin; none where haft decides itself.
-    fn row_value(&self) -> Option<(Value, SettingOrigin)>;
-}
-
-impl<T: Serialize> RowValue for Sourced<T> {
-    fn row_value(&self) -> Option<(Value, SettingOrigin)> {
-        Some((serde_json::to_value(&self.value).ok()?, self.origin.clone()))
-    }
-}
-
-impl<T: Serialize> RowValue for Option<Sourced<T>> {
-    fn row_value(&self) -> Option<(Value, SettingOrigin)> {
-        self.as_ref()?.row_value()
-    }
-}
 
 impl Config {
     /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
@@ -126,15 +80,6 @@ impl Config {
     }
 }
 
-/// A name as a part of a key, quoted where TOML wants that.
-pub(crate) fn written(name: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match !name.is_empty() && name.chars().all(is_bare) {
-        true => name.to_owned(),
-        false => Value::from(name).to_string(),
-    }
-}
-
 /// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
 fn without_secrets(value: Value) -> Value {
     match value {
@@ -186,8 +131,8 @@ mod tests {
 
     use super::*;
     use crate::file::ReadFile;
+    use crate::keys::{Layer, Place};
     use crate::layers::Files;
-    use crate::settings::{Layer, Place};
     use crate::{Home, Project, Trust};
 
     fn rows(text: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use haft_protocol::project::Project;
 
 use crate::front_matter::{self, Fields};
 use crate::home::Home;
-use crate::layers::Owner;
+use crate::origin::Owner;
 use crate::project::Unused;
 use crate::read;
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures::channel::mpsc;
 use haft_packages::ExtensionSpec;
-use haft_packages::discovery::dir_name;
+use haft_packages::file_name::dir_name;
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Mutex, oneshot, watch};

@@ -6,6 +6,7 @@
 
 mod approved;
 mod found;
+mod owned;
 mod scan;
 mod skipped;
 
@@ -17,13 +18,15 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use crate::install::lock::{Approved, LockError};
-use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
-use crate::permission::Permissions;
-use crate::spec::{Dialect, ExtensionSpec, Launch, Origin};
+use crate::approved::lock::{Approved, LockError};
+use crate::file_name::dir_name;
+use crate::manifest::permission::Permissions;
+use crate::manifest::{ExecError, Launch, MANIFEST_FILE, Manifest, ManifestError};
+use crate::spec::{Dialect, ExtensionSpec, Origin};
 
 pub use found::Found;
 pub use haft_protocol::project::{Project, Trust};
+pub(crate) use owned::{Held, Owned, owned};
 pub(crate) use scan::scan;
 pub use skipped::{PIN_MISMATCH, SkipReason, Skipped};
 
@@ -332,11 +335,6 @@ fn read_explicit(dir: &Path) -> Result<Manifest, DiscoveryErrorKind> {
 /// The path from the root; as it is when the process has no directory any more.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
-}
-
-/// Returns the last part of a path, for people.
-pub fn dir_name(dir: &Path) -> String {
-    dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl DiscoveryError {

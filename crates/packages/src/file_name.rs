@@ -1,9 +1,16 @@
-//! Names of files made from names of extensions.
+//! Names of files and directories.
+
+use std::path::Path;
 
 use crate::hash::fnv;
 
 /// The longest part of an extension's name that is used in a file's name.
 const LONGEST: usize = 64;
+
+/// Returns the last part of a path, for people.
+pub fn dir_name(dir: &Path) -> String {
+    dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
+}
 
 /// Returns a name that is safe as one part of a path. One that had to be changed gets a hash, so that two never share it.
 pub fn safe_file_name(name: &str) -> String {

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use haft_launch::sandbox::{Level, Net};
-
-use crate::permission::ExecPermission;
+use serde::Serialize;
 
 /// What the user lets an extension do in its sandbox, beside what every one may: read and execute its own directory, its
 /// interpreter and the system's programs, and write to its data directory.
@@ -23,6 +22,19 @@ pub struct SandboxGrant {
     pub programs: ExecPermission,
     /// Whom it may talk to.
     pub net: Net,
+}
+
+/// Which programs a process starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecPermission {
+    /// None but itself and its interpreter.
+    #[default]
+    None,
+    /// Those in its own directory, too.
+    Own,
+    /// The system's, too.
+    Any,
 }
 
 /// A file, or a directory with all below it.
@@ -53,6 +65,19 @@ impl SandboxGrant {
     pub fn new(level: Level) -> Self {
         let (read, write, exec) = (Vec::new(), Vec::new(), Vec::new());
         Self { level, read, write, exec, programs: ExecPermission::Any, net: Net::None }
+    }
+}
+
+impl ExecPermission {
+    pub(crate) const ALL: &'static [Self] = &[Self::None, Self::Own, Self::Any];
+
+    /// The word for it in a manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Own => "own",
+            Self::Any => "any",
+        }
     }
 }
 

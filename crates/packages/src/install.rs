@@ -8,51 +8,33 @@
 //! file ([`lock`]).
 
 mod approve;
-mod contents;
-mod copies;
-mod copy;
-mod digest;
-mod error;
 mod git;
 mod interpreter;
 mod list;
-pub mod lock;
-mod lost;
-mod owned;
-mod pin;
 mod removal;
 mod rollback;
 mod source;
 mod toggle;
-mod tools;
-mod trees;
-mod verify;
-mod workshop;
 
 use std::path::{Path, PathBuf};
 
+pub use haft_protocol::digest::NoDigest;
 use haft_protocol::ids::ExtensionName;
 
+use crate::discovery::owned;
 use crate::spec::Origin;
 use lock::{Approved, Entry};
 
+pub use crate::approved::{
+    Background, Contents, Difference, Digest, InstallError, Kept, LockedTools, Lost, MAX_BYTES, MAX_DEPTH,
+    MAX_ENTRIES, Pin, TreeError, Trees, agree_to_tools, check_approved, copied, digest_of, files_beside_code,
+    lock, lost_extensions,
+};
 pub use approve::{Accepted, Line, Proposal, quoted};
-pub use contents::Contents;
-pub use copies::Kept;
-pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
-pub use digest::{Digest, copied, digest_of};
-pub use error::InstallError;
-pub use haft_protocol::difference::Difference;
-pub use haft_protocol::digest::NoDigest;
 pub use list::{Row, State};
-pub use lost::Lost;
-pub(crate) use owned::{Held, Owned, owned};
-pub use pin::Pin;
 pub use removal::Removed;
 pub use rollback::{Older, Passed, RolledBack};
 pub use source::{GitUrl, Source};
-pub use tools::{Background, LockedTools};
-pub use trees::{TreeError, Trees};
 
 /// The directories that extensions are kept in.
 #[derive(Debug, Clone)]
@@ -140,5 +122,34 @@ impl Store {
         let changed =
             self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(set))?;
         changed.ok_or_else(|| InstallError::NotFound { name: row.name.clone() })
+    }
+
+    /// Removes an extension: its code and its approval. Its data, its log, and the files that it wrote beside its code stay.
+    /// Of a directory in the global directory only the approved files are deleted, and the rest is moved aside; of a
+    /// symlink, only the link. A project's directory is deleted.
+    ///
+    /// # Errors
+    /// [`InstallError`], also if something else is approved by now than when `row` was looked up; then nothing has changed.
+    pub fn remove(&self, row: &Row) -> Result<Removed, InstallError> {
+        removal::remove(self, row)
+    }
+
+    /// Finds the newest version that was approved before the present one and whose code is still what was approved. Reads
+    /// all of it.
+    ///
+    /// # Errors
+    /// [`InstallError`] if there is none; it says why of each.
+    pub fn older(&self, row: &Row) -> Result<Older, InstallError> {
+        rollback::older(&self.approved, row)
+    }
+
+    /// Puts an older version in the place of an extension's. A newer one that waits for an answer is not asked about any
+    /// more: the older one runs if the extension ran before that came.
+    ///
+    /// # Errors
+    /// [`InstallError`] if it is not what it was, or what is approved has changed since `row` and `older` were looked up;
+    /// then nothing is changed.
+    pub fn roll_back(&self, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
+        rollback::roll_back(&self.approved, row, older)
     }
 }

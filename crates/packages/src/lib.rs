@@ -4,6 +4,7 @@
 //! promise: nothing is run by finding, showing or installing it, and an extension that the user approved is described
 //! byte for byte. Never in here: the process of an extension, an asynchronous runtime.
 
+mod approved;
 pub mod discovery;
 pub mod environment;
 pub mod file_name;
@@ -14,20 +15,18 @@ pub mod state_files;
 
 mod glance;
 mod grant;
-mod permission;
 mod pins;
-mod process_hook;
 mod project_check;
 mod spec;
 mod timeouts;
 
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use grant::{GrantedPath, PathError, SandboxGrant};
-pub use permission::{
+pub use manifest::permission::{
     Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
     ToolPermissions,
 };
+pub use manifest::{Launch, Lifecycle, Roles};
 pub use pins::{PinnedTool, ToolPins};
-pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 pub use project_check::ProjectCheck;
-pub use spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+pub use spec::{Dialect, EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Origin, ToolNames};

@@ -4,6 +4,7 @@ mod activation;
 mod exec;
 mod fields;
 mod lifecycle;
+pub(crate) mod permission;
 mod roles;
 
 use std::fs::File;
@@ -17,14 +18,14 @@ use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use crate::permission::Permissions;
-use crate::spec::{Launch, Lifecycle, Roles};
+use permission::Permissions;
 
 pub use activation::Activation;
-pub use exec::ExecError;
+pub use exec::{ExecError, Launch};
 pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
-pub(crate) use roles::only_block;
+pub use lifecycle::Lifecycle;
+pub use roles::Roles;
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";

@@ -1,17 +1,18 @@
 //! What shall run: one extension as discovery found it, or as `--ext` named it.
 
+mod process_hook;
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use haft_launch::sandbox::Level;
-use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
-use crate::install::Pin;
-use crate::manifest::Activation;
-use crate::permission::Permissions;
-use crate::process_hook::HookSpec;
+use crate::approved::Pin;
+use crate::manifest::permission::Permissions;
+use crate::manifest::{Launch, Lifecycle, Roles};
+
+pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 
 /// One extension to run: what discovery found or `--ext` named.
 ///
@@ -92,19 +93,6 @@ impl ExtensionSpec {
     }
 }
 
-/// What a manifest says about when its extension starts and ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lifecycle {
-    /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
-    pub on_demand: bool,
-    /// How long it may take to say `hello`, instead of the time that every extension has.
-    pub hello: Option<Duration>,
-    /// How long it may take from `hello` to `ready`, instead of the time that every extension has.
-    pub ready: Option<Duration>,
-    /// The uses that start it, with what it offers until then; none for one that starts at once.
-    pub activation: Option<Arc<Activation>>,
-}
-
 /// What an extension speaks on its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialect {
@@ -112,25 +100,6 @@ pub enum Dialect {
     Native,
     /// The dialect of PicoClaw's hooks: JSON-RPC 2.0.
     Hook(Arc<HookSpec>),
-}
-
-/// How an extension is started.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Launch {
-    /// As a process that speaks its dialect on its standard input and output.
-    Process {
-        /// The executable, absolute.
-        program: PathBuf,
-        /// Its arguments, verbatim.
-        args: Vec<String>,
-    },
-    /// Not at all: it only brings files.
-    ThemeOnly,
-    /// Not at all, though it should be. The host reports it, and blocks what a required extension guards.
-    Impossible {
-        /// What is wrong, and what to do.
-        why: String,
-    },
 }
 
 /// Where an extension was found. The order is the order of precedence.
@@ -146,49 +115,4 @@ pub enum Origin {
     Project,
     /// A process hook, from the user's configuration.
     Hook,
-}
-
-/// What a manifest promises about its extension's intercepts, and so how much it matters when they fail.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Roles {
-    /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).
-    pub required: bool,
-    /// Hooks whose failure blocks. `tool_call` always does.
-    pub gates: Vec<InterceptKind>,
-    /// A failed `assistant_message` intercept withholds the text.
-    pub redactor: bool,
-}
-
-impl Roles {
-    /// Whether the manifest says that a failure of this hook blocks.
-    pub fn names(&self, hook: InterceptKind) -> bool {
-        self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
-    }
-
-    /// Whether this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
-    /// extension names none.
-    pub fn guarded(&self, hook: InterceptKind) -> bool {
-        let unnamed = self.gates.is_empty() && !self.redactor;
-        self.required && (self.names(hook) || (unnamed && hook == InterceptKind::ToolCall))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_required_extension_guards_what_it_names_or_tool_calls() {
-        let required = Roles { required: true, ..Roles::default() };
-        assert!(required.guarded(InterceptKind::ToolCall));
-        assert!(!required.guarded(InterceptKind::TurnStart));
-
-        let redactor = Roles { redactor: true, ..required };
-        assert!(redactor.guarded(InterceptKind::AssistantMessage));
-        assert!(!redactor.guarded(InterceptKind::ToolCall));
-
-        let optional = Roles { gates: vec![InterceptKind::TurnStart], ..Roles::default() };
-        assert!(optional.names(InterceptKind::TurnStart));
-        assert!(!optional.guarded(InterceptKind::TurnStart));
-    }
 }

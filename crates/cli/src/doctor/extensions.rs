@@ -7,6 +7,7 @@ use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::{last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{Level, available, started_by};
 use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
+use haft_packages::install::check_approved;
 use haft_packages::install::lock::{Approved, Entry};
 use haft_packages::{ExtensionSpec, Launch, Origin};
 
@@ -177,7 +178,7 @@ fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     match held {
         // Its copy may be made at the start only.
         Some(entry) => {
-            let wrong = Approved::at(seen.home.root()).check(entry);
+            let wrong = check_approved(&Approved::at(seen.home.root()), entry);
             if !wrong.is_empty() {
                 return Some((wrong.join("; "), next));
             }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use haft_config::{Auth, AuthError, TrustFile};
-use haft_packages::install::Lost;
 use haft_packages::install::lock::{Approved, LockError, LockFile};
+use haft_packages::install::{Lost, lost_extensions};
 
 use super::Seen;
 use super::finding::{Area, Finding};
@@ -79,7 +79,7 @@ fn approvals(seen: &Seen) -> Vec<Finding> {
     let approved = Approved::at(seen.home.root());
     let path = approved.file();
     let loaded = approved.load();
-    let lost = approved.lost(loaded.as_ref().unwrap_or(&LockFile::default()));
+    let lost = lost_extensions(&approved, loaded.as_ref().unwrap_or(&LockFile::default()));
     let word = seen.words.word(&path);
     match loaded {
         Ok(file) if path.symlink_metadata().is_ok() => {

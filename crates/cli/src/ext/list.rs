@@ -10,7 +10,7 @@ use haft_host::{LastFailure, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::Level;
 use haft_packages::Origin;
 use haft_packages::install::lock::Entry;
-use haft_packages::install::{Row, State, Store};
+use haft_packages::install::{Row, State, Store, check_approved};
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, OfHook};
@@ -152,7 +152,7 @@ fn listed(
 /// How what would run differs from what was approved, with the next step.
 fn changed(store: &Store, row: &Row) -> Option<String> {
     let entry = row.entry.as_ref().filter(|_| row.state == State::Enabled)?;
-    let wrong = store.approved.check(entry);
+    let wrong = check_approved(&store.approved, entry);
     let (next, does) = again(&row.name, Some(entry));
     (!wrong.is_empty()).then(|| format!("{}; `{next}` {does}", wrong.join("; ")))
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::Store;
 use haft_packages::install::lock::{Entry, How};
+use haft_packages::install::{Store, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -68,9 +68,9 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
     }
     let mut broken = 0_usize;
     for (name, entry) in &entries {
-        let wrong = store.approved.check(entry);
+        let wrong = check_approved(&store.approved, entry);
         broken += usize::from(!wrong.is_empty());
-        let beside = store.approved.beside_code(name, entry);
+        let beside = files_beside_code(&store.approved, name, entry);
         match json {
             true => show(&verified_json(name, entry, &wrong, &beside))?,
             false => {

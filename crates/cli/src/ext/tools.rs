@@ -3,7 +3,7 @@
 use haft_core::sanitize::sanitize_line;
 use haft_packages::PinnedTool;
 use haft_packages::install::lock::Entry;
-use haft_packages::install::{InstallError, Row, Store};
+use haft_packages::install::{InstallError, Row, Store, agree_to_tools};
 use haft_protocol::ids::ExtensionName;
 
 use super::problem::Problem;
@@ -23,7 +23,7 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     let name = sanitize_line(&row.name);
     let known = ExtensionName::new(row.name.as_str());
     if yes || agreed(&format!("let the model be told this of the tools of {name}?"))? {
-        if !store.approved.agree(&known, entry)? {
+        if !agree_to_tools(&store.approved, &known, entry)? {
             return Err(InstallError::Meanwhile { name: known }.into());
         }
         note(&format!("the tools of {name} are offered again, with these texts"));

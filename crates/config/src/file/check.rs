@@ -8,9 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{ConfigError, line_of};
 use crate::keys::{Key, TableKind, ValueKind, all_keys};
-
-/// Below this likeness, of at most 1, another name is not what was meant.
-const ALIKE: f64 = 0.7;
+use crate::nearest::most_like;
 
 /// Checks a file, and returns the line of every key in it.
 ///
@@ -133,11 +131,4 @@ fn nearest(above: &[&str], name: &str) -> Option<String> {
     let siblings = all_keys().filter(|known| leads_to(known, above));
     let best = most_like(name, siblings.filter_map(|known| known.path.split('.').nth(above.len())))?;
     Some([above, &[best]].concat().join("."))
-}
-
-/// The known name that is most like this one, if any is.
-pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |known: &&str| strsim::jaro_winkler(known, name);
-    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&best) >= ALIKE).then_some(best)
 }

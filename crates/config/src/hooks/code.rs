@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::file::ReadFile;
     use crate::hooks::HookTimeouts;
-    use crate::layers::Owner;
+    use crate::origin::Owner;
 
     fn hook(command: &[&str], dir: &str) -> ProcessHook {
         let text = format!(

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::add::with_hooks;
 use super::*;
+use crate::edit::hooks::with_hooks;
 use crate::file::ReadFile;
+use crate::picoclaw::HooksFile;
+use crate::{AddError, add_hooks};
 
 /// A hook with all that decides over what it does, in lines.
 fn shown(hook: &ProcessHook) -> String {

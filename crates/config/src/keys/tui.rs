@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::ValueKind::{Choice, List, Text};
-use super::{ConfigFile, Key, Reach};
-use crate::rows::{Row, RowValue as _};
-use crate::settings::{Layer, SettingOrigin, Sourced, first};
+use super::layer::first;
+use super::row::RowValue as _;
+use super::{ConfigFile, Key, Layer, Reach, Row};
+use crate::origin::{SettingOrigin, Sourced};
 
 keys! {
     /// How the interactive mode looks and behaves.
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn what_nobody_sets_has_a_value() {
         let file = ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
-        let settings = TuiSettings::from_layers(&[Layer::from_file(&file)], "", |file| Some(&file.tui));
+        let settings = TuiSettings::from_layers(&[file.layer()], "", |file| Some(&file.tui));
         assert_eq!(settings.screen.value, TuiScreen::Linear);
         let rows = settings.rows().into_iter();
         let shown = rows.map(|row| format!("{} {} {}", row.key, row.value.unwrap_or_default(), row.origin));

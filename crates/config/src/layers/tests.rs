@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keys::OnTimeout;
-use crate::settings::Place;
+use crate::keys::Place;
 use haft_protocol::project::Trust;
 
 /// A home and a project, with these files in them.

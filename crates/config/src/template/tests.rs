@@ -1,7 +1,7 @@
 //! Templates in real directories.
 
 use super::*;
-use crate::layers::Owner;
+use crate::origin::Owner;
 use haft_protocol::project::Trust;
 
 fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates) {

@@ -15,7 +15,7 @@ use crate::context;
 use crate::file::ReadFile;
 use crate::home::Home;
 use crate::hooks::HookTimeouts;
-use crate::layers::Owner;
+use crate::origin::Owner;
 use crate::project;
 use walk::Walk;
 

@@ -7,13 +7,13 @@ use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
 use super::{
-    Collect, DiscoveryError, DiscoveryErrorKind, MANIFEST_INVALID, SkipReason, Skipped, absolute, dir_name,
-    key,
+    Collect, DiscoveryError, DiscoveryErrorKind, Held, MANIFEST_INVALID, Owned, SkipReason, Skipped,
+    absolute, key, owned,
 };
-use crate::install::lock::{Approved, LockError};
-use crate::install::{Held, Owned, owned};
-use crate::manifest::Manifest;
-use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use crate::approved::lock::{Approved, LockError};
+use crate::file_name::dir_name;
+use crate::manifest::{Launch, Lifecycle, Manifest, Roles};
+use crate::spec::{Dialect, ExtensionSpec, Origin};
 
 /// Why one does not run whose newer version asks for more.
 fn waiting(name: &ExtensionName) -> String {

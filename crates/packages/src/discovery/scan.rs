@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Candidate, DiscoveryErrorKind, dir_name};
+use super::{Candidate, DiscoveryErrorKind};
+use crate::file_name::dir_name;
 use crate::manifest::Manifest;
 
 /// The extensions in `dir`, ordered by name. Symlinked directories are followed; files, hidden directories and

@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
-use super::contents::{Contents, Looks};
-use super::digest::Digest;
 use super::interpreter::{self, Places};
 use super::lock::{Approval, Approved, Came, Entry, How, LockFile, Waiting};
-use super::trees::{restored, swept};
-use super::workshop::{Bench, Workshop};
-use super::{Difference, InstallError, Kept, Source, Store, copies, copy, git};
+use super::{Contents, Difference, Digest, InstallError, Kept, Source, Store, git};
+use crate::approved::contents::Looks;
+use crate::approved::trees::{restored, swept};
+use crate::approved::workshop::{Bench, Workshop};
+use crate::approved::{copies, copy};
+use crate::manifest::permission::{Line as PermissionLine, Permissions};
 use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::permission::{Line as PermissionLine, Permissions};
 
 pub use shown::{Line, quoted};
 

@@ -8,9 +8,8 @@ use std::process::{Command, Stdio};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::copy::{MAX_BYTES, MAX_ENTRIES};
 use super::interpreter::Places;
-use super::{GitUrl, InstallError};
+use super::{GitUrl, InstallError, MAX_BYTES, MAX_ENTRIES};
 use crate::timeouts::CLONE;
 use bounded::{Bounds, Ended};
 

@@ -6,8 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
-use crate::manifest::{Exec, Manifest, find_in_path};
-use crate::spec::Launch;
+use crate::manifest::{Exec, Launch, Manifest, find_in_path};
 
 /// Where programs are looked for, and where they must not be found.
 #[derive(Debug, Clone, Copy)]

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use haft_launch::sandbox::Level;
 
 use super::lock::Entry;
-use super::{Held, Owned};
-use crate::discovery::{Candidate, dir_name, scan};
+use crate::discovery::{Candidate, Held, Owned, scan};
+use crate::file_name::dir_name;
 use crate::manifest::Exec;
-use crate::permission::Permissions;
+use crate::manifest::permission::Permissions;
 use crate::spec::Origin;
 
 /// One extension that is there.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::error::with_causes;
-use super::lock::{Came, Entry, LockFile};
-use super::trees::swept;
-use super::workshop::{Workshop, remove};
-use super::{InstallError, Kept, Row, Store, copies, trees};
-use crate::discovery::dir_name;
+use super::lock::{Approved, Came, Entry, LockFile};
+use super::{InstallError, Kept, Row, Store};
+use crate::approved::error::with_causes;
+use crate::approved::trees::swept;
+use crate::approved::workshop::{self, Workshop};
+use crate::approved::{copies, seal};
+use crate::file_name::dir_name;
 use crate::spec::Origin;
 
 /// Where things are kept that lay in a removed extension's directory, beside that. Nobody looks for extensions there.
@@ -25,70 +26,63 @@ pub struct Removed {
     pub warnings: Vec<String>,
 }
 
-impl Store {
-    /// Removes an extension: its code, and that it was approved. Its data, its log, and what it wrote beside its code stay. Of
-    /// what lies in the global directory only what was approved is deleted, and the rest moved aside; of a symlink, only
-    /// the link. A project's directory is deleted.
-    ///
-    /// # Errors
-    /// [`InstallError`], also when something else is approved by now than when `row` was looked up; then it is as it was before.
-    pub fn remove(&self, row: &Row) -> Result<Removed, InstallError> {
-        match &row.entry {
-            Some(entry) => self.remove_approved(row, entry),
-            None if row.origin == Origin::Project => {
-                let parent = row.dir.parent().unwrap_or(&self.global);
-                Workshop::open(parent)?.discard(&row.dir).map(|()| Removed::default())
-            }
-            None => self.remove_unapproved(row),
+/// Removes an extension, see [`Store::remove`].
+pub(super) fn remove(store: &Store, row: &Row) -> Result<Removed, InstallError> {
+    match &row.entry {
+        Some(entry) => remove_approved(&store.approved, row, entry),
+        None if row.origin == Origin::Project => {
+            let parent = row.dir.parent().unwrap_or(&store.global);
+            Workshop::open(parent)?.discard(&row.dir).map(|()| Removed::default())
         }
+        None => remove_unapproved(&store.approved, row),
     }
+}
 
-    fn remove_unapproved(&self, row: &Row) -> Result<Removed, InstallError> {
-        // As long as this is held nobody approves it.
-        let _workshop = Workshop::open(self.approved.trees().dir())?;
-        if self.approved.load()?.placed(&row.dir).next().is_some() {
-            return Err(row.meanwhile());
-        }
-        Ok(Aside::take(&row.dir)?.clear(|_| {}))
+fn remove_unapproved(approved: &Approved, row: &Row) -> Result<Removed, InstallError> {
+    // As long as this is held nobody approves it.
+    let _workshop = Workshop::open(approved.trees().dir())?;
+    if approved.load()?.placed(&row.dir).next().is_some() {
+        return Err(row.meanwhile());
     }
+    Ok(Aside::take(&row.dir)?.clear(|_| {}))
+}
 
-    fn remove_approved(&self, row: &Row, entry: &Entry) -> Result<Removed, InstallError> {
-        let (trees, name) = (self.approved.trees(), ExtensionName::new(&row.name));
-        let workshop = Workshop::open(trees.dir())?;
-        // The yes is for what was looked up.
-        let is_known =
-            |file: &LockFile| file.extensions.get(&name).is_some_and(|known| known.is_same_version(entry));
-        let file = self.approved.load()?;
-        if !is_known(&file) {
-            return Err(row.meanwhile());
-        }
-        let (mut aside, mut left) = (None, None);
-        if let Came::Placed { path, .. } = &entry.source
-            && file.placed(path).all(|known| *known == name)
-        {
-            match path.symlink_metadata() {
-                // At once and whole: what it holds is looked at where nobody takes it for an extension.
-                Ok(_) => aside = Some(Aside::take(path)?),
-                Err(_) => left = left_by_another(path),
-            }
-        }
-        let edited = self.approved.edit(|file| {
-            is_known(file).then(|| {
-                file.extensions.remove(&name);
-                file.trees()
-            })
-        });
-        let done = edited.map_err(InstallError::from).and_then(|keep| keep.ok_or_else(|| row.meanwhile()));
-        let keep = done.inspect_err(|_| aside.iter().for_each(Aside::put_back))?;
-        let code = trees.verify(&entry.tree).ok();
-        let clear = |copy: &Path| code.iter().for_each(|code| copies::clear(code, copy));
-        if entry.runs_in_copy() {
-            clear(&row.runs_in);
-        }
-        let mut removed = aside.map(|aside| aside.clear(clear)).unwrap_or_default();
-        removed.warnings.extend(left.into_iter().chain(swept(trees.sweep(&workshop, &keep))));
-        Ok(removed)
+fn remove_approved(approved: &Approved, row: &Row, entry: &Entry) -> Result<Removed, InstallError> {
+    let (trees, name) = (approved.trees(), ExtensionName::new(&row.name));
+    let workshop = Workshop::open(trees.dir())?;
+    // The yes is for what was looked up.
+    let is_known =
+        |file: &LockFile| file.extensions.get(&name).is_some_and(|known| known.is_same_version(entry));
+    let file = approved.load()?;
+    if !is_known(&file) {
+        return Err(row.meanwhile());
     }
+    let (mut aside, mut left) = (None, None);
+    if let Came::Placed { path, .. } = &entry.source
+        && file.placed(path).all(|known| *known == name)
+    {
+        match path.symlink_metadata() {
+            // At once and whole: what it holds is looked at where nobody takes it for an extension.
+            Ok(_) => aside = Some(Aside::take(path)?),
+            Err(_) => left = left_by_another(path),
+        }
+    }
+    let edited = approved.edit(|file| {
+        is_known(file).then(|| {
+            file.extensions.remove(&name);
+            file.trees()
+        })
+    });
+    let done = edited.map_err(InstallError::from).and_then(|keep| keep.ok_or_else(|| row.meanwhile()));
+    let keep = done.inspect_err(|_| aside.iter().for_each(Aside::put_back))?;
+    let code = trees.verify(&entry.tree).ok();
+    let clear = |copy: &Path| code.iter().for_each(|code| copies::clear(code, copy));
+    if entry.runs_in_copy() {
+        clear(&row.runs_in);
+    }
+    let mut removed = aside.map(|aside| aside.clear(clear)).unwrap_or_default();
+    removed.warnings.extend(left.into_iter().chain(swept(trees.sweep(&workshop, &keep))));
+    Ok(removed)
 }
 
 impl Row {
@@ -134,7 +128,7 @@ impl Aside {
         let to = free(&place, &dir_name(dir));
         // The user may have kept it from being written to.
         let move_it = || {
-            trees::let_go(dir)?;
+            seal::let_go(dir)?;
             fs::rename(dir, &to)
         };
         let moved = move_it().map_err(InstallError::io("move aside", dir));
@@ -155,7 +149,7 @@ impl Aside {
         let mut removed = Removed::default();
         if to.is_symlink() {
             // It is the link that was put there; what it leads to is somebody else's.
-            if let Err(error) = remove(to) {
+            if let Err(error) = workshop::remove(to) {
                 removed.warnings.push(format!(
                     "the link from {} is left: {}",
                     from.display(),

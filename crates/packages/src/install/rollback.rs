@@ -2,11 +2,12 @@
 
 use haft_protocol::ids::ExtensionName;
 
-use super::error::with_causes;
-use super::lock::{Came, Entry};
-use super::trees::restored;
-use super::workshop::Workshop;
-use super::{InstallError, Kept, Row, Store, copies};
+use super::lock::{Approved, Came, Entry};
+use super::{InstallError, Kept, Row};
+use crate::approved::copies;
+use crate::approved::error::with_causes;
+use crate::approved::trees::restored;
+use crate::approved::workshop::Workshop;
 
 /// A version that can be gone back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,72 +38,62 @@ pub struct RolledBack {
     pub warnings: Vec<String>,
 }
 
-impl Store {
-    /// The newest version that was approved before what an extension is now, and still is what was approved. All of it is read.
-    ///
-    /// # Errors
-    /// [`InstallError`] when there is none; it says why of each.
-    pub fn older(&self, row: &Row) -> Result<Older, InstallError> {
-        let name = ExtensionName::new(&row.name);
-        let mut passed = Vec::new();
-        for (index, older) in row.entry.iter().flat_map(|entry| &entry.previous).enumerate() {
-            let back = row.entry.as_ref().and_then(|entry| entry.rolled_back(index));
-            match (back, self.unusable(older)) {
-                (Some(entry), None) => return Ok(Older { entry, passed }),
-                (_, why) => {
-                    let why = why.unwrap_or_else(|| "there is no such version".to_owned());
-                    passed.push(Passed { entry: older.clone(), why });
-                }
+/// Finds a version to go back to, see [`Store::older`](super::Store::older).
+pub(super) fn older(approved: &Approved, row: &Row) -> Result<Older, InstallError> {
+    let name = ExtensionName::new(&row.name);
+    let mut passed = Vec::new();
+    for (index, older) in row.entry.iter().flat_map(|entry| &entry.previous).enumerate() {
+        let back = row.entry.as_ref().and_then(|entry| entry.rolled_back(index));
+        match (back, unusable(approved, older)) {
+            (Some(entry), None) => return Ok(Older { entry, passed }),
+            (_, why) => {
+                let why = why.unwrap_or_else(|| "there is no such version".to_owned());
+                passed.push(Passed { entry: older.clone(), why });
             }
         }
-        if passed.is_empty() {
-            return Err(InstallError::NoOlder { name });
-        }
-        let all: Vec<_> =
-            passed.iter().map(|Passed { entry, why }| format!("{}: {why}", entry.tree.short())).collect();
-        Err(InstallError::NoneUsable { name, why: all.join("; ") })
     }
+    if passed.is_empty() {
+        return Err(InstallError::NoOlder { name });
+    }
+    let all: Vec<_> =
+        passed.iter().map(|Passed { entry, why }| format!("{}: {why}", entry.tree.short())).collect();
+    Err(InstallError::NoneUsable { name, why: all.join("; ") })
+}
 
-    /// Why a version cannot be gone back to.
-    fn unusable(&self, older: &Entry) -> Option<String> {
-        if let Came::Placed { path, .. } = &older.source {
-            return Some(format!("it lay in {}, where its files are yours to change", path.display()));
-        }
-        self.approved.trees().verify(&older.tree).err().map(|error| with_causes(&error))
+/// Why a version cannot be gone back to.
+fn unusable(approved: &Approved, older: &Entry) -> Option<String> {
+    if let Came::Placed { path, .. } = &older.source {
+        return Some(format!("it lay in {}, where its files are yours to change", path.display()));
     }
+    approved.trees().verify(&older.tree).err().map(|error| with_causes(&error))
+}
 
-    /// Puts an older version in the place of an extension's. A newer one that waits for an answer is not asked about any more:
-    /// the older one runs if the extension ran before that came.
-    ///
-    /// # Errors
-    /// [`InstallError`] when it is not what it was, or what is approved has changed since `row` and `older` were looked up;
-    /// then nothing is changed.
-    pub fn roll_back(&self, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
-        let trees = self.approved.trees();
-        let _workshop = Workshop::open(trees.dir())?;
-        let (name, older) = (ExtensionName::new(&row.name), &older.entry);
-        let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
-        let code = trees.verify(&older.tree).map_err(unusable)?;
-        let dir = self.approved.runs_in(&name, older);
-        let kept = match older.runs_in_copy() {
-            true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
-            false => Vec::new(),
-        };
-        let edited = self.approved.edit(|file| {
-            let known = file.extensions.get_mut(&name)?;
-            row.entry.as_ref().filter(|shown| known.is_same_version(shown))?;
-            let index = known.previous.iter().position(|version| version.is_same_version(older))?;
-            *known = known.rolled_back(index)?;
-            Some(known.clone())
-        });
-        let meanwhile = || InstallError::Meanwhile { name: name.clone() };
-        let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(meanwhile));
-        let entry = done.inspect_err(|_| copies::put_back(&kept))?;
-        let restores = || copies::restore(&code, &trees.place(&entry.tree), &dir);
-        let warnings = match entry.runs_in_copy() {
-            true => restored(restores()).into_iter().collect(),
-            false => Vec::new(),
-        };
-        Ok(RolledBack { entry, kept, warnings })
-    }
+/// Goes back to a version, see [`Store::roll_back`](super::Store::roll_back).
+pub(super) fn roll_back(approved: &Approved, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
+    let trees = approved.trees();
+    let _workshop = Workshop::open(trees.dir())?;
+    let (name, older) = (ExtensionName::new(&row.name), &older.entry);
+    let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
+    let code = trees.verify(&older.tree).map_err(unusable)?;
+    let dir = approved.runs_in(&name, older);
+    let kept = match older.runs_in_copy() {
+        true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
+        false => Vec::new(),
+    };
+    let edited = approved.edit(|file| {
+        let known = file.extensions.get_mut(&name)?;
+        row.entry.as_ref().filter(|shown| known.is_same_version(shown))?;
+        let index = known.previous.iter().position(|version| version.is_same_version(older))?;
+        *known = known.rolled_back(index)?;
+        Some(known.clone())
+    });
+    let meanwhile = || InstallError::Meanwhile { name: name.clone() };
+    let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(meanwhile));
+    let entry = done.inspect_err(|_| copies::put_back(&kept))?;
+    let restores = || copies::restore(&code, &trees.place(&entry.tree), &dir);
+    let warnings = match entry.runs_in_copy() {
+        true => restored(restores()).into_iter().collect(),
+        false => Vec::new(),
+    };
+    Ok(RolledBack { entry, kept, warnings })
 }

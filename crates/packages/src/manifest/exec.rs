@@ -4,6 +4,25 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
+/// How an extension is started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Launch {
+    /// As a process that speaks its dialect on its standard input and output.
+    Process {
+        /// The executable, absolute.
+        program: PathBuf,
+        /// Its arguments, verbatim.
+        args: Vec<String>,
+    },
+    /// Not at all: it only brings files.
+    ThemeOnly,
+    /// Not at all, though it should be. The host reports it, and blocks what a required extension guards.
+    Impossible {
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}
+
 /// `exec` does not lead to a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

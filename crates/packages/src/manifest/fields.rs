@@ -117,6 +117,19 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Refuses `on_timeout` and `on_error` with another value than `block`: only the user can loosen a gate, and the
+    /// author of a manifest that tries to relies on something that will not happen.
+    pub(super) fn only_block(&self) -> Result<(), ManifestError> {
+        for field in ["on_timeout", "on_error"] {
+            if self.text(field)?.is_some_and(|value| value != "block") {
+                let rule =
+                    "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
+                return Err(self.error(field, rule));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether there is anything.
     pub(super) fn has(&self, field: &str) -> bool {
         self.get(field).is_some()

@@ -4,9 +4,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Fields, ManifestError, activation};
-use crate::spec::Lifecycle;
+use super::{Activation, Fields, ManifestError, activation};
 use crate::timeouts::MAX_ASKED;
+
+/// What a manifest says about when its extension starts and ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lifecycle {
+    /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
+    pub on_demand: bool,
+    /// How long it may take to say `hello`, instead of the time that every extension has.
+    pub hello: Option<Duration>,
+    /// How long it may take from `hello` to `ready`, instead of the time that every extension has.
+    pub ready: Option<Duration>,
+    /// The uses that start it, with what it offers until then; none for one that starts at once.
+    pub activation: Option<Arc<Activation>>,
+}
 
 /// What the manifest asks for, and what is wrong with it. `guards` is true of an extension that must be in place.
 pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {

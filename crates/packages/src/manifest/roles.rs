@@ -4,9 +4,33 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptKind;
 
+use super::permission::{InterceptAs, Permissions};
 use super::{Fields, ManifestError};
-use crate::permission::{InterceptAs, Permissions};
-use crate::spec::Roles;
+
+/// What a manifest promises about its extension's intercepts, and so how much it matters when they fail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roles {
+    /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).
+    pub required: bool,
+    /// Hooks whose failure blocks. `tool_call` always does.
+    pub gates: Vec<InterceptKind>,
+    /// A failed `assistant_message` intercept withholds the text.
+    pub redactor: bool,
+}
+
+impl Roles {
+    /// Whether the manifest says that a failure of this hook blocks.
+    pub fn names(&self, hook: InterceptKind) -> bool {
+        self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
+    }
+
+    /// Whether this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
+    /// extension names none.
+    pub fn guarded(&self, hook: InterceptKind) -> bool {
+        let unnamed = self.gates.is_empty() && !self.redactor;
+        self.required && (self.names(hook) || (unnamed && hook == InterceptKind::ToolCall))
+    }
+}
 
 /// What one entry of `intercept` says.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +43,7 @@ enum Said {
 /// `intercept`, what the permissions say of it counts; with both, they say the same.
 pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Result<Roles, ManifestError> {
     let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
-    only_block(fields)?;
+    fields.only_block()?;
     let mut said = BTreeSet::new();
     for entry in fields.objects("intercept")? {
         let (event, role, required) = entry_of(&entry)?;
@@ -55,7 +79,7 @@ fn entry_of(entry: &Fields<'_>) -> Result<(InterceptKind, Said, bool), ManifestE
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
-    only_block(entry)?;
+    entry.only_block()?;
     // Nothing said means the safe thing: that a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => Said::As(InterceptAs::Gate),
@@ -71,20 +95,27 @@ fn entry_of(entry: &Fields<'_>) -> Result<(InterceptKind, Said, bool), ManifestE
     Ok((event, role, required))
 }
 
-/// What may happen without an answer is the user's to say: a manifest that wants it looser is refused, because whoever
-/// wrote it relies on something that will not be.
-pub(crate) fn only_block(fields: &Fields<'_>) -> Result<(), ManifestError> {
-    for field in ["on_timeout", "on_error"] {
-        if fields.text(field)?.is_some_and(|value| value != "block") {
-            let rule =
-                "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
-            return Err(fields.error(field, rule));
-        }
-    }
-    Ok(())
-}
-
 fn known_events() -> String {
     let names: Vec<_> = InterceptKind::ALL.iter().map(|kind| format!("`{}`", kind.name())).collect();
     format!("must be one of {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_required_extension_guards_what_it_names_or_tool_calls() {
+        let required = Roles { required: true, ..Roles::default() };
+        assert!(required.guarded(InterceptKind::ToolCall));
+        assert!(!required.guarded(InterceptKind::TurnStart));
+
+        let redactor = Roles { redactor: true, ..required };
+        assert!(redactor.guarded(InterceptKind::AssistantMessage));
+        assert!(!redactor.guarded(InterceptKind::ToolCall));
+
+        let optional = Roles { gates: vec![InterceptKind::TurnStart], ..Roles::default() };
+        assert!(optional.names(InterceptKind::TurnStart));
+        assert!(!optional.guarded(InterceptKind::TurnStart));
+    }
 }

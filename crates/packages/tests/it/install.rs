@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use haft_packages::Origin;
 use haft_packages::install::lock::{Approved, Came, How};
-use haft_packages::install::{Accepted, InstallError, Proposal, Row, Source, State, Store};
+use haft_packages::install::{Accepted, InstallError, Proposal, Row, Source, State, Store, check_approved};
 use tempfile::TempDir;
 
 struct World {
@@ -216,11 +216,11 @@ fn what_the_user_put_there_waits_to_be_approved() {
     world.store.propose_placed(&place).unwrap().accept(How::Terminal, "1").unwrap();
     let row = world.row("hello");
     assert_eq!((&row.state, &row.dir), (&State::Enabled, &place));
-    assert!(world.store.approved.check(row.entry.as_ref().unwrap()).is_empty());
+    assert!(check_approved(&world.store.approved, row.entry.as_ref().unwrap()).is_empty());
     std::fs::write(place.join("run"), "#!/bin/sh\nevil\n").unwrap();
     let row = world.row("hello");
     assert!(matches!(&row.state, State::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
-    let wrong = world.store.approved.check(row.entry.as_ref().unwrap());
+    let wrong = check_approved(&world.store.approved, row.entry.as_ref().unwrap());
     assert!(wrong.len() == 1 && wrong[0].contains("run (changed)"), "{wrong:?}");
     world.store.remove(&row).unwrap();
     assert!(!place.exists());

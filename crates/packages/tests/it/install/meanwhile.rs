@@ -1,7 +1,7 @@
 //! What happens while somebody is asked, and going back over what cannot be used.
 
 use haft_packages::install::lock::{Came, Entry, How};
-use haft_packages::install::{InstallError, Proposal};
+use haft_packages::install::{InstallError, Proposal, check_approved};
 
 use super::{HELLO, World};
 
@@ -36,7 +36,7 @@ fn an_open_question_keeps_nobody_from_anything() {
     too.accept(How::Terminal, "1").unwrap();
     let accepted = asked.accept(How::Terminal, "1").unwrap();
     assert_eq!((accepted.name.as_str(), world.stored()), ("hello", (2, 0)));
-    assert!(world.store.approved.check(&accepted.entry).is_empty());
+    assert!(check_approved(&world.store.approved, &accepted.entry).is_empty());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn what_was_changed_in_the_store_is_approved_anew() {
     let again = world.propose(&source).unwrap();
     assert!(!again.is_approved());
     again.accept(How::Terminal, "1").unwrap();
-    assert!(world.store.approved.check(&entry(&world)).is_empty());
+    assert!(check_approved(&world.store.approved, &entry(&world)).is_empty());
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! Writing hooks into the user's `config.toml`, with everything that stands there left as it is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item};
+
+use super::{EditError, edit, table};
+use crate::file::{ConfigError, ReadFile};
+use crate::hooks::HookTimeouts;
+use crate::keys::{HookProcess, Hooks};
+
+/// Hooks could not be added to a `config.toml`; it is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddError {
+    /// What stands there, or would stand there, is not what it should be.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Hooks of these names are there.
+    #[error("{} has hooks of these names already: {}; rename or remove them", path.display(), names.join(", "))]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// As they are written there.
+        names: Vec<String>,
+    },
+    /// It cannot be read or written.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// Adds the hooks of `from` to a `config.toml`, which is made where there is none; comments and the order of what is
+/// there stay. The times that `from` says for all its hooks become those of each, so that no other hook's change. Of a
+/// `from` that is not enabled no hook is.
+///
+/// # Errors
+/// [`AddError`]; nothing is written then.
+pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddError> {
+    edit(path, |text| with_hooks(path, text, from))
+}
+
+/// The text of a `config.toml` with these hooks in it.
+pub(crate) fn with_hooks(path: &Path, text: &str, from: &Hooks) -> Result<String, AddError> {
+    let file = ReadFile::parse(path, text)?;
+    let there = &file.content.hooks;
+    let is_there = |name: &&String| there.processes.keys().any(|other| other.eq_ignore_ascii_case(name));
+    let taken: Vec<String> = from.processes.keys().filter(is_there).cloned().collect();
+    if !taken.is_empty() {
+        return Err(AddError::Taken { path: path.into(), names: taken });
+    }
+    let mistake = |detail: String| AddError::Config(ConfigError::Parse { path: path.into(), detail });
+    let mut document: DocumentMut = text.parse().map_err(|error| mistake(format!("{error}")))?;
+    for (name, process) in standing_alone(from, there) {
+        let added = process_item(&name, &process).map_err(mistake)?;
+        let processes = table(document.as_table_mut(), "hooks").and_then(|hooks| table(hooks, "processes"));
+        let processes = processes.ok_or_else(|| mistake("`hooks.processes` must be a table".to_owned()))?;
+        processes.insert(&name, added);
+    }
+    let text = document.to_string().trim_start_matches('\n').to_owned();
+    // What haft could not read again is not written.
+    ReadFile::parse(path, &text)?;
+    Ok(text)
+}
+
+/// Each hook with all that the rest of its table says about it.
+fn standing_alone(from: &Hooks, into: &Hooks) -> BTreeMap<String, HookProcess> {
+    let (here, there) = (from.timeouts(HookTimeouts::default()), into.timeouts(HookTimeouts::default()));
+    let alone = |process: &HookProcess| {
+        let mut process = process.clone();
+        let times = here.of(&process);
+        let said = |time: std::time::Duration, otherwise| {
+            (time != otherwise).then(|| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+        };
+        process.timeout_ms = said(times.interceptor, there.interceptor);
+        process.approval_timeout_ms = said(times.approval, there.approval);
+        process.enabled = process.enabled.map(|enabled| enabled && from.enabled != Some(false));
+        process
+    };
+    from.processes.iter().map(|(name, process)| (name.clone(), alone(process))).collect()
+}
+
+/// A hook as a table of its own, quoted as the names in it need.
+fn process_item(name: &str, process: &HookProcess) -> Result<Item, String> {
+    let all = BTreeMap::from([(name, process)]);
+    let text = toml::to_string(&all).map_err(|error| error.to_string())?;
+    let mut document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let mut item = document.remove(name).unwrap_or_default();
+    if let Some(table) = item.as_table_mut() {
+        // Where it stood in a text of its own means nothing here.
+        table.set_position(None);
+        table.decor_mut().set_prefix("\n");
+    }
+    Ok(item)
+}

@@ -1,0 +1,111 @@
+//! Layers over each other.
+
+use std::num::NonZeroU32;
+
+use haft_protocol::thinking::Thinking;
+
+use super::*;
+use crate::file::ReadFile;
+
+pub(super) fn layer(
+    place: Place,
+    provider: Option<&str>,
+    model: Option<&str>,
+    base_url: Option<&str>,
+) -> Layer {
+    let values = ConfigFile {
+        provider: provider.map(Into::into),
+        model: model.map(Into::into),
+        base_url: base_url.map(Into::into),
+        ..ConfigFile::default()
+    };
+    Layer::new(place, values)
+}
+
+pub(super) fn in_file() -> Place {
+    let text = "provider = 'p'\nmodel = 'm'\nbase_url = 'u'";
+    Place::File(ReadFile::parse(std::path::Path::new("config.toml"), text).unwrap().source)
+}
+
+fn shown(value: &Option<Sourced<String>>) -> String {
+    value.as_ref().map_or_else(|| "-".into(), |value| format!("{} ({})", value.value, value.origin))
+}
+
+#[track_caller]
+fn check(layers: &[Layer], expect: [&str; 3]) {
+    check_apart(layers.to_vec(), expect);
+}
+
+/// As [`check`], where `lab` and `dn` are providers.
+#[track_caller]
+pub(super) fn check_apart(mut layers: Vec<Layer>, expect: [&str; 3]) {
+    let got = Settings::merge(&mut layers, &|model, beside| {
+        let (provider, id) = model.split_once('/')?;
+        let known = ["lab", "dn"].contains(&provider) && beside.is_none_or(|beside| beside == provider);
+        known.then(|| (provider.to_owned(), id.to_owned()))
+    });
+    assert_eq!([shown(&got.provider), shown(&got.model), shown(&got.base_url)], expect);
+}
+
+fn merge(layer: Layer) -> Settings {
+    Settings::merge(&mut [layer], &|_, _| None)
+}
+
+#[test]
+fn the_stronger_layer_wins_and_says_where_it_stands() {
+    let flags = layer(Place::Flags, None, Some("f"), None);
+    let env = layer(Place::Env, Some("openai"), Some("e"), None);
+    let file = layer(in_file(), Some("openai"), None, Some("http://c"));
+    check(&[flags, env, file], ["openai (HAFT_PROVIDER)", "f (--model)", "http://c (config.toml:3)"]);
+    check(&[], ["-", "-", "-"]);
+}
+
+#[test]
+fn another_providers_model_and_address_are_left_out() {
+    let flags = layer(Place::Flags, Some("openai"), None, None);
+    let file = layer(in_file(), Some("anthropic"), Some("claude"), Some("http://proxy"));
+    check(&[flags.clone(), file], ["openai (--provider)", "-", "-"]);
+    let nameless = layer(in_file(), None, None, Some("http://proxy"));
+    check(&[flags, nameless], ["openai (--provider)", "-", "http://proxy (config.toml:3)"]);
+}
+
+#[test]
+fn the_rest_has_defaults() {
+    let got = merge(Layer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
+    assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_THINKING") });
+    assert_eq!(got.max_steps, None);
+}
+
+#[test]
+fn the_environment_is_read_and_checked() {
+    let with = |name: &'static str, value: &'static str| {
+        Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
+    };
+    assert_eq!(with("HAFT_MAX_STEPS", "3").unwrap().values.max_steps, NonZeroU32::new(3));
+    assert_eq!(with("HAFT_FALLBACK", "a/b, c/d").unwrap().values.fallback.unwrap(), ["a/b", "c/d"]);
+    assert_eq!(with("HAFT_FALLBACK", "a/b, ,").unwrap().values.fallback.unwrap(), ["a/b"]);
+    assert_eq!(with("HAFT_MODEL", "").unwrap(), Layer::empty(Place::Env));
+    let error = with("HAFT_MAX_STEPS", "0").unwrap_err().to_string();
+    assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
+    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(Thinking::XHigh));
+    let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
+    assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_REASONING") });
+    let error = with("HAFT_REASONING", "lots").unwrap_err().to_string();
+    assert!(
+        error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join("`, `")),
+        "{error}"
+    );
+}
+
+#[test]
+fn every_level_is_read_alike_by_flag_and_file() {
+    for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
+        for key in ["thinking", "reasoning"] {
+            let text = format!("\n{key} = '{name}'");
+            let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();
+            assert_eq!(file.content.thinking, Some(level));
+            let settings = merge(file.layer());
+            assert_eq!(settings.thinking.origin.to_string(), "c:2");
+        }
+    }
+}

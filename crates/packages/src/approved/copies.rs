@@ -1,0 +1,277 @@
+//! Private copies of approved code, for extensions that keep their state beside it.
+//!
+//! What was approved is put back before each start; all other files are the extension's own and stay.
+
+mod kept;
+mod within;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::InstallError;
+use super::contents::{Contents, Item, is_executable};
+use super::copy::{make_link, open};
+use super::digest::{self, Digest};
+use super::workshop::{SCRAP, remove};
+use crate::timeouts::SCRAP_AGE;
+pub use kept::Kept;
+pub(super) use kept::make_room;
+pub(crate) use kept::put_back;
+
+/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too. Returns those that were
+/// something else there, by their path in it.
+///
+/// # Errors
+/// When something cannot be written, or the tree is not what `contents` says.
+pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
+    // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
+    let aside = copy.parent().unwrap_or(copy);
+    fs::create_dir_all(aside).map_err(InstallError::io("create", aside))?;
+    directory(copy)?;
+    let mut changed = Vec::new();
+    for (name, item) in contents.items() {
+        let (from, to) = (store.join(name), copy.join(name));
+        let was_there = to.symlink_metadata().is_ok();
+        let written = match item {
+            // Before what is in it, so that no link in its place is followed.
+            Item::Directory => directory(&to)?,
+            Item::Link(target) => link(target, &to)?,
+            Item::File { executable, digest } => {
+                let same = is_same(&to, *executable, digest);
+                if !same {
+                    file(&from, &to, aside, *executable, digest)?;
+                }
+                !same
+            }
+        };
+        if was_there && written {
+            changed.push(name.to_owned());
+        }
+    }
+    Ok(changed)
+}
+
+/// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
+/// lock, so only what is old counts.
+pub(super) fn tidy(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_old = |metadata: fs::Metadata| {
+            metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRAP_AGE))
+        };
+        let is_scrap = entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes());
+        if is_scrap && entry.metadata().is_ok_and(is_old) {
+            // What stays is in nobody's way.
+            _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes from a copy what one version brought and the next one does not, unless it was changed since, and the directories
+/// that are empty then. Links stay.
+fn retire(before: &Contents, now: &Contents, copy: &Path) {
+    let gone = before.items().iter().rev().filter(|(name, _)| !now.items().contains_key(*name));
+    for (name, item) in gone.filter(|(_, item)| !matches!(item, Item::Link(_))) {
+        within::delete(copy, name, item);
+    }
+}
+
+/// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
+pub(crate) fn clear(code: &Contents, copy: &Path) {
+    for (name, item) in code.items().iter().rev() {
+        within::delete(copy, name, item);
+    }
+    _ = fs::remove_dir(copy);
+}
+
+/// Makes it a directory. Whether it was none.
+fn directory(path: &Path) -> Result<bool, InstallError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => return Ok(false),
+        Ok(_) => remove(path)?,
+        Err(_) => {}
+    }
+    fs::create_dir(path).map_err(InstallError::io("create", path))?;
+    Ok(true)
+}
+
+/// Makes it a link there. Whether it was none.
+fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
+    if fs::read_link(path).is_ok_and(|now| now == target) {
+        return Ok(false);
+    }
+    clear_way(path)?;
+    if path.symlink_metadata().is_ok() {
+        remove(path)?;
+    }
+    make_link(target, path).map_err(InstallError::io("create", path))?;
+    Ok(true)
+}
+
+/// A directory in the place of a file or link of the code is moved aside: what is in it is the extension's own.
+fn clear_way(path: &Path) -> Result<(), InstallError> {
+    if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
+    // Only one that holds nothing can be removed like this.
+    if fs::remove_dir(path).is_err() {
+        kept::aside(path, |_| true)?;
+    }
+    Ok(())
+}
+
+fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
+    let is_file = |metadata: fs::Metadata| metadata.is_file();
+    // What is no file is not even opened.
+    path.symlink_metadata().is_ok_and(is_file) && open(path).is_ok_and(|file| holds(file, executable, digest))
+}
+
+/// Whether an open file is this one.
+fn holds(file: File, executable: bool, digest: &Digest) -> bool {
+    let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
+    file.metadata().is_ok_and(same_kind) && digest::copied(file, None).is_ok_and(|now| now == *digest)
+}
+
+fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
+    clear_way(to)?;
+    let write = || InstallError::io("write", to);
+    let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
+    let copied = open(from).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
+    if copied.map_err(InstallError::io("copy", from))? != *digest {
+        return Err(InstallError::Changed { dir: from.into() });
+    }
+    set_mode(new.as_file(), executable).map_err(write())?;
+    new.persist(to).map_err(|error| write()(error.error)).map(drop)
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, executable: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(if executable { 0o755 } else { 0o644 }))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: bool) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_old_scraps_are_swept_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = std::time::SystemTime::now();
+        for (name, age) in
+            [(".scrap-old", 2 * SCRAP_AGE), (".scrap-new", SCRAP_AGE / 2), ("old", 2 * SCRAP_AGE)]
+        {
+            let file = File::create(dir.path().join(name)).unwrap();
+            file.set_modified(now.checked_sub(age).unwrap()).unwrap();
+        }
+        tidy(dir.path());
+        let left = [".scrap-old", ".scrap-new", "old"].map(|name| dir.path().join(name).exists());
+        assert_eq!(left, [false, true, true]);
+    }
+
+    struct Pair {
+        root: tempfile::TempDir,
+        contents: Contents,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let store = root.path().join("store");
+            fs::create_dir_all(store.join("lib/deep")).unwrap();
+            fs::write(store.join("run"), "code").unwrap();
+            fs::write(store.join("lib/deep/a"), "library").unwrap();
+            #[cfg(unix)]
+            std::os::unix::fs::symlink("lib/deep/a", store.join("link")).unwrap();
+            let pair = Self { contents: Contents::read(&store).unwrap(), root };
+            pair.restore();
+            pair
+        }
+
+        fn restore(&self) -> Vec<PathBuf> {
+            restore(&self.contents, &self.root.path().join("store"), &self.copy()).unwrap()
+        }
+
+        fn copy(&self) -> PathBuf {
+            self.root.path().join("copies/x")
+        }
+    }
+
+    /// After this was done to the copy, it is as it was, but for what was added.
+    #[track_caller]
+    fn check(spoil: impl FnOnce(&Path)) {
+        let pair = Pair::new();
+        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+        fs::write(pair.copy().join("lib/state"), "kept").unwrap();
+        spoil(&pair.copy());
+        pair.restore();
+        assert_eq!(fs::read_to_string(pair.copy().join("lib/state")).ok().as_deref(), Some("kept"));
+        fs::remove_file(pair.copy().join("lib/state")).unwrap();
+        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+    }
+
+    #[test]
+    fn what_was_approved_is_put_back() {
+        check(|_| ());
+        check(|copy| fs::write(copy.join("run"), "evil").unwrap());
+        check(|copy| fs::remove_file(copy.join("run")).unwrap());
+        check(|copy| fs::remove_dir_all(copy.join("lib/deep")).unwrap());
+        check(|copy| {
+            fs::remove_file(copy.join("run")).unwrap();
+            fs::create_dir_all(copy.join("run")).unwrap();
+        });
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nothing_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a"), "precious").unwrap();
+        check(|copy| {
+            fs::remove_dir_all(copy.join("lib/deep")).unwrap();
+            symlink(outside.path(), copy.join("lib/deep")).unwrap();
+        });
+        check(|copy| {
+            fs::remove_file(copy.join("run")).unwrap();
+            symlink(outside.path().join("a"), copy.join("run")).unwrap();
+        });
+        check(|copy| {
+            fs::remove_file(copy.join("link")).unwrap();
+            symlink("/etc/passwd", copy.join("link")).unwrap();
+        });
+        assert_eq!(fs::read_to_string(outside.path().join("a")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_a_file_is_moved_aside() {
+        let pair = Pair::new();
+        for number in 1..3 {
+            fs::remove_file(pair.copy().join("run")).unwrap();
+            fs::create_dir(pair.copy().join("run")).unwrap();
+            fs::write(pair.copy().join("run/own"), "state").unwrap();
+            assert_eq!(pair.restore(), [PathBuf::from("run")]);
+            assert!(pair.copy().join("run").is_file());
+            let kept = pair.copy().join(format!("run.kept-{number}/own"));
+            assert_eq!(fs::read_to_string(kept).unwrap(), "state");
+        }
+    }
+
+    #[test]
+    fn what_only_an_older_version_brought_goes_unless_it_was_changed() {
+        let pair = Pair::new();
+        let newer = tempfile::tempdir().unwrap();
+        fs::write(newer.path().join("run"), "code 2").unwrap();
+        fs::write(pair.copy().join("own"), "state").unwrap();
+        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        assert!(!pair.copy().join("lib").exists() && pair.copy().join("own").exists());
+        pair.restore();
+        fs::write(pair.copy().join("lib/deep/a"), "changed").unwrap();
+        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        assert!(pair.copy().join("lib/deep/a").exists());
+    }
+}

@@ -1,0 +1,334 @@
+//! Copying a tree that nobody has to trust.
+
+mod names;
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::path::{Component, Path};
+
+use haft_protocol::defence::{Defence, is_up};
+
+use super::InstallError;
+
+/// The most files and directories an extension may have.
+pub const MAX_ENTRIES: usize = 20_000;
+
+/// The most bytes an extension may have: 200 MiB.
+pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
+
+/// The most directories inside each other, the extension's own counted as 1.
+pub const MAX_DEPTH: usize = 32;
+
+/// Copies the tree `from` to `to`, which must not exist, without its `.git`.
+///
+/// Files keep their permissions without set-user-id and the like, and what was one file under two names is two;
+/// symlinks are kept when they cannot lead out of the tree; anything else is refused, and so are names that do not mean
+/// the same everywhere. `store` is where extensions are kept: a tree that holds it is refused.
+pub(crate) fn copy_tree(from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
+    let limits = Limits { entries: MAX_ENTRIES, bytes: MAX_BYTES, depth: MAX_DEPTH };
+    copy_within(limits, from, to, store)
+}
+
+fn copy_within(limits: Limits, from: &Path, to: &Path, store: &Path) -> Result<(), InstallError> {
+    let root = from.canonicalize().map_err(InstallError::io("read", from))?;
+    let store = store.canonicalize().map_err(InstallError::io("read", store))?;
+    if store.starts_with(&root) {
+        return Err(refused(&root, "holds the directory that extensions are installed in".into()));
+    }
+    Copy { limits, entries: 0, bytes: 0, root: root.clone() }.directory(&root, to, 1)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    entries: usize,
+    bytes: u64,
+    depth: usize,
+}
+
+struct Copy {
+    limits: Limits,
+    entries: usize,
+    bytes: u64,
+    root: std::path::PathBuf,
+}
+
+impl Copy {
+    fn directory(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+        if depth > self.limits.depth {
+            return Err(
+                self.too_large(format!("more than {} directories inside each other", self.limits.depth))
+            );
+        }
+        std::fs::create_dir(to).map_err(InstallError::io("create", to))?;
+        let mut names = HashSet::new();
+        for entry in std::fs::read_dir(from).map_err(InstallError::io("list", from))? {
+            let entry = entry.map_err(InstallError::io("list", from))?;
+            let name = entry.file_name();
+            if is_repository(&name) {
+                continue;
+            }
+            // Of one that cannot even be listed to its end, the rest is not looked at.
+            self.count()?;
+            if is_up(Defence::TreeRules) {
+                names::check(&name, &mut names).map_err(|problem| refused(&entry.path(), problem))?;
+            }
+            self.entry(&entry.path(), &to.join(name), depth)?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<(), InstallError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            return Err(self.too_large(format!("more than {} files", self.limits.entries)));
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+        let metadata = from.symlink_metadata().map_err(InstallError::io("read", from))?;
+        if metadata.is_dir() {
+            self.directory(from, to, depth + 1)
+        } else if metadata.is_symlink() {
+            copy_link(from, to, depth)
+        } else if metadata.is_file() {
+            self.file(from, to, &metadata)
+        } else {
+            Err(special(from))
+        }
+    }
+
+    fn file(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), InstallError> {
+        let left = self.limits.bytes - self.bytes;
+        if metadata.len() > left {
+            return Err(self.too_many_bytes());
+        }
+        let source = open(from).map_err(InstallError::io("read", from))?;
+        let opened = source.metadata().map_err(InstallError::io("read", from))?;
+        if !opened.is_file() {
+            return Err(special(from));
+        }
+        // `create_new`: on a disk that takes `A` and `a` for one name, the second one is an error.
+        let mut target = File::create_new(to).map_err(InstallError::io("create", to))?;
+        // Counted while copying: a file can grow, and its length can be a lie.
+        let copied = std::io::copy(&mut source.take(left + 1), &mut target);
+        let copied = copied.map_err(InstallError::io("copy", from))?;
+        if copied > left {
+            return Err(self.too_many_bytes());
+        }
+        self.bytes += copied;
+        keep_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
+    }
+
+    fn too_many_bytes(&self) -> InstallError {
+        self.too_large(format!("more than {} MiB", self.limits.bytes / (1024 * 1024)))
+    }
+
+    fn too_large(&self, what: String) -> InstallError {
+        InstallError::TooLarge { dir: self.root.clone(), what }
+    }
+}
+
+/// `depth` is that of the directory the link is in, the root's being 1.
+fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
+    let target = std::fs::read_link(from).map_err(InstallError::io("read", from))?;
+    if stays_inside(&target, depth) || !is_up(Defence::TreeRules) {
+        make_link(&target, to).map_err(InstallError::io("create", to))
+    } else {
+        let target = target.display();
+        Err(refused(
+            from,
+            format!("is a symlink that leads out of the extension, to {target}; copy what it leads to"),
+        ))
+    }
+}
+
+/// Whether it is what git keeps beside a checkout, on any disk: some take `.GIT` for the same name.
+pub(super) fn is_repository(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+fn special(path: &Path) -> InstallError {
+    refused(path, "is neither a file nor a directory, so it is not copied; remove it".into())
+}
+
+fn refused(path: &Path, problem: String) -> InstallError {
+    InstallError::Refused { path: path.into(), problem }
+}
+
+/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
+#[cfg(unix)]
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
+/// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real
+/// directory of the tree, and not above the root. Behind that it can only go down, through links of the same kind.
+fn stays_inside(target: &Path, depth: usize) -> bool {
+    let mut climbed = 0;
+    let mut going_down = false;
+    target.components().all(|component| match component {
+        Component::CurDir => true,
+        Component::Normal(_) => {
+            going_down = true;
+            true
+        }
+        Component::ParentDir => {
+            climbed += 1;
+            !going_down && climbed < depth
+        }
+        Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
+#[cfg(unix)]
+pub(super) fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, link)
+}
+
+#[cfg(not(unix))]
+pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(unix)]
+fn keep_permissions(target: &File, metadata: &Metadata) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = metadata.permissions().mode() & 0o777;
+    target.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_permissions(_: &File, _: &Metadata) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: Limits = Limits { entries: 3, bytes: 10, depth: 2 };
+
+    #[track_caller]
+    fn check(make: impl FnOnce(&Path), expect: Result<(), &str>) {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        make(from.path());
+        let got = copy_within(SMALL, from.path(), &to.path().join("tree"), to.path());
+        match (got, expect) {
+            (Ok(()), Ok(())) => {}
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{error}"),
+            (got, expect) => panic!("{got:?} instead of {expect:?}"),
+        }
+    }
+
+    fn files(dir: &Path, sizes: &[usize]) {
+        for (index, size) in sizes.iter().enumerate() {
+            std::fs::write(dir.join(index.to_string()), vec![b'x'; *size]).unwrap();
+        }
+    }
+
+    #[test]
+    fn each_limit_holds_and_one_more_is_refused() {
+        check(|dir| files(dir, &[1, 1, 1]), Ok(()));
+        check(|dir| files(dir, &[1, 1, 1, 1]), Err("more than 3 files"));
+        check(|dir| files(dir, &[4, 6]), Ok(()));
+        check(|dir| files(dir, &[4, 7]), Err("more than 0 MiB"));
+        check(|dir| std::fs::create_dir_all(dir.join("a")).unwrap(), Ok(()));
+        check(|dir| std::fs::create_dir_all(dir.join("a/b")).unwrap(), Err("more than 2 directories"));
+    }
+
+    #[test]
+    fn what_belongs_to_git_is_left_out() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for dir in [".git/hooks", "lib/.GIT", "sub"] {
+            std::fs::create_dir_all(from.path().join(dir)).unwrap();
+        }
+        std::fs::write(from.path().join(".git/hooks/post-checkout"), "").unwrap();
+        std::fs::write(from.path().join("sub/.git"), "gitdir: /elsewhere").unwrap();
+        std::fs::write(from.path().join(".gitignore"), "").unwrap();
+        let limits = Limits { entries: 10, ..SMALL };
+        let tree = to.path().join("tree");
+        copy_within(limits, from.path(), &tree, to.path()).unwrap();
+        let names = [".git", "lib", "lib/.GIT", "sub", "sub/.git", ".gitignore"];
+        let there = names.map(|name| tree.join(name).symlink_metadata().is_ok());
+        assert_eq!(there, [false, true, false, true, false, true]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn names_for_one_file_become_files_of_their_own() {
+        use std::os::unix::fs::MetadataExt as _;
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(from.path().join("a"), "text").unwrap();
+        std::fs::hard_link(from.path().join("a"), from.path().join("b")).unwrap();
+        let tree = to.path().join("tree");
+        copy_within(SMALL, from.path(), &tree, to.path()).unwrap();
+        assert_eq!(["a", "b"].map(|name| tree.join(name).metadata().unwrap().nlink()), [1, 1]);
+    }
+
+    /// What was looked at as a file can be a pipe when it is opened.
+    #[test]
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "there is no safe call for it in std")]
+    fn a_pipe_in_a_files_place_keeps_nobody_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, pipe) = (dir.path().join("file"), dir.path().join("pipe"));
+        std::fs::write(&file, "x").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.file(&pipe, &dir.path().join("to"), &file.metadata().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("neither a file nor"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_grows_while_it_is_copied_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let before = File::create(dir.path().join("grows")).unwrap().metadata().unwrap();
+        std::fs::write(dir.path().join("grows"), [b'x'; 100]).unwrap();
+        let mut copy = Copy { limits: SMALL, entries: 0, bytes: 0, root: dir.path().into() };
+        let error = copy.file(&dir.path().join("grows"), &dir.path().join("to"), &before).unwrap_err();
+        assert!(error.to_string().contains("more than 0 MiB"), "{error}");
+        assert_eq!(std::fs::metadata(dir.path().join("to")).unwrap().len(), SMALL.bytes + 1);
+    }
+
+    #[test]
+    fn a_sparse_giant_is_given_up_early() {
+        check(|dir| File::create(dir.join("big")).unwrap().set_len(1 << 40).unwrap(), Err("MiB"));
+    }
+
+    #[test]
+    fn the_store_is_not_copied_into_itself() {
+        let from = tempfile::tempdir().unwrap();
+        let store = from.path().join("extensions");
+        std::fs::create_dir(&store).unwrap();
+        let error = copy_within(SMALL, from.path(), &store.join("tree"), &store).unwrap_err();
+        assert!(error.to_string().contains("installed in"), "{error}");
+    }
+
+    #[test]
+    fn links_stay_inside() {
+        for (target, depth, inside) in [
+            ("file", 1, true),
+            ("./a/b", 1, true),
+            ("../file", 2, true),
+            ("../../a/b", 3, true),
+            ("..", 1, false),
+            ("../file", 1, false),
+            ("../../x", 2, false),
+            ("a/../b", 1, false),
+            ("a/../../x", 2, false),
+            ("/etc/passwd", 1, false),
+        ] {
+            assert_eq!(stays_inside(Path::new(target), depth), inside, "{target} at {depth}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Trees that nobody writes to: their modes, and waiting until they are on the disk.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use super::InstallError;
+use super::contents::{is_executable, walk};
+
+/// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.
+pub(super) fn seal(root: &Path) -> Result<(), InstallError> {
+    let mut dirs = vec![root.to_owned()];
+    walk(root, &mut |_, path, metadata| {
+        if metadata.is_dir() {
+            dirs.push(path.to_owned());
+        } else if metadata.is_file() {
+            let mode = if is_executable(metadata) { 0o555 } else { 0o444 };
+            protect(path, mode).map_err(InstallError::io("protect", path))?;
+            sync(path).map_err(InstallError::io("write", path))?;
+        }
+        Ok(())
+    })?;
+    for dir in dirs.iter().rev() {
+        if dir != root {
+            protect(dir, 0o555).map_err(InstallError::io("protect", dir))?;
+        }
+        sync(dir).map_err(InstallError::io("write", dir))?;
+    }
+    Ok(())
+}
+
+/// Lets a tree be moved away, and nobody else do more with it than before. What is no directory always can be.
+pub(crate) fn let_go(place: &Path) -> std::io::Result<()> {
+    let metadata = place.symlink_metadata()?;
+    if metadata.is_dir() { protect(place, movable(&metadata)) } else { Ok(()) }
+}
+
+#[cfg(unix)]
+fn movable(metadata: &fs::Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o7777 | 0o700
+}
+
+#[cfg(not(unix))]
+fn movable(_: &fs::Metadata) -> u32 {
+    0o755
+}
+
+/// Lets everything in a tree be removed again.
+pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
+    protect(root, 0o755)?;
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            unseal(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+pub(super) fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+pub(super) fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    let mut permissions = fs::metadata(path)?.permissions();
+    permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
+    fs::set_permissions(path, permissions)
+}
+
+/// Waits until a file, or the names in a directory, are on the disk.
+pub(super) fn sync(path: &Path) -> std::io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}

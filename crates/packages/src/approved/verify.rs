@@ -1,0 +1,59 @@
+//! The full check of an extension against its approval: all files are read, whatever they look like.
+
+use std::path::{Path, PathBuf};
+
+use haft_protocol::ids::ExtensionName;
+
+use super::contents::{Contents, walk};
+use super::error::with_causes;
+use super::lock::{Approved, Came, Entry};
+use super::pin::is_there;
+use crate::manifest::MANIFEST_FILE;
+
+/// Returns the differences of an extension from its approval, in words.
+pub fn check_approved(approved: &Approved, entry: &Entry) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let trees = approved.trees();
+    match trees.verify(&entry.tree) {
+        Err(error) => wrong.push(with_causes(&error)),
+        Ok(code) => {
+            let manifest = code.file_digest(Path::new(MANIFEST_FILE));
+            if manifest != Some(entry.manifest) {
+                wrong.push("its manifest is not the one that was approved".to_owned());
+            }
+        }
+    }
+    if let Some(Err(why)) = entry.interpreter.as_deref().map(is_there) {
+        wrong.push(why);
+    }
+    if let Came::Placed { path, .. } = &entry.source {
+        match Contents::read(path) {
+            Err(error) => wrong.push(with_causes(&error)),
+            Ok(now) if now.digest() == entry.tree => {}
+            Ok(now) => {
+                let what = trees.difference(&entry.tree, &now).unwrap_or_default();
+                wrong.push(format!("{} is not what was approved: {what}", path.display()));
+            }
+        }
+    }
+    wrong
+}
+
+/// Returns the paths in the private copy of an extension that are not part of the approved code; of such a directory, its
+/// own path alone. They stay there as the extension's own, and a process that starts there may read them as code.
+pub fn files_beside_code(approved: &Approved, name: &ExtensionName, entry: &Entry) -> Vec<PathBuf> {
+    let mut beside: Vec<PathBuf> = Vec::new();
+    if !entry.runs_in_copy() {
+        return beside;
+    }
+    let code = approved.trees().place(&entry.tree);
+    // What cannot be gone through to its end is told as far as it was.
+    _ = walk(&approved.copy_of(name), &mut |name, _, _| {
+        let is_within = beside.last().is_some_and(|dir| name.starts_with(dir));
+        if !is_within && code.join(name).symlink_metadata().is_err() {
+            beside.push(name.to_owned());
+        }
+        Ok(())
+    });
+    beside
+}

@@ -1,0 +1,205 @@
+//! Changes to a directory of extensions or of the store: prepared aside, put in place by one rename, swept up after a crash.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{InstallError, seal};
+use crate::file_name::dir_name;
+use crate::timeouts;
+
+/// Something is being prepared or thrown away; of no use once nobody holds the lock.
+pub(super) const SCRAP: &str = ".scrap-";
+
+/// What is locked in a bench as long as somebody needs it.
+const IN_USE: &str = ".lock";
+
+/// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    dir: PathBuf,
+    /// Held for its lock.
+    _lock: File,
+}
+
+/// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
+/// long as this process has it nobody sweeps it up.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    /// Held for its lock. Dropped first: some systems remove no file that is open.
+    _lock: File,
+    dir: TempDir,
+}
+
+/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there. Where there is nothing it is
+/// one look.
+pub(super) fn tidy(dir: &Path) {
+    let is_scrap = |entry: std::fs::DirEntry| {
+        entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes()) && is_left(&entry.path())
+    };
+    if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
+        // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
+        _ = Workshop::open_within(dir, Duration::ZERO);
+    }
+}
+
+impl Workshop {
+    /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
+    pub(crate) fn open(dir: &Path) -> Result<Self, InstallError> {
+        Self::open_within(dir, timeouts::WORKSHOP)
+    }
+
+    fn open_within(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
+        std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
+        let path = dir.join(".lock");
+        let mut options = File::options();
+        let lock = options.create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(InstallError::io("open", &path))?;
+        let until = Instant::now() + patience;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(timeouts::WORKSHOP_LOOK),
+                Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
+                Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
+            }
+        }
+        let workshop = Self { dir: dir.into(), _lock: lock };
+        workshop.sweep();
+        Ok(workshop)
+    }
+
+    /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
+    fn sweep(&self) {
+        for path in std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if dir_name(&path).starts_with(SCRAP)
+                && is_left(&path)
+                && let Err(error) = remove(&path)
+            {
+                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
+            }
+        }
+    }
+
+    /// A directory to prepare something in.
+    pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
+        let write = || InstallError::io("write to", &self.dir);
+        let dir = tempfile::Builder::new().prefix(SCRAP).tempdir_in(&self.dir).map_err(write())?;
+        // Before anybody else may sweep.
+        let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
+        lock.lock().map_err(write())?;
+        Ok(Bench { _lock: lock, dir })
+    }
+
+    /// Takes an extension out of its place at once, then deletes it.
+    pub(crate) fn discard(&self, place: &Path) -> Result<(), InstallError> {
+        let bench = self.bench()?;
+        let aside = bench.path().join("removed");
+        seal::let_go(place).map_err(InstallError::io("remove", place))?;
+        std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
+        remove(&aside)
+    }
+}
+
+impl Bench {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Leaves it where it is.
+    #[cfg(test)]
+    pub(super) fn keep(self) -> PathBuf {
+        self.dir.keep()
+    }
+}
+
+/// Whether nobody is at work in what was being prepared.
+fn is_left(scrap: &Path) -> bool {
+    let lock = File::options().write(true).open(scrap.join(IN_USE));
+    !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
+pub(crate) fn remove(path: &Path) -> Result<(), InstallError> {
+    let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
+    let removed = match is_dir {
+        true => seal::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),
+        false => std::fs::remove_file(path),
+    };
+    removed.map_err(InstallError::io("remove", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(dir: &Path, text: &str) {
+        std::fs::create_dir_all(dir).unwrap();
+        std::fs::write(dir.join("file"), text).unwrap();
+    }
+
+    fn read(dir: &Path) -> String {
+        std::fs::read_to_string(dir.join("file")).unwrap()
+    }
+
+    #[test]
+    fn one_process_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Workshop::open(dir.path()).unwrap();
+        let impatient = Workshop::open_within(dir.path(), Duration::ZERO);
+        assert!(matches!(impatient, Err(InstallError::Busy { .. })));
+        let patient = std::thread::scope(|scope| {
+            let patient = scope.spawn(|| Workshop::open(dir.path()).map(drop));
+            drop(first);
+            patient.join().unwrap()
+        });
+        patient.unwrap();
+        Workshop::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn scraps_of_somebody_at_work_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        tidy(&dir.path().join("missing"));
+        let scrap = dir.path().join(".scrap-1");
+        let busy = Workshop::open(dir.path()).unwrap();
+        tree(&scrap, "half");
+        tidy(dir.path());
+        assert!(scrap.exists());
+        drop(busy);
+        tidy(dir.path());
+        assert!(!scrap.exists());
+    }
+
+    #[test]
+    fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        tree(&bench.path().join("tree"), "shown");
+        tidy(dir.path());
+        drop(Workshop::open(dir.path()).unwrap());
+        assert_eq!(read(&bench.path().join("tree")), "shown");
+        let left = bench.keep();
+        Workshop::open(dir.path()).unwrap();
+        assert!(!left.exists(), "nobody needs it any more");
+        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        let place = bench.path().to_owned();
+        drop(bench);
+        assert!(!place.exists());
+    }
+
+    #[test]
+    fn what_a_crash_left_is_swept_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        tree(&at(".scrap-1"), "half");
+        tree(&at("there"), "whole");
+        Workshop::open(dir.path()).unwrap();
+        assert!(!at(".scrap-1").exists());
+        assert_eq!(read(&at("there")), "whole");
+    }
+}

@@ -1,0 +1,96 @@
+//! The part of permissions that is asked beyond what was granted.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use haft_launch::sandbox::Net;
+use haft_protocol::ext::{InterceptKind, Limits};
+
+use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, ToolPermissions};
+use crate::grant::GrantedPath;
+
+/// Returns the part of the permissions `asked` that `granted` does not cover. `home` is the path that `~` stands for.
+pub(super) fn beyond(asked: &Permissions, granted: &Permissions, home: Option<&Path>) -> Permissions {
+    let intercept = asked.intercept.iter().filter_map(|entry| beyond_intercepts(entry, &granted.intercept));
+    Permissions {
+        tools: ToolPermissions {
+            register: without(&asked.tools.register, &granted.tools.register),
+            effects: without(&asked.tools.effects, &granted.tools.effects),
+        },
+        events: without(&asked.events, &granted.events),
+        intercept: intercept.collect(),
+        host: without(&asked.host, &granted.host),
+        fs: beyond_files(&asked.fs, &granted.fs, home),
+        net: if reach(asked.net) > reach(granted.net) { asked.net } else { Net::None },
+        env: without(&asked.env, &granted.env),
+        exec: if asked.exec > granted.exec { asked.exec } else { ExecPermission::None },
+    }
+}
+
+/// Another role is another permission: what the extension may do differs, and the meaning of its failure.
+fn beyond_intercepts(
+    asked: &InterceptPermission,
+    granted: &[InterceptPermission],
+) -> Option<InterceptPermission> {
+    let is_same = |other: &&InterceptPermission| (other.event, other.role) == (asked.event, asked.role);
+    let Some(granted) = granted.iter().find(is_same) else { return Some(asked.clone()) };
+    let is_longer = answer_ms(asked) > answer_ms(granted);
+    if granted.tools.is_empty() {
+        return is_longer.then(|| asked.clone());
+    }
+    if asked.tools.is_empty() {
+        return Some(asked.clone());
+    }
+    let tools = without(&asked.tools, &granted.tools);
+    match (tools.is_empty(), is_longer) {
+        (true, false) => None,
+        (true, true) => Some(asked.clone()),
+        (false, _) => Some(InterceptPermission { tools, ..asked.clone() }),
+    }
+}
+
+/// The milliseconds that the extension has to answer.
+fn answer_ms(permission: &InterceptPermission) -> u64 {
+    let limits = Limits::default();
+    permission.timeout_ms.unwrap_or(match permission.event {
+        InterceptKind::BeforeCompact => limits.tool_call_ms,
+        InterceptKind::ToolCall
+        | InterceptKind::TurnStart
+        | InterceptKind::AssistantMessage
+        | InterceptKind::BeforeAgentStart => limits.intercept_ms,
+    })
+}
+
+fn beyond_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Path>) -> FsPermissions {
+    let changed = places(&granted.write, home);
+    let seen: Vec<_> = places(&granted.read, home).into_iter().chain(changed.iter().cloned()).collect();
+    FsPermissions {
+        read: uncovered(&asked.read, &seen, home),
+        write: uncovered(&asked.write, &changed, home),
+    }
+}
+
+/// What cannot be read covers nothing, and nothing covers it.
+fn places(paths: &[String], home: Option<&Path>) -> Vec<GrantedPath> {
+    paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok()).collect()
+}
+
+fn uncovered(asked: &[String], granted: &[GrantedPath], home: Option<&Path>) -> Vec<String> {
+    let covered = |text: &String| match GrantedPath::parse(text, home) {
+        Ok(path) => path.is_data() || granted.iter().any(|other| other.covers(&path)),
+        Err(_) => false,
+    };
+    asked.iter().filter(|text| !covered(text)).cloned().collect()
+}
+
+fn without<T: Ord + Clone>(asked: &BTreeSet<T>, granted: &BTreeSet<T>) -> BTreeSet<T> {
+    asked.difference(granted).cloned().collect()
+}
+
+fn reach(net: Net) -> u8 {
+    match net {
+        Net::None => 0,
+        Net::Loopback => 1,
+        Net::All => 2,
+    }
+}
