@@ -34,7 +34,7 @@ use quiet::Quiet;
 pub use spoken::Heard;
 
 use crate::field::Field;
-use crate::keys::{Action, Chord, Confirm, Context, Edit, Keymap};
+use crate::keys::{Action, Chord, Confirm, Context, Edit, Press};
 use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
 
 /// What is asked for.
@@ -138,14 +138,15 @@ impl Dialog {
     }
 
     /// A key.
-    pub fn key(&mut self, chord: Chord, keys: &Keymap, now: Instant) -> Reply {
+    pub fn key(&mut self, press: &Press, now: Instant) -> Reply {
         self.hint = None;
         if self.is_too_early(now) {
             return Reply::Open;
         }
         let context =
             if self.question.wanted == Wanted::Confirm { Context::Confirm } else { Context::Dialog };
-        match keys.action(context, chord) {
+        let chord = press.chord();
+        match press.action(context) {
             Some(Action::Dialog(action)) => return self.act(action, chord),
             Some(Action::Confirm(Confirm::Yes)) => return self.answered(UiAnswer::Confirmed(true), true),
             Some(Action::Confirm(Confirm::No)) => return self.answered(UiAnswer::Confirmed(false), false),

@@ -13,6 +13,7 @@ mod crossterm;
 mod docs;
 mod file;
 mod keymap;
+mod press;
 mod table;
 
 pub use action::Entry;
@@ -22,6 +23,7 @@ pub use crossterm::from_crossterm;
 pub use docs::markdown;
 pub use file::{KeysError, Problem};
 pub use keymap::Keymap;
+pub use press::Press;
 pub use table::{
     ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Panel, Picker, Prompt, Scroll, Search,
     Section,

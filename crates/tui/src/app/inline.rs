@@ -5,7 +5,6 @@ use ratatui_core::text::Line;
 use crate::clean::CleanLine;
 use crate::keys::Scroll;
 
-use super::input::Place;
 use super::settings::Screen;
 use super::state::State;
 
@@ -23,8 +22,6 @@ pub(super) struct Inline {
     pub(super) left: Vec<Line<'static>>,
     /// Which conversation begins.
     pub(super) begins: Option<String>,
-    /// Whether calls and thoughts were unfolded before the transcript was opened.
-    folds: Option<(bool, bool)>,
 }
 
 impl Inline {
@@ -36,18 +33,12 @@ impl Inline {
 impl State {
     /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
     pub(super) fn is_below(&self) -> bool {
-        self.inline.on && self.overlay.is_none() && self.panel.is_none() && !self.has_transcript_open()
-    }
-
-    /// Whether the keyboard is in the transcript, or what is typed is searched for in it.
-    fn has_transcript_open(&self) -> bool {
-        let searches = self.input.search.as_ref().is_some_and(|search| search.place.is_transcript());
-        self.browses || searches
+        self.inline.on && !self.has_cover() && !self.panel.is_open() && !self.conversation.is_open()
     }
 
     /// The conversation that is shown is left: what was not printed of it is, as it is now.
     pub(super) fn leave_conversation(&mut self) {
-        if !self.inline.on || self.held.reads_conversation() && !self.inline.greeted {
+        if !self.inline.on || self.conversation.is_read() && !self.inline.greeted {
             return;
         }
         let look = self.look(self.now);
@@ -92,10 +83,10 @@ impl State {
         if opens {
             self.measure_transcript();
         }
-        let (calls, thinking) = self.transcript.unfolded();
+        let (calls, thinking) = self.conversation.transcript_mut().unfolded();
         match is_calls {
-            true if !(opens && calls) => self.transcript.toggle_calls(),
-            false if !(opens && thinking) => self.transcript.toggle_thinking(),
+            true if !(opens && calls) => self.conversation.transcript_mut().toggle_calls(),
+            false if !(opens && thinking) => self.conversation.transcript_mut().toggle_thinking(),
             true | false => {}
         }
         if opens {
@@ -105,45 +96,19 @@ impl State {
 
     fn browse_transcript(&mut self) {
         self.measure_transcript();
-        self.browses = true;
-        self.input.completer.close();
-        self.transcript.browse();
+        self.composer.close_popup();
+        self.conversation.browse();
     }
 
     fn measure_transcript(&mut self) {
-        self.inline.folds.get_or_insert(self.transcript.unfolded());
         let area = super::view::main_area(self);
-        self.transcript.opens(area.height);
+        self.conversation.open_in(area.height);
     }
 
     /// A match was taken: it is looked at.
     pub(super) fn stay_in_transcript(&mut self) {
         if self.inline.on {
             self.browse_transcript();
-        }
-    }
-
-    /// When the transcript was closed, what is printed next is folded as before.
-    pub(super) fn keep_folds(&mut self) {
-        if self.has_transcript_open() {
-            return;
-        }
-        let Some((calls, thinking)) = self.inline.folds.take() else { return };
-        let (calls_now, thinking_now) = self.transcript.unfolded();
-        if calls != calls_now {
-            self.transcript.toggle_calls();
-        }
-        if thinking != thinking_now {
-            self.transcript.toggle_thinking();
-        }
-    }
-}
-
-impl Place {
-    fn is_transcript(&self) -> bool {
-        match self {
-            Self::Transcript { .. } => true,
-            Self::History { .. } => false,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Interface for State {
     }
 
     fn images(&self) -> &[Placement] {
-        self.transcript.images()
+        self.conversation.transcript().images()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
@@ -62,7 +62,7 @@ impl Interface for State {
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
         match self.inline.on {
             true => self.rest(width, look),
-            false => self.transcript.tail(width, rows, &look.theme),
+            false => self.conversation.transcript_mut().tail(width, rows, &look.theme),
         }
     }
 }

@@ -104,7 +104,7 @@ impl Lines {
 impl State {
     /// When there is something to print though nothing happens.
     pub(super) fn lines_wake_at(&self) -> Option<Instant> {
-        let (told, open) = (self.lines.told.panel.as_ref()?, self.panel.as_ref()?);
+        let (told, open) = (self.lines.told.panel.as_ref()?, self.panel.panel()?);
         let is_same = told.extension == *open.extension() && told.content == *open.content();
         (!is_same).then(|| told.at + crate::timeouts::PANEL_PRINTED)
     }

@@ -2,34 +2,36 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Command, Params, ReloadExt, Request};
+use haft_protocol::rpc::ReloadExt;
 
-use crate::keys::Keymap;
+use crate::keys::{Action, App, Chord, Keymap, Press, Scroll};
 use crate::look::Look;
-use crate::panel::Panel;
 use crate::queue::Queue;
 use crate::theme::{Appearance, Theme};
 use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
+use super::component::{Component, Flow, Scope};
+use super::composer::Composer;
+use super::conversation::Conversation;
 use super::dialogs::Dialogs;
-use super::held::{Following, Held, Unsent};
+use super::held::{Held, Unsent};
 use super::inline::Inline;
-use super::input::Input;
 use super::known::Known;
-use super::late::Late;
 use super::lines::Lines;
+use super::menu::{Coming, Menu};
 use super::notes::Notes;
-use super::overlay::{Coming, Overlay};
+use super::outbox::{Intent, Outbox};
 use super::page::Page;
-use super::pending::{Open, Pending};
+use super::panel::PanelHost;
+use super::pending::Taken;
 use super::session::Session;
 use super::settings::Settings;
 use super::themes::Themes;
-use super::update::{Pastes, Sending, Shut};
+use super::update::Sending;
 use super::view::Areas;
 use super::work::Work;
-use super::{Ask, Effect};
+use super::{Effect, Mouse, commands};
 
 /// What the interface begins with.
 #[derive(Debug, Clone)]
@@ -77,55 +79,31 @@ pub struct State {
     pub(super) branch: Option<String>,
     /// What was said not to be used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
-    pub(super) transcript: Transcript,
-    /// Whether the keyboard is in the transcript.
-    pub(super) browses: bool,
-    /// Whether matches of a search are shown.
-    pub(super) searched: bool,
-    pub(super) input: Input,
-    pub(super) known: Known,
+    pub(super) conversation: Conversation,
+    pub(super) composer: Composer,
     pub(super) lines: Lines,
     pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
-    pub(super) panel: Option<Panel>,
-    pub(super) shut: Shut,
+    pub(super) panel: PanelHost,
     pub(super) dialogs: Dialogs,
-    pub(super) overlay: Option<Overlay>,
+    pub(super) menu: Option<Menu>,
+    pub(super) page: Option<Page>,
     pub(super) coming: Option<Coming>,
-    pub(super) open: Open,
     pub(super) work: Work,
-    pub(super) pastes: Pastes,
     pub(super) sending: Vec<Sending>,
     pub(super) held: Held,
-    /// Whose text the person's own editor has.
-    pub(super) edits: Edits,
-    /// Keys that were meant for a question that is over.
-    pub(super) late: Option<Late>,
     pub(super) flash: Option<Flash>,
     /// Until when the key that was pressed leaves, pressed again.
     pub(super) quits_until: Option<Instant>,
     pub(super) extensions_at: Option<Instant>,
-    /// When a search that is not over goes on.
-    pub(super) searches_at: Option<Instant>,
     /// What is reloaded as soon as nothing is worked on.
     pub(super) reloads: Option<ReloadExt>,
     /// Whether a session is to be picked before anything is said.
     pub(super) resumes: bool,
-    /// A number for what is asked and is answered with it.
-    pub(super) number: u64,
     pub(super) title: String,
     pub(super) areas: Areas,
-    pub(super) effects: Vec<Effect>,
-}
-
-/// Whose text the person's own editor has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edits {
-    /// The prompt that is being written.
-    Prompt,
-    /// The question of that number.
-    Dialog(u64),
+    pub(super) out: Outbox,
 }
 
 /// A word about what was done.
@@ -142,7 +120,7 @@ impl State {
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
         let mut known = Known::new();
         known.themes = themes.names();
-        let transcript = settings.transcript();
+        let conversation = Conversation::new(settings.transcript());
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         let mut held = Held::new();
         held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
@@ -155,38 +133,29 @@ impl State {
             settings,
             themes,
             version,
-            known,
-            transcript,
+            conversation,
+            composer: Composer::new(known),
             resumes: resume,
             session: Session::default(),
             branch: None,
             untrusted: Vec::new(),
-            browses: false,
-            searched: false,
-            input: Input::default(),
             queue: Queue::default(),
             notes: Notes::default(),
-            panel: None,
-            shut: Shut::default(),
+            panel: PanelHost::default(),
             dialogs: Dialogs::default(),
-            overlay: None,
+            menu: None,
+            page: None,
             coming: None,
-            open: Open::default(),
             work: Work::default(),
-            pastes: Pastes::default(),
             sending: Vec::new(),
             held,
-            edits: Edits::Prompt,
-            late: None,
             flash: None,
             quits_until: None,
             extensions_at: None,
             reloads: None,
-            searches_at: None,
-            number: 0,
             title: String::new(),
             areas: Areas::default(),
-            effects: Vec::new(),
+            out: Outbox::default(),
         }
     }
 
@@ -207,12 +176,12 @@ impl State {
 
     /// The conversation.
     pub fn transcript(&mut self) -> &mut Transcript {
-        &mut self.transcript
+        self.conversation.transcript_mut()
     }
 
     /// The session that is shown, as soon as it is known.
     pub fn session(&self) -> Option<&str> {
-        self.session.id.as_deref()
+        self.out.session()
     }
 
     /// Whether something is worked on.
@@ -227,48 +196,16 @@ impl State {
         }
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
         let flash = self.flash.as_ref().map(|flash| flash.until);
-        let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.quits_until, self.extensions_at, self.searches_at]
-            .into_iter()
-            .chain(inner)
-            .flatten()
-            .min()
-    }
-
-    pub(super) fn effect(&mut self, effect: Effect) {
-        self.effects.push(effect);
-    }
-
-    pub(super) fn ask(&mut self, ask: Ask) {
-        self.effects.push(Effect::Ask(ask));
-    }
-
-    /// A command about the session that is shown.
-    pub(super) fn send<C: Params>(&mut self, command: C, pending: Pending) {
-        let session = self.session.id.clone();
-        self.send_to(command, session, pending);
-    }
-
-    /// A command about a session.
-    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
-        let id = Some(self.open.add(pending));
-        let request = Request { id, command: command.into(), session };
-        self.effects.push(Effect::Send(Box::new(request)));
+        let inner = [self.conversation.wakes_at(now), self.dialogs.wakes_at(now)];
+        [spinner, flash, self.quits_until, self.extensions_at].into_iter().chain(inner).flatten().min()
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.tell(Said::Info(text.into()));
+        self.conversation.say(Said::Info(text.into()));
     }
 
     pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.tell(Said::Error(text.into()));
-    }
-
-    /// Something of haft's own, behind the conversation.
-    fn tell(&mut self, said: Said) {
-        if let Some(Following::Said(said)) = self.held.keeps(Following::Said(said)) {
-            self.transcript.say(said);
-        }
+        self.conversation.say(Said::Error(text.into()));
     }
 
     /// A word in the status line.
@@ -283,18 +220,143 @@ impl State {
     /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
-            true => self.tell(Said::Page(title.to_owned(), text)),
-            false => self.overlay = Some(Overlay::Page(Page::new(title, text))),
+            true => self.conversation.say(Said::Page(title.to_owned(), text)),
+            false => (self.menu, self.page) = (None, Some(Page::new(title, text))),
         }
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.number += 1;
-        self.number
     }
 
     /// How many columns the text of the editor has.
     pub(super) fn text_width(&self) -> u16 {
         self.size.0.saturating_sub(super::view::MARK)
+    }
+
+    /// The components in the order in which they are asked, and what they need to handle input.
+    fn stack(&mut self) -> ([&mut dyn Component; 6], Scope<'_>) {
+        let (now, width, main) = (self.now, self.text_width(), self.areas.main);
+        let Self { dialogs, menu, page, panel, conversation, composer, out, .. } = self;
+        let stack: [&mut dyn Component; 6] = [dialogs, menu, page, panel, conversation, composer];
+        (stack, Scope { now, width, main, out })
+    }
+
+    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
+    fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
+        let (stack, mut scope) = self.stack();
+        for component in stack {
+            match give(component, &mut scope) {
+                Flow::PassedOn => {}
+                flow @ (Flow::Handled | Flow::Unclaimed(_)) => return flow,
+            }
+        }
+        Flow::PassedOn
+    }
+
+    /// True if no other component is open, so that the composer has the keyboard.
+    pub(super) fn composes(&self) -> bool {
+        let covered = self.has_cover() || self.panel.is_open() || self.conversation.is_open();
+        self.dialogs.is_empty() && !covered
+    }
+
+    /// True if a list or a page is in the place of the conversation.
+    pub(super) fn has_cover(&self) -> bool {
+        self.menu.is_some() || self.page.is_some()
+    }
+
+    /// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
+    pub(super) fn key(&mut self, chord: Chord) {
+        let press = self.keymap.press(chord);
+        let (armed, composes) = (self.quits_until.take(), self.composes());
+        match self.offer(|component, scope| component.key(&press, scope)) {
+            Flow::Unclaimed(action) => self.unclaimed_key(action, &press),
+            Flow::Handled | Flow::PassedOn => {}
+        }
+        let before = self.composer.editor().revision();
+        self.carry_out(armed);
+        if composes && self.composer.editor().revision() != before {
+            self.composer.complete();
+        }
+    }
+
+    /// Handles a key that no component claims. The key that quits does so unless it is text or means something else.
+    fn unclaimed_key(&mut self, action: Option<Action>, press: &Press) {
+        match action {
+            Some(Action::Scroll(action)) => self.scroll(action),
+            Some(Action::App(action)) => self.app(action),
+            None if press.quits() && press.chord().text().is_none() => self.app(App::Quit),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Handles text that was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.quits_until = None;
+        self.offer(|component, scope| component.paste(text, scope));
+        self.carry_out(None);
+    }
+
+    /// Handles the mouse.
+    pub(super) fn mouse(&mut self, mouse: Mouse) {
+        self.offer(|component, scope| component.mouse(mouse, scope));
+        self.carry_out(None);
+    }
+
+    /// Carries out the intents of components. `armed` is the time until which the key that was pressed quits.
+    pub(super) fn carry_out(&mut self, armed: Option<Instant>) {
+        while let Some(intent) = self.out.next_intent() {
+            match intent {
+                Intent::Flash(text) => self.flash(text),
+                Intent::Info(text) => self.info(text),
+                Intent::Answer(purpose, answer) => self.answered(purpose, answer),
+                Intent::PreviewTheme(name) => self.themes.preview(&name),
+                Intent::Pick(purpose, key) => self.picked(purpose, &key),
+                Intent::Rename(session, name, is_open) => self.rename(session, name, is_open),
+                Intent::CloseMenu(purpose) => self.menu_closed(&purpose),
+                Intent::ShowMatch => self.stay_in_transcript(),
+                Intent::Submit(when) => self.submit(when),
+                Intent::Abort => self.abort_or_clear(),
+                Intent::TakeBack => self.take_back(Taken::Editor),
+                Intent::QuitTwice => {
+                    self.quits_until = armed;
+                    self.quit_the_second_time();
+                }
+            }
+        }
+    }
+
+    fn scroll(&mut self, action: Scroll) {
+        if !self.open_transcript(action) {
+            return;
+        }
+        match action {
+            Scroll::Search => {
+                self.composer.close_popup();
+                self.conversation.begin_search();
+            }
+            Scroll::Browse => {
+                self.composer.close_popup();
+                self.conversation.browse();
+            }
+            Scroll::CopyAnswer => commands::run(self, "copy", ""),
+            Scroll::PageUp | Scroll::PageDown | Scroll::LineUp | Scroll::LineDown => {
+                self.conversation.transcript_mut().scroll(action);
+            }
+            Scroll::MessageUp | Scroll::MessageDown | Scroll::Top | Scroll::Bottom => {
+                self.conversation.transcript_mut().scroll(action);
+            }
+        }
+    }
+
+    fn app(&mut self, action: App) {
+        match action {
+            App::Quit => self.out.effect(Effect::Quit),
+            App::Suspend => self.out.effect(Effect::Suspend),
+            App::Redraw => self.out.effect(Effect::Redraw),
+            App::Help => commands::run(self, "help", ""),
+            App::Expand => self.unfold(true),
+            App::ShowThinking => self.unfold(false),
+            App::NextThinking => self.next_thinking(),
+            App::PickModel => commands::run(self, "model", ""),
+            App::PickSession => commands::run(self, "resume", ""),
+            App::PickBranch => commands::run(self, "tree", ""),
+        }
     }
 }

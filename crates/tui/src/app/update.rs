@@ -2,13 +2,7 @@
 
 mod answers;
 mod approve;
-mod completions;
-mod dialog;
 mod events;
-mod keys;
-mod mouse;
-mod panel;
-mod paste;
 mod pick;
 mod prompt;
 mod replies;
@@ -19,22 +13,20 @@ mod switch;
 use std::time::Instant;
 
 use haft_protocol::rpc::{
-    Client, GetModels, GetTools, Hello, Line, ListCommands, ListExtensions, ListSessions,
+    Client, Hello, Line, ListCommands, ListExtensions, ListSessions, UiAnswer, UiResponse,
 };
+use secrecy::SecretString;
 
-use super::commands::Completes;
+use super::dialogs::{CLOSED, Purpose};
 use super::held::Queued;
-use super::input::Files;
 use super::pending::{Pending, Shown, Taken};
-use super::state::{Edits, State};
-use super::{Ask, Effect, Event};
+use super::state::State;
+use super::{Ask, Effect, Event, commands, view};
 use crate::clean::CleanLine;
-use crate::complete::Kind;
+use crate::dialog::Question;
+use crate::keys::Edit;
 use crate::timeouts;
-use crate::transcript::Found;
 
-pub(super) use panel::Shut;
-pub(super) use paste::Pastes;
 pub(super) use prompt::Sending;
 
 /// The most columns of the title that the session gives it.
@@ -45,10 +37,10 @@ pub fn start(state: &mut State) -> Vec<Effect> {
     state.greet();
     state.refresh();
     for ask in [Ask::Branch, Ask::History, Ask::Themes] {
-        state.ask(ask);
+        state.out.ask(ask);
     }
     state.settle();
-    std::mem::take(&mut state.effects)
+    state.out.take_effects()
 }
 
 /// What is to be done because something happened.
@@ -73,11 +65,12 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
         Event::Copied(Err(why)) => state.error(why),
         Event::Tick => {}
     }
+    state.carry_out(None);
     if !by_person {
         state.closed_by_itself(asked);
     }
     state.settle();
-    std::mem::take(&mut state.effects)
+    state.out.take_effects()
 }
 
 /// Whether the person did it.
@@ -95,15 +88,15 @@ impl State {
         let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
         let approve = Some(self.settings.approve());
         let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
-        self.send_to(hello, None, Pending::Hello);
+        self.out.send_to(hello, None, Pending::Hello);
     }
 
     /// How the session is, and what there is in it.
     pub(super) fn refresh(&mut self) {
         self.ask_state();
-        self.send(ListCommands {}, Pending::Commands);
-        self.send(ListExtensions {}, Pending::Extensions(Shown::No));
-        self.send(ListSessions {}, Pending::Sessions(Shown::No));
+        self.out.send(ListCommands {}, Pending::Commands);
+        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
     }
 
     /// What holds after everything that happens.
@@ -115,75 +108,25 @@ impl State {
         self.quits_until.take_if(|until| *until <= self.now);
         if self.extensions_at.is_some_and(|at| at <= self.now) {
             self.extensions_at = None;
-            self.send(ListExtensions {}, Pending::Extensions(Shown::No));
-            self.send(ListCommands {}, Pending::Commands);
+            self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+            self.out.send(ListCommands {}, Pending::Commands);
         }
         if !self.work.is_on() {
             if let Some(reload) = self.reloads.take() {
-                self.send(reload, Pending::Reloaded);
+                self.out.send(reload, Pending::Reloaded);
             }
             // The run ended before it came there, so that nobody reads it: it is said anew.
             if self.held.waiting == Queued::Unheard {
                 self.take_back(Taken::Sent);
             }
         }
-        self.search_on();
-        self.keep_folds();
-        self.fit_panel();
-        self.ask_what_is_wanted();
+        self.conversation.settle(self.now);
+        if self.panel.is_open() {
+            let area = view::main_area(self);
+            self.panel.fit(area, &mut self.out);
+        }
+        self.composer.ask_for_candidates(&mut self.out);
         self.set_title();
-    }
-
-    /// A search that is too long for one time goes on between the frames.
-    fn search_on(&mut self) {
-        if self.searches_at.is_some_and(|at| at <= self.now) {
-            self.searches_at = None;
-            self.transcript.search_on();
-        }
-        match self.transcript.found() {
-            Found::Searching(_) => {
-                self.searches_at.get_or_insert(self.now + timeouts::FRAME);
-            }
-            Found::Match | Found::Nothing | Found::Stopped => self.searches_at = None,
-        }
-    }
-
-    /// What is being completed and not known is asked for.
-    fn ask_what_is_wanted(&mut self) {
-        let revision = self.input.editor.revision();
-        if std::mem::replace(&mut self.input.asked_at, revision) == revision {
-            return;
-        }
-        self.ask_completions();
-        match self.input.wanted() {
-            Some(Kind::File { .. }) if self.input.files == Files::Unknown => {
-                self.input.files = Files::Asked;
-                self.ask(Ask::Files);
-            }
-            Some(Kind::Argument { command, before }) if before.is_empty() => self.ask_arguments(&command),
-            Some(Kind::File { .. } | Kind::Argument { .. } | Kind::Command) | None => {}
-        }
-    }
-
-    fn ask_arguments(&mut self, command: &str) {
-        let command = super::commands::Command::named(command);
-        let asked = |is: fn(&Pending) -> bool| self.open.any(is);
-        match command.and_then(|command| command.completes) {
-            Some(Completes::Models) if self.known.models.is_none() && !asked(Pending::is_models) => {
-                self.send(GetModels {}, Pending::Models(Shown::No));
-            }
-            Some(Completes::Sessions) if self.known.sessions.is_none() && !asked(Pending::is_sessions) => {
-                self.send(ListSessions {}, Pending::Sessions(Shown::No));
-            }
-            Some(Completes::Tools) if self.known.tools.is_none() && !asked(Pending::is_tools) => {
-                self.send(GetTools {}, Pending::Tools(Shown::No));
-            }
-            Some(Completes::Providers) if self.known.providers.is_none() => {
-                self.known.providers = Some(Vec::new());
-                self.ask(Ask::Providers);
-            }
-            Some(_) | None => {}
-        }
     }
 
     fn set_title(&mut self) {
@@ -194,30 +137,88 @@ impl State {
         };
         if title != self.title {
             self.title.clone_from(&title);
-            self.effect(Effect::Title(title));
+            self.out.effect(Effect::Title(title));
         }
     }
 
     /// Nothing can be asked any more. Whoever started all of this says why, where the screen was.
     fn gone(&mut self) {
         self.work.is_over();
-        self.panel = None;
+        self.panel.close();
         self.dialogs.close_replies();
-        self.effect(Effect::Quit);
+        self.out.effect(Effect::Quit);
     }
 
     /// The person's own editor is closed.
     fn edited(&mut self, edited: Result<String, String>) {
-        match (edited, std::mem::replace(&mut self.edits, Edits::Prompt)) {
-            (Ok(text), Edits::Dialog(number)) => self.dialog_edited(number, &text),
-            (Ok(text), Edits::Prompt) => {
-                let before = self.input.edited.take();
-                let came = before.and_then(|before| self.input.editor.came_since(&before));
-                self.input.editor.set_edited(&text);
-                self.input.editor.put_before(&came);
-                self.input.completer.close();
-            }
+        match (edited, self.dialogs.take_edited()) {
+            (Ok(text), Some(number)) => self.question_edited(number, &text),
+            (Ok(text), None) => self.composer.set_edited(&text),
             (Err(why), _) => self.error(why),
+        }
+    }
+
+    /// The person's own editor is closed, which had the text of a question.
+    fn question_edited(&mut self, number: u64, text: &str) {
+        if self.dialogs.set_edited(number, text) {
+            return;
+        }
+        self.composer.keep_cut(text);
+        let key = self.keymap.keys(Edit::Yank).first();
+        let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
+        self.info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
+    }
+
+    /// Notes that the question that was shown is gone without an answer of the person: what is being typed was meant for
+    /// it, and is no prompt.
+    fn closed_by_itself(&mut self, shown: Option<u64>) {
+        if shown.is_none_or(|number| self.dialogs.has(number)) {
+            return;
+        }
+        match self.lines.on {
+            true => self.lines.late_until = Some(self.now + timeouts::LATE_LINE),
+            false => {
+                self.dialogs.expect_late_keys(self.now);
+                self.flash(CLOSED);
+            }
+        }
+    }
+
+    /// The terminal has taken all of what was drawn last.
+    pub fn was_drawn(&mut self, now: Instant) {
+        if let Some(dialog) = self.dialogs.shown() {
+            dialog.was_drawn(now);
+        }
+    }
+
+    /// Nothing of what was drawn is on the screen any more.
+    pub fn was_hidden(&mut self) {
+        self.dialogs.hidden();
+    }
+
+    /// Asks something of haft's own.
+    pub(super) fn ask_person(&mut self, question: Question, purpose: Purpose) {
+        self.dialogs.open(question, purpose, self.now);
+        if self.settings.bell() {
+            self.out.effect(Effect::Bell);
+        }
+    }
+
+    pub(super) fn answered(&mut self, purpose: Purpose, answer: UiAnswer) {
+        match (purpose, answer) {
+            (Purpose::Reply { id, session }, answer) => {
+                self.out.send_to(UiResponse { request: id, answer }, session, Pending::Answered);
+            }
+            (Purpose::Key { provider }, UiAnswer::Value(key)) if !key.trim().is_empty() => {
+                self.info(format!("the key is tried at {provider}…"));
+                self.out.ask(Ask::Login { provider, key: SecretString::from(key.trim().to_owned()) });
+            }
+            (Purpose::Grant { digest }, UiAnswer::Confirmed(true)) => self.out.ask(Ask::Grant { digest }),
+            (Purpose::Setting { name }, UiAnswer::Value(value)) => self.out.ask(Ask::Set { name, value }),
+            (Purpose::NewSession, UiAnswer::Confirmed(true)) => commands::run(self, "new", ""),
+            (Purpose::Grant { .. }, _) => self.info("the project is trusted no more than before"),
+            (Purpose::Key { .. } | Purpose::Setting { .. }, _) => self.flash("nothing was changed"),
+            (Purpose::NewSession, _) => {}
         }
     }
 }

@@ -4,10 +4,8 @@
 mod editor;
 mod inline;
 mod layout;
-mod page;
 mod popup;
 mod rows;
-mod search;
 mod status;
 mod welcome;
 
@@ -17,8 +15,9 @@ use ratatui_core::text::Line;
 
 use crate::look::Look;
 use crate::theme::Role;
+use crate::transcript::Found;
 
-use super::overlay::Overlay;
+use super::search::SearchField;
 use super::state::State;
 
 pub(super) use layout::{Areas, main_area};
@@ -45,15 +44,17 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     rows::notes(state, areas.notes, buffer, look);
     rows::work(state, areas.work, buffer, look);
     rows::queue(state, areas.queue, buffer, look);
-    search::draw(state, areas.search, buffer, look);
+    if let Some((search, found)) = search(state) {
+        search.draw(found, areas.search, buffer, look);
+    }
     let below = ask(state, areas, buffer, look);
     status::draw(state, areas.status, buffer, look);
     // What has the keyboard has the cursor.
-    let cursor = match (state.dialogs.is_empty(), &state.overlay) {
+    let cursor = match (state.dialogs.is_empty(), state.has_cover()) {
         (false, _) => below,
-        (true, Some(_)) => above,
-        (true, None) if state.panel.is_some() || state.browses => None,
-        (true, None) => search::cursor(state, areas.search).or(below),
+        (true, true) => above,
+        (true, false) if state.panel.is_open() || state.conversation.browses() => None,
+        (true, false) => search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
     };
     // On a screen that has no room for what it is in, it stands at the edge.
     let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
@@ -65,36 +66,39 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     if area.is_empty() {
         return None;
     }
-    match &mut state.overlay {
-        Some(Overlay::Picker(picker, _)) => return picker.draw(area, buffer, look),
-        Some(Overlay::Page(page)) => {
-            page::draw(page, area, buffer, look);
-            return None;
-        }
-        None => {}
+    if let Some(menu) = &mut state.menu {
+        return menu.draw(area, buffer, look);
     }
-    if let Some(panel) = &state.panel {
-        panel.draw(area, buffer, look);
-    } else if state.transcript.is_empty() {
+    if let Some(page) = &mut state.page {
+        page.draw(area, buffer, look);
+    } else if state.panel.draw(area, buffer, look) {
+        // The panel of an extension.
+    } else if state.conversation.transcript().is_empty() {
         welcome::draw(state, area, buffer, look);
     } else {
-        state.transcript.draw(area, buffer, look);
+        state.conversation.transcript_mut().draw(area, buffer, look);
     }
     None
 }
 
 /// The editor, or the question that stands in its place.
 fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    if let Some(asked) = state.dialogs.shown() {
-        return asked.dialog.draw(areas.ask, buffer, look);
+    if !state.dialogs.is_empty() {
+        return state.dialogs.draw(areas.ask, buffer, look);
     }
     let cursor = editor::draw(state, areas.ask, buffer, look);
     popup::draw(state, areas, buffer, look);
     cursor
 }
 
+/// The search that is typed, and its outcome so far.
+pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
+    let in_conversation = state.conversation.search().map(|search| (search, state.conversation.found()));
+    in_conversation.or_else(|| state.composer.search())
+}
+
 /// Draws a line into a row of an area.
-fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
+pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     if row < area.height {
         buffer.set_line(area.x, area.y + row, line, area.width);
     }

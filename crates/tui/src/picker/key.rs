@@ -2,17 +2,17 @@
 
 use super::{Mode, Picked, Picker};
 use crate::field::Field;
-use crate::keys::{Action, Chord, Confirm, Context, Dialog, Keymap};
+use crate::keys::{Action, Confirm, Context, Dialog, Press};
 
 impl Picker {
     /// A key.
-    pub fn key(&mut self, chord: Chord, keys: &Keymap) -> Picked {
+    pub fn key(&mut self, press: &Press) -> Picked {
         match self.mode {
-            Mode::Pick => self.pick(chord, keys),
-            Mode::Rename(_) => self.rename(chord, keys),
+            Mode::Pick => self.pick(press),
+            Mode::Rename(_) => self.rename(press),
             Mode::Delete => {
                 self.mode = Mode::Pick;
-                let yes = keys.action(Context::Confirm, chord) == Some(Action::Confirm(Confirm::Yes));
+                let yes = press.action(Context::Confirm) == Some(Action::Confirm(Confirm::Yes));
                 self.key_of_chosen().filter(|_| yes).map_or(Picked::Open, Picked::Delete)
             }
         }
@@ -30,11 +30,11 @@ impl Picker {
         }
     }
 
-    fn pick(&mut self, chord: Chord, keys: &Keymap) -> Picked {
+    fn pick(&mut self, press: &Press) -> Picked {
         use crate::keys::Picker as Key;
         let before = self.key_of_chosen();
         let page = isize::try_from(self.shown.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
-        let action = keys.action(Context::Picker, chord);
+        let action = press.action(Context::Picker);
         match action {
             Some(Action::Picker(key)) => match key {
                 Key::Next => self.list.next(),
@@ -51,7 +51,7 @@ impl Picker {
                 Key::Close => return Picked::Closed,
             },
             other => {
-                self.filter.key(chord, other);
+                self.filter.key(press.chord(), other);
                 self.list.set_query(self.filter.editor.text());
             }
         }
@@ -64,9 +64,9 @@ impl Picker {
         }
     }
 
-    fn rename(&mut self, chord: Chord, keys: &Keymap) -> Picked {
+    fn rename(&mut self, press: &Press) -> Picked {
         let Mode::Rename(field) = &mut self.mode else { return Picked::Open };
-        let action = keys.action(Context::Dialog, chord);
+        let action = press.action(Context::Dialog);
         match action {
             Some(Action::Dialog(Dialog::Accept)) => {
                 let name = field.editor.text().trim().to_owned();
@@ -78,7 +78,7 @@ impl Picker {
                 Picked::Open
             }
             other => {
-                field.key(chord, other);
+                field.key(press.chord(), other);
                 Picked::Open
             }
         }

@@ -12,7 +12,7 @@ pub(super) fn new(state: &mut State, _args: &str) {
 
 pub(super) fn resume(state: &mut State, args: &str) {
     match args {
-        "" => state.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
+        "" => state.out.send(ListSessions {}, Pending::Sessions(Shown::Picker)),
         id => state.open_stored(id.to_owned()),
     }
 }
@@ -20,7 +20,7 @@ pub(super) fn resume(state: &mut State, args: &str) {
 pub(super) fn tree(state: &mut State, _args: &str) {
     match state.work.is_on() {
         true => state.error("the agent is at work; stop it with esc, and then go on from another place"),
-        false => state.send(Tree {}, Pending::Tree),
+        false => state.out.send(Tree {}, Pending::Tree),
     }
 }
 
@@ -30,22 +30,22 @@ pub(super) fn fork(state: &mut State, args: &str) {
 
 pub(super) fn name(state: &mut State, args: &str) {
     let name = given(args);
-    state.send(SetName { name: args.to_owned() }, Pending::Named(name));
+    state.out.send(SetName { name: args.to_owned() }, Pending::Named(name));
 }
 
 pub(super) fn compact(state: &mut State, args: &str) {
-    state.send(Compact { instructions: given(args) }, Pending::Compacted);
+    state.out.send(Compact { instructions: given(args) }, Pending::Compacted);
 }
 
 pub(super) fn export(state: &mut State, args: &str) {
-    match state.session.id.clone() {
-        Some(session) => state.ask(Ask::Export { session, to: given(args) }),
+    match state.out.session().map(str::to_owned) {
+        Some(session) => state.out.ask(Ask::Export { session, to: given(args) }),
         None => state.flash("there is no session yet"),
     }
 }
 
 pub(super) fn clear(state: &mut State, _args: &str) {
-    state.send(Clear {}, Pending::Cleared);
+    state.out.send(Clear {}, Pending::Cleared);
 }
 
 fn given(args: &str) -> Option<String> {

@@ -6,7 +6,7 @@ use haft_protocol::rpc::{
 };
 use haft_protocol::thinking::Thinking;
 
-use super::super::overlay::{Coming, Purpose};
+use super::super::menu::{Coming, Purpose};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Ask, settings as table};
@@ -14,11 +14,11 @@ use crate::picker::{Can, Row};
 
 pub(super) fn model(state: &mut State, args: &str) {
     match args {
-        "" => state.send(GetModels {}, Pending::Models(Shown::Picker)),
+        "" => state.out.send(GetModels {}, Pending::Models(Shown::Picker)),
         // It says itself whose model it is: also one that nobody knows.
         whole if whole.contains('/') => state.set_model(whole),
-        name if state.known.models.is_some() => state.choose_model(name),
-        name => state.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
+        name if state.composer.known().models.is_some() => state.choose_model(name),
+        name => state.out.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
     }
 }
 
@@ -49,12 +49,12 @@ pub(super) fn thinking(state: &mut State, args: &str) {
 
 pub(super) fn tools(state: &mut State, args: &str) {
     let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.send(GetTools {}, Pending::Tools(shown));
+    state.out.send(GetTools {}, Pending::Tools(shown));
 }
 
 pub(super) fn extensions(state: &mut State, args: &str) {
     let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.send(ListExtensions {}, Pending::Extensions(shown));
+    state.out.send(ListExtensions {}, Pending::Extensions(shown));
 }
 
 pub(super) fn reload(state: &mut State, args: &str) {
@@ -70,7 +70,8 @@ pub(super) fn reload(state: &mut State, args: &str) {
 
 pub(super) fn skills(state: &mut State, _args: &str) {
     let rows: Vec<Row> = state
-        .known
+        .composer
+        .known()
         .skills()
         .map(|info| Row {
             key: info.name.clone(),
@@ -88,7 +89,7 @@ pub(super) fn skills(state: &mut State, _args: &str) {
 pub(super) fn settings(state: &mut State, args: &str) {
     let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
     state.coming = Some(Coming::Settings(one));
-    state.ask(Ask::Settings);
+    state.out.ask(Ask::Settings);
 }
 
 pub(super) fn theme(state: &mut State, args: &str) {
@@ -108,7 +109,7 @@ pub(super) fn theme(state: &mut State, args: &str) {
         return;
     }
     state.themes.choose(args);
-    state.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+    state.out.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
 /// How many names are offered in place of one that nobody has.
@@ -119,13 +120,14 @@ const ALIKE: f64 = 0.7;
 
 impl State {
     pub(in crate::app) fn set_model(&mut self, model: &str) {
-        self.send(SetModel { model: model.to_owned() }, Pending::Model);
+        self.out.send(SetModel { model: model.to_owned() }, Pending::Model);
     }
 
     /// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
     /// is a mistake.
     pub(in crate::app) fn choose_model(&mut self, name: &str) {
-        let (provider, models) = (&self.session.provider, self.known.models.as_deref().unwrap_or_default());
+        let (provider, models) =
+            (&self.session.provider, self.composer.known().models.as_deref().unwrap_or_default());
         let known = models.iter().filter(|model| model.provider == *provider).count();
         // The one that is asked is always among them, whatever is known.
         if known < 2 || models.iter().any(|model| model.id == name) {
@@ -152,7 +154,7 @@ impl State {
     /// The levels that the model can be told to think at, as far as is known.
     fn levels(&self) -> Vec<Thinking> {
         let (provider, id) = (&self.session.provider, &self.session.model);
-        let models = self.known.models.as_deref().unwrap_or_default();
+        let models = self.composer.known().models.as_deref().unwrap_or_default();
         let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
         let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
         levels.unwrap_or_else(|| Thinking::ALL.to_vec())
@@ -171,7 +173,7 @@ impl State {
 
     fn set_thinking(&mut self, level: Thinking) {
         self.session.wanted_thinking = Some(level);
-        self.send(SetThinking { level }, Pending::Thinking);
+        self.out.send(SetThinking { level }, Pending::Thinking);
     }
 
     /// How an extension is, and what it brings.

@@ -3,7 +3,7 @@
 use haft_protocol::rpc::UiAnswer;
 
 use super::super::held::{Form, Unsent};
-use super::super::overlay::Overlay;
+use super::super::menu;
 use super::super::state::State;
 use crate::dialog::Heard;
 use crate::editor::Content;
@@ -48,12 +48,12 @@ impl State {
         self.quits_until = None;
         if self.lines.late_until.take().is_some_and(|until| self.now < until) && !text.trim().is_empty() {
             // It is printed that it was not sent, and how to send it.
-            return self.input.give_back([&Content::of_text(&text)]);
+            return self.composer.give_back([&Content::of_text(&text)]);
         }
-        match &self.overlay {
-            Some(Overlay::Picker(..)) => self.heard_by_list(text.trim()),
-            Some(Overlay::Page(_)) | None if self.panel.is_some() => self.heard_by_panel(&text),
-            Some(Overlay::Page(_)) | None => self.heard_by_agent(&text),
+        match self.menu.is_some() {
+            true => self.heard_by_list(text.trim()),
+            false if self.panel.is_open() => self.heard_by_panel(&text),
+            false => self.heard_by_agent(&text),
         }
     }
 
@@ -66,9 +66,9 @@ impl State {
             self.stop_shell();
         } else if !self.dialogs.is_empty() {
             self.answer_shown(UiAnswer::Cancelled);
-        } else if self.overlay.is_some() {
+        } else if self.menu.is_some() {
             self.close_list();
-        } else if self.panel.is_some() {
+        } else if self.panel.is_open() {
             self.close_panel();
         } else if !self.held.unsent.is_empty() {
             self.give_back_unsent();
@@ -79,10 +79,10 @@ impl State {
 
     fn heard_by_dialog(&mut self, line: &str) {
         let now = self.now;
-        let Some(asked) = self.dialogs.shown() else { return };
-        let how = asked.dialog.how();
-        let grants = asked.dialog.question().grants;
-        match asked.dialog.said(line, now) {
+        let Some(dialog) = self.dialogs.shown() else { return };
+        let how = dialog.how();
+        let grants = dialog.question().grants;
+        match dialog.said(line, now) {
             Heard::More => {}
             Heard::TooEarly => {
                 self.lines.say("not taken as an answer: it was typed too early; please answer once more");
@@ -109,7 +109,7 @@ impl State {
     }
 
     fn heard_by_list(&mut self, text: &str) {
-        let Some(Overlay::Picker(picker, _)) = &mut self.overlay else { return };
+        let Some(menu) = &mut self.menu else { return };
         if text == CLOSE {
             return self.close_list();
         }
@@ -117,11 +117,11 @@ impl State {
             self.lines.lists += 1;
             return;
         }
-        match text.parse::<usize>().ok().map(|number| picker.key_of(number).map(str::to_owned)) {
-            Some(Some(key)) => self.picker_said(Picked::Taken(key)),
+        match text.parse::<usize>().ok().map(|number| menu.picker().key_of(number).map(str::to_owned)) {
+            Some(Some(key)) => menu::picked(&mut self.menu, Picked::Taken(key), &mut self.out),
             Some(None) => self.lines.say("there is no such row"),
             None => {
-                picker.narrow(text);
+                menu.narrow(text);
                 self.lines.lists += 1;
                 self.lines.told.list = None;
             }
@@ -129,7 +129,8 @@ impl State {
     }
 
     fn close_list(&mut self) {
-        self.picker_said(Picked::Closed);
+        menu::picked(&mut self.menu, Picked::Closed, &mut self.out);
+        self.carry_out(None);
         self.lines.say("closed");
     }
 
@@ -142,29 +143,29 @@ impl State {
             word.strip_prefix(':').filter(|name| KEYS.contains(name)).and_then(|name| name.parse().ok());
         let mut typed = text.chars();
         match (key, typed.next(), typed.next()) {
-            (Some(chord), ..) => self.panel_key(chord),
+            (Some(chord), ..) => self.key(chord),
             (None, None, _) => {}
             (None, Some(c), None) if c != ' ' => match c.to_string().parse() {
-                Ok(chord) => self.panel_key(chord),
-                Err(_) => self.panel_paste(text),
+                Ok(chord) => self.key(chord),
+                Err(_) => self.paste(text),
             },
-            (None, Some(_), _) => self.panel_paste(text),
+            (None, Some(_), _) => self.paste(text),
         }
     }
 
     fn close_panel(&mut self) {
         if let Ok(chord) = "esc".parse() {
-            self.panel_key(chord);
+            self.key(chord);
         }
     }
 
     fn heard_by_agent(&mut self, text: &str) {
         match text.trim() {
-            ":drop" => return self.input.clear(),
+            ":drop" => return self.composer.clear(),
             ":output" => return self.say_output(),
             // It came too late for what it was meant for, and is nothing for the model.
             CLOSE => return self.lines.say("nothing is open"),
-            "" if self.input.editor.is_empty() => return,
+            "" if self.composer.editor().is_empty() => return,
             "" => return self.submit(When::Steer),
             _ => {}
         }
@@ -178,7 +179,7 @@ impl State {
     }
 
     fn say_output(&mut self) {
-        match self.transcript.last_output(u16::MAX) {
+        match self.conversation.transcript().last_output(u16::MAX) {
             Some(rows) => self.lines.said.extend(rows),
             None => self.lines.say("nothing was called"),
         }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::super::overlay::Overlay;
+use super::super::menu::Menu;
 use super::super::state::State;
 use super::super::waiting::Until;
 use super::{Panel, Printed, ROWS};
@@ -22,7 +22,7 @@ impl State {
         rows.append(&mut self.lines.said);
         if !self.grants_now() {
             rows.extend(self.begun());
-            rows.extend(self.transcript.spoken(width));
+            rows.extend(self.conversation.transcript_mut().spoken(width));
             rows.extend(self.new_notes());
             rows.extend(self.changed_queue());
             rows.extend(self.ended());
@@ -39,10 +39,10 @@ impl State {
                 rows.push("the question is over".into());
             }
             self.lines.told.dialog = number;
-            if let Some(asked) = self.dialogs.shown() {
+            if let Some(dialog) = self.dialogs.shown() {
                 // These are rows already: what would be granted is not divided, so that nothing of it is left out.
-                rows.extend(asked.dialog.spoken(width));
-                asks = asked.dialog.question().grants;
+                rows.extend(dialog.spoken(width));
+                asks = dialog.question().grants;
             }
         }
         Printed { rows, asks }
@@ -50,26 +50,26 @@ impl State {
 
     /// What was to be printed stands on the terminal.
     pub fn was_printed(&mut self, now: Instant) {
-        if let Some(asked) = self.dialogs.shown() {
-            asked.dialog.was_printed(now);
+        if let Some(dialog) = self.dialogs.shown() {
+            dialog.was_printed(now);
         }
     }
 
     /// Whether nobody may see what is typed.
     pub fn hides_input(&self) -> bool {
         use crate::dialog::Wanted;
-        let wanted = self.dialogs.first().map(|asked| &asked.dialog.question().wanted);
+        let wanted = self.dialogs.first().map(|dialog| &dialog.question().wanted);
         wanted == Some(&Wanted::Input { secret: true })
     }
 
     /// Whether something is asked that grants something, and stands there.
     fn grants_now(&self) -> bool {
-        let grants = self.dialogs.first().is_some_and(|asked| asked.dialog.question().grants);
+        let grants = self.dialogs.first().is_some_and(|dialog| dialog.question().grants);
         grants && self.dialogs.number() == self.lines.told.dialog
     }
 
     fn greeting(&mut self) -> Vec<CleanLine> {
-        if self.lines.told.greeted || self.session.id.is_none() {
+        if self.lines.told.greeted || self.out.session().is_none() {
             return Vec::new();
         }
         self.lines.told.greeted = true;
@@ -130,12 +130,12 @@ impl State {
 
     /// What would be sent by an empty line.
     fn held_text(&mut self) -> Vec<CleanLine> {
-        let revision = self.input.editor.revision();
+        let revision = self.composer.editor().revision();
         let before = std::mem::replace(&mut self.lines.told.editor, revision);
-        if before == revision || self.input.editor.is_empty() {
+        if before == revision || self.composer.editor().is_empty() {
             return Vec::new();
         }
-        let text = self.input.editor.submission().text;
+        let text = self.composer.editor().submission().text;
         let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
         rows.extend(Clean::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
@@ -143,7 +143,7 @@ impl State {
 
     /// A list that is new, or its next rows.
     fn opened_list(&mut self) -> Vec<CleanLine> {
-        let Some(Overlay::Picker(picker, _)) = &self.overlay else {
+        let Some(picker) = self.menu.as_ref().map(Menu::picker) else {
             self.lines.told.list = None;
             return Vec::new();
         };
@@ -169,7 +169,7 @@ impl State {
     /// A panel that is new, says something else, or is closed. What changes quickly is printed now and then.
     fn changed_panel(&mut self, now: Instant) -> Vec<CleanLine> {
         let told = &mut self.lines.told.panel;
-        let Some(open) = &self.panel else {
+        let Some(open) = self.panel.panel() else {
             let closed = told.take();
             let row = |panel: Panel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
             return closed.map(row).into_iter().collect();

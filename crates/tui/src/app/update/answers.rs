@@ -4,15 +4,13 @@ use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::Failure;
 
+use super::super::conversation::Following;
 use super::super::dialogs::Purpose as Asked;
-use super::super::held::Following;
-use super::super::input::Files;
-use super::super::overlay::{Coming, Purpose, setting_row};
+use super::super::menu::{Coming, Purpose, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
-use crate::history::History;
 use crate::picker::{Can, Row};
 use haft_protocol::rpc::ListSessions;
 
@@ -28,33 +26,27 @@ fn first_words(messages: &[Message]) -> String {
 impl State {
     pub(super) fn answer(&mut self, answer: Answer) {
         match answer {
-            Answer::Conversation(session, messages) => self.conversation(&session, messages),
+            Answer::Conversation(session, messages) => self.messages(&session, messages),
             Answer::Files(files) => {
-                self.input.files = Files::Known;
-                self.known.set_files(files);
-                self.input.complete(&self.known);
+                self.composer.set_files(files);
             }
             Answer::Branch(branch) => self.branch = branch,
             Answer::History(Ok(text)) => {
-                let typed: Vec<String> = self.input.history.prompts().to_vec();
-                self.input.history = History::decode(&text).history;
-                for prompt in typed {
-                    self.input.history.push(&prompt);
-                }
+                self.composer.set_history(&text);
             }
             Answer::History(Err(failure)) => self.error(failure.error),
             Answer::Image(number, image) => self.image(number, image),
             Answer::Providers(providers) => self.providers(providers),
             Answer::Login(outcome) | Answer::Logout(outcome) => {
-                self.known.providers = None;
-                self.known.models = None;
+                self.composer.known_mut().providers = None;
+                self.composer.known_mut().models = None;
                 self.told(outcome);
             }
             Answer::Export(Ok(path)) => self.info(format!("written to {}", path.display())),
             Answer::Export(Err(failure)) => self.error(failure.error),
             Answer::Delete(Ok(_)) => {
                 self.flash("deleted");
-                self.send(ListSessions {}, Pending::Sessions(Shown::No));
+                self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
             }
             Answer::Delete(Err(failure)) => self.error(failure.error),
             Answer::Rename(Ok((session, name))) => self.renamed(&session, name),
@@ -62,14 +54,16 @@ impl State {
             Answer::Trust(Ok(trusted)) => self.trust(trusted),
             Answer::Trust(Err(failure)) => self.error(failure.error),
             Answer::Grant(outcome) => self.granted(outcome),
-            Answer::ShellOutput(number, text) => self.transcript.shell_output(number, &text),
+            Answer::ShellOutput(number, text) => {
+                self.conversation.transcript_mut().shell_output(number, &text)
+            }
             Answer::ShellEnd(number, outcome) => self.shell_end(number, outcome),
             Answer::Settings(rows) => self.settings_rows(rows),
             Answer::Set(Ok(row)) => self.setting(&row),
             Answer::Set(Err(failure)) => self.error(failure.error),
             Answer::Themes(files) => {
                 let problems = self.themes.set_files(files);
-                self.known.themes = self.themes.names();
+                self.composer.known_mut().themes = self.themes.names();
                 let missing = self.themes.missing().map(|name| {
                     format!("there is no theme {name} ({}); /theme shows them all", settings::THEME)
                 });
@@ -85,15 +79,15 @@ impl State {
         }
     }
 
-    fn conversation(&mut self, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
-        if self.session.id.as_deref() != Some(session) {
+    fn messages(&mut self, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
+        if self.out.session() != Some(session) {
             return;
         }
         match messages {
             Ok(messages) => {
                 self.leave_conversation();
                 self.begin_printing(&first_words(&messages));
-                self.transcript.restore(&messages);
+                self.conversation.restore(&messages);
             }
             Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
         }
@@ -106,10 +100,10 @@ impl State {
 
     /// What could not be shown before the conversation is shown behind it.
     pub(super) fn follow(&mut self) {
-        for following in self.held.shown() {
+        for following in self.conversation.arrived() {
             match following {
                 Following::Event(event) => self.shown_event(&event),
-                Following::Said(said) => self.transcript.say(said),
+                Following::Said(said) => self.conversation.transcript_mut().say(said),
             }
         }
     }
@@ -120,8 +114,7 @@ impl State {
             Some(Coming::Logout) => (Purpose::Logout, "Remove the key of"),
             other => {
                 self.coming = other;
-                self.known.providers = Some(providers);
-                self.input.complete(&self.known);
+                self.composer.learn(|known| known.providers = Some(providers));
                 return;
             }
         };
@@ -135,7 +128,7 @@ impl State {
                 ..Row::default()
             })
             .collect();
-        self.known.providers = Some(providers);
+        self.composer.known_mut().providers = Some(providers);
         if rows.is_empty() {
             self.info("there is no stored key");
             return;
@@ -174,8 +167,8 @@ impl State {
         let granted = outcome.is_ok();
         self.told(outcome);
         if granted {
-            self.ask(Ask::Branch);
-            self.ask(Ask::Themes);
+            self.out.ask(Ask::Branch);
+            self.out.ask(Ask::Themes);
             let question = Question {
                 owner: None,
                 wanted: Wanted::Confirm,
@@ -223,10 +216,12 @@ impl State {
             }
             settings::APPROVE => {
                 self.greet();
-                self.known.approved.clear();
+                self.composer.known_mut().approved.clear();
                 self.check_approve();
             }
-            settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
+            settings::THINKING if thinking != self.settings.thinking() => {
+                self.conversation.transcript_mut().toggle_thinking()
+            }
             _ => {}
         }
         if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {

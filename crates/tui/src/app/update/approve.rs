@@ -17,14 +17,14 @@ impl State {
     /// extension has said what it has.
     pub(super) fn check_approve(&mut self) {
         if !self.session.changes_soon() && !self.unsure().is_empty() {
-            self.send(GetTools {}, Pending::Tools(Shown::No));
+            self.out.send(GetTools {}, Pending::Tools(Shown::No));
         }
     }
 
     /// The names of which it is not known whether a tool has them.
     fn unsure(&self) -> Vec<String> {
         let mut names = self.settings.approve();
-        names.retain(|name| name != ALL && !self.known.approved.contains(name));
+        names.retain(|name| name != ALL && !self.composer.known().approved.contains(name));
         names
     }
 
@@ -34,7 +34,7 @@ impl State {
             return;
         }
         for name in self.unsure() {
-            let tools = self.known.tools.as_deref().unwrap_or_default();
+            let tools = self.composer.known().tools.as_deref().unwrap_or_default();
             if !tools.iter().any(|tool| tool.name == name) {
                 let likeness =
                     |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
@@ -49,7 +49,7 @@ impl State {
                      {setting} changes it, /tools shows all"
                 ));
             }
-            self.known.approved.insert(name);
+            self.composer.known_mut().approved.insert(name);
         }
     }
 }

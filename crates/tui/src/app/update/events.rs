@@ -6,8 +6,7 @@ use haft_protocol::message::Usage;
 use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
 use super::super::dialogs::Purpose;
-use super::super::held::{Following, Queued};
-use super::super::input::Files;
+use super::super::held::Queued;
 use super::super::notes::Note;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
@@ -17,7 +16,7 @@ use crate::dialog::Question;
 impl State {
     pub(super) fn line(&mut self, line: EventLine) {
         let EventLine { event, session } = line;
-        let shown = self.session.id.as_deref();
+        let shown = self.out.session();
         match &session {
             Some(of) if shown.is_some_and(|shown| shown != of) => self.of_another(of.clone(), event),
             Some(_) | None => self.event(event, session),
@@ -43,7 +42,7 @@ impl State {
 
     fn agent_event(&mut self, event: AgentEvent) {
         self.facts_of(&event);
-        if let Some(Following::Event(event)) = self.held.keeps(Following::Event(event)) {
+        if let Some(event) = self.conversation.admit(event) {
             self.shown_event(&event);
         }
     }
@@ -56,7 +55,7 @@ impl State {
         {
             return;
         }
-        self.transcript.event(event, self.now);
+        self.conversation.transcript_mut().event(event, self.now);
         let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
         // What is taken back is not forgotten before it is here.
         if !(is_of_queue && self.held.waiting == Queued::Asked) {
@@ -75,7 +74,7 @@ impl State {
                 }
             }
             AgentEvent::TurnStart { .. } => self.work.runs = true,
-            AgentEvent::ToolStart { name, .. } => self.tool_starts(name),
+            AgentEvent::ToolStart { name, .. } => self.panel.tool_starts(name, &self.session.extensions),
             AgentEvent::ModelRequest { provider, model, .. } => {
                 (self.session.provider, self.session.model) = (provider.clone(), model.clone());
             }
@@ -99,7 +98,7 @@ impl State {
             }
             AgentEvent::ExtClearNotes { extension } => self.notes.clear_of(extension.as_str()),
             AgentEvent::ExtensionError(_) | AgentEvent::GateOff { .. } => {
-                self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+                self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
             }
             _ => {}
         }
@@ -107,15 +106,12 @@ impl State {
 
     fn done(&mut self) {
         self.work.ends();
-        if self.input.files == Files::Known {
-            // Tools may have made others.
-            self.input.files = Files::Unknown;
-        }
+        self.composer.forget_files();
         // They may have gone to another branch, too.
-        self.ask(Ask::Branch);
+        self.out.ask(Ask::Branch);
         self.ask_state();
         if self.settings.bell() {
-            self.effect(Effect::Bell);
+            self.out.effect(Effect::Bell);
         }
     }
 
@@ -127,19 +123,20 @@ impl State {
             }
             RpcEvent::UiRequest(request) => self.asked(&request, session),
             RpcEvent::UiDone { id, .. } => self.dialogs.close(&id),
-            RpcEvent::PanelOpen { extension, panel } => self.open_panel(extension, panel),
-            RpcEvent::PanelRender { extension, panel: content } => {
-                if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id))
-                {
-                    panel.render(content);
+            RpcEvent::PanelOpen { extension, panel } => {
+                if self.panel.open(extension, panel, &mut self.out) {
+                    // A page would hide the panel.
+                    self.page = None;
                 }
             }
+            RpcEvent::PanelRender { extension, panel: content } => {
+                self.panel.render(&extension, content);
+            }
             RpcEvent::PanelClose { extension, panel_id } => {
-                self.panel.take_if(|open| open.is(&extension, &panel_id));
+                self.panel.close_of(&extension, &panel_id);
             }
             RpcEvent::Insert { extension, text } => {
-                self.input.editor.insert(&text);
-                self.input.completer.close();
+                self.composer.insert(&text);
                 self.flash(format!("[{extension}] put text into the editor"));
             }
             RpcEvent::ExtStatus { extension, key, text } => {
@@ -158,7 +155,7 @@ impl State {
     /// The session that is shown is no more.
     fn closed(&mut self, reason: SessionEnd) {
         self.work.is_over();
-        self.panel = None;
+        self.panel.close();
         self.dialogs.close_replies();
         match reason {
             SessionEnd::Shutdown => {}

@@ -7,7 +7,7 @@ use super::super::held::{Form, Queued, Unsent};
 
 use super::super::commands::{self, Command};
 use super::super::pending::{Pending, Taken};
-use super::super::state::{Edits, State};
+use super::super::state::State;
 use super::super::{Ask, Effect};
 use super::size::fits;
 use crate::editor::{Content, Editor, Submission};
@@ -47,37 +47,11 @@ impl Sending {
 }
 
 impl State {
-    pub(super) fn prompt_key(&mut self, action: Prompt) {
-        match action {
-            Prompt::Send | Prompt::FollowUp => {
-                // What it is while nothing is worked on is seen when it is said.
-                if let Some(when) = When::of(action, true) {
-                    self.submit(when);
-                }
-            }
-            Prompt::Abort => self.abort_or_clear(),
-            Prompt::TakeBack => self.take_back(Taken::Editor),
-            Prompt::ClearOrQuit => self.clear_or_quit(),
-            Prompt::SearchHistory => self.input.search_history(),
-            Prompt::Complete => self.input.open_completion(&self.known),
-            Prompt::OpenEditor => {
-                let text = self.input.editor.submission().text;
-                self.edits = Edits::Prompt;
-                self.input.edited = Some(self.input.editor.content());
-                self.effect(Effect::OpenEditor(text));
-            }
-        }
-    }
-
     /// What is written is said, or done.
     pub(in crate::app) fn submit(&mut self, when: When) {
-        let submission = self.input.editor.submission();
-        if submission.text.is_empty() || self.waits_for_images(when) {
-            return;
+        if let Some(submission) = self.composer.submit(when) {
+            self.say_when_possible(Unsent { submission, when, form: Form::Typed });
         }
-        self.input.clear();
-        self.input.completer.close();
-        self.say_when_possible(Unsent { submission, when, form: Form::Typed });
     }
 
     /// Says it, or does it, as soon as it can be.
@@ -93,7 +67,10 @@ impl State {
 
     /// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
     fn holds(&self) -> bool {
-        self.held.is_on() || self.resumes || self.open.any(Pending::is_left)
+        self.held.next.is_some()
+            || self.conversation.is_read()
+            || self.resumes
+            || self.out.is_pending(Pending::is_left)
     }
 
     /// Says what could not be said so far, as far as that is possible now.
@@ -108,7 +85,7 @@ impl State {
     /// What could not be said is in the editor.
     pub(in crate::app) fn give_back_unsent(&mut self) {
         let unsent = std::mem::take(&mut self.held.unsent);
-        self.input.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+        self.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
     /// Says what was typed, or does what it means.
@@ -121,7 +98,7 @@ impl State {
                 self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
                 // A line is typed again.
                 if *form != Form::Line {
-                    self.input.give_back([&submission.content]);
+                    self.composer.give_back([&submission.content]);
                 }
             }
             Typed::Own(command, args) => {
@@ -131,7 +108,7 @@ impl State {
             Typed::Other(name, args) => {
                 self.remember(submission);
                 let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-                self.send(command, Pending::Command(kept()));
+                self.out.send(command, Pending::Command(kept()));
             }
             Typed::Shell(command, told) => {
                 self.remember(submission);
@@ -141,7 +118,7 @@ impl State {
                 self.remember(submission);
                 let when = self.by_now(*when);
                 if *form == Form::Line && when == When::Now {
-                    self.transcript.typed(&submission.text);
+                    self.conversation.transcript_mut().typed(&submission.text);
                 }
                 self.deliver(submission.clone(), when, is_plain(submission));
             }
@@ -179,7 +156,7 @@ impl State {
         if let Some(command) = Command::named(name) {
             return Typed::Own(command, args.trim());
         }
-        if self.known.other(name).is_some() {
+        if self.composer.known().other(name).is_some() {
             return Typed::Other(name, args.trim());
         }
         match self.nearly(name) {
@@ -193,36 +170,36 @@ impl State {
 
     fn nearly(&self, name: &str) -> Option<String> {
         let likeness = |known: &str| strsim::jaro_winkler(known, name);
-        let best = self.known.names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+        let best = self.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
         (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
     }
 
     /// The history knows it.
     fn remember(&mut self, submission: &Submission) {
-        self.shut.forget();
-        if !commands::is_secret(&submission.text) && self.input.history.push(&submission.kept).is_some() {
-            self.ask(Ask::Remember(submission.kept.clone()));
+        self.panel.allow_all();
+        if !commands::is_secret(&submission.text) && self.composer.remember(&submission.kept) {
+            self.out.ask(Ask::Remember(submission.kept.clone()));
         }
     }
 
     /// Says it as soon as its images are there.
     pub(super) fn deliver(&mut self, submission: Submission, when: When, plain: bool) {
         self.notes.clear();
-        self.transcript.scroll(crate::keys::Scroll::Bottom);
+        self.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
         if submission.images.is_empty() {
             return self.say(submission, Vec::new(), when, plain);
         }
         let mut images = Vec::new();
         for path in submission.images.clone() {
-            let number = self.next_number();
+            let number = self.out.next_number();
             images.push((number, None));
-            self.ask(Ask::Image { number, path });
+            self.out.ask(Ask::Image { number, path });
         }
         self.sending.push(Sending { submission, when, plain, images });
     }
 
     pub(super) fn image(&mut self, number: u64, image: Result<Image, Failure>) {
-        if self.pasted_image(number, &image) {
+        if self.composer.image(number, &image, &mut self.out) {
             return;
         }
         let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
@@ -232,7 +209,7 @@ impl State {
             Err(failure) => {
                 let sending = self.sending.remove(at);
                 self.error(format!("the prompt was not sent: {failure}"));
-                self.input.give_back([&sending.submission.content]);
+                self.composer.give_back([&sending.submission.content]);
                 return;
             }
         };
@@ -254,32 +231,31 @@ impl State {
         let message = submission.text.clone();
         if let Err(why) = fits(&message, &images) {
             self.error(why);
-            return self.input.give_back([&submission.content]);
+            return self.composer.give_back([&submission.content]);
         }
         let kept = Box::new(submission);
         match when {
             When::Now => {
                 self.work.prompts += 1;
                 self.work.begun += 1;
-                self.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
+                self.out.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
             }
             When::Steer => {
                 self.held.told += 1;
                 self.queue.sent(&kept);
-                self.send(Steer { message, images }, Pending::Said(kept));
+                self.out.send(Steer { message, images }, Pending::Said(kept));
             }
             When::FollowUp => {
                 self.held.told += 1;
                 self.queue.sent(&kept);
-                self.send(FollowUp { message, images }, Pending::Said(kept));
+                self.out.send(FollowUp { message, images }, Pending::Said(kept));
             }
         }
     }
 
     /// Esc, where nothing is open: search results go first, then the work ends.
-    fn abort_or_clear(&mut self) {
-        if std::mem::take(&mut self.searched) {
-            self.transcript.end_search();
+    pub(in crate::app) fn abort_or_clear(&mut self) {
+        if self.conversation.end_results() {
             return;
         }
         self.notes.clear();
@@ -300,16 +276,16 @@ impl State {
 
     /// Ends what is worked on; what waits comes back.
     pub(in crate::app) fn abort(&mut self) {
-        self.send(Abort { queued: Some(true) }, Pending::Abort);
+        self.out.send(Abort { queued: Some(true) }, Pending::Abort);
         self.take_back(Taken::Editor);
     }
 
-    pub(super) fn take_back(&mut self, taken: Taken) {
+    pub(in crate::app) fn take_back(&mut self, taken: Taken) {
         if taken == Taken::Editor {
             self.give_back_unsent();
         }
         self.held.waiting = Queued::Asked;
-        self.send(TakeQueued {}, Pending::Taken(taken));
+        self.out.send(TakeQueued {}, Pending::Taken(taken));
     }
 
     /// What waited is here. What commands printed waits on.
@@ -317,7 +293,7 @@ impl State {
         let TakenBack { prompts, printed } = back;
         printed.into_iter().for_each(|printed| self.say_printed(printed));
         match taken {
-            Taken::Editor => self.input.give_back(&prompts),
+            Taken::Editor => self.composer.give_back(&prompts),
             Taken::Sent => {
                 let mut editor = Editor::new();
                 editor.put_before(&prompts);
@@ -331,21 +307,10 @@ impl State {
         }
     }
 
-    fn clear_or_quit(&mut self) {
-        if !self.input.editor.is_empty() {
-            // What it waited for would send what is written next.
-            self.pastes.keep();
-            self.input.empty();
-            self.quits_until = None;
-            return;
-        }
-        self.quit_the_second_time();
-    }
-
     /// Leaves when it was asked for a moment ago.
     pub(in crate::app) fn quit_the_second_time(&mut self) {
         if self.quits_until.is_some_and(|until| self.now <= until) {
-            self.effect(Effect::Quit);
+            self.out.effect(Effect::Quit);
             return;
         }
         self.quits_until = Some(self.now + timeouts::QUIT_AGAIN);

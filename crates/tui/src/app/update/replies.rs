@@ -19,7 +19,7 @@ use crate::timeouts;
 
 impl State {
     pub(super) fn reply(&mut self, reply: Response) {
-        let Some(pending) = reply.id.as_deref().and_then(|id| self.open.take(id)) else {
+        let Some(pending) = reply.id.as_deref().and_then(|id| self.out.take_pending(id)) else {
             // What it was about is not known, and yet it was not done.
             if let (None, Err(failure)) = (reply.id, reply.outcome) {
                 self.error(failure.error);
@@ -48,8 +48,7 @@ impl State {
             Pending::Hello => self.with(&data, Self::greeted),
             Pending::State { begun, told } => self.with(&data, |state, data| state.state(begun, told, data)),
             Pending::Commands => self.with(&data, |state, data: CommandsData| {
-                state.known.set_commands(data.commands);
-                state.input.complete(&state.known);
+                state.composer.learn(|known| known.set_commands(data.commands));
             }),
             Pending::Extensions(shown) => self.with(&data, |state, data| state.extensions(data, shown)),
             Pending::Models(shown) => self.with(&data, |state, data| state.models(data, shown)),
@@ -63,7 +62,9 @@ impl State {
             Pending::Said(_) => self.with(&data, Self::said),
             Pending::Command(_) => self.with(&data, Self::command_done),
             Pending::Completions(command, prefix) => {
-                self.with(&data, |state, data| state.completed((command, prefix), data));
+                self.with(&data, |state, data| {
+                    state.composer.completed((command, prefix), data, &mut state.out);
+                });
             }
             Pending::Abort => self.ask_state(),
             Pending::Taken(taken) => self.with(&data, |state, data| state.taken(data, taken)),
@@ -95,7 +96,7 @@ impl State {
             Pending::Named(name) => {
                 self.flash(if name.is_some() { "named" } else { "it has no name any more" });
                 self.session.name = name;
-                self.known.sessions = None;
+                self.composer.known_mut().sessions = None;
             }
             Pending::Moved => self.with(&data, Self::moved),
             Pending::Before(_) | Pending::ShellSaid => {}
@@ -131,7 +132,8 @@ impl State {
             Pending::Command(_) => self.error(failure.error),
             // Nothing comes to mind. Whoever types need not know why.
             Pending::Completions(command, prefix) => {
-                self.completed((command, prefix), CompletionsData::default());
+                let nothing = CompletionsData::default();
+                self.composer.completed((command, prefix), nothing, &mut self.out);
             }
             Pending::Before(submission) => self.back_from_before(&[submission.content]),
             Pending::Left(queue, goes_on) => self.left(*queue, goes_on.as_deref(), None),
@@ -181,21 +183,21 @@ impl State {
         if failure.code != ErrorCode::Aborted {
             self.error(failure.error.clone());
         }
-        self.input.give_back([&submission.content]);
+        self.composer.give_back([&submission.content]);
     }
 
     fn greeted(&mut self, data: HelloData) {
         self.session.set_own_model(data.provider, data.model);
         // A later `hello` only says what is to be asked.
-        if self.session.id.is_none() && !data.session.is_empty() {
-            self.session.id = Some(data.session.clone());
+        if self.out.session().is_none() && !data.session.is_empty() {
+            self.out.set_session(data.session.clone());
             self.begin_conversation(&data.session);
         }
     }
 
     pub(super) fn ask_state(&mut self) {
         let (begun, told) = (self.work.begun, self.held.told);
-        self.send(GetState {}, Pending::State { begun, told });
+        self.out.send(GetState {}, Pending::State { begun, told });
     }
 
     fn state(&mut self, begun: u64, told: u64, data: StateData) {
@@ -209,11 +211,13 @@ impl State {
         if self.held.waiting != Queued::Asked && told == self.held.told {
             self.queue.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });
         }
+        self.out.set_session(data.session.clone());
         self.session.update(data);
     }
 
     fn extensions(&mut self, data: ExtensionsData, shown: Shown) {
-        self.known.extensions = data.extensions.iter().map(|info| info.name.to_string()).collect();
+        self.composer.known_mut().extensions =
+            data.extensions.iter().map(|info| info.name.to_string()).collect();
         for name in self.session.set_extensions(data.extensions) {
             self.info(format!("[{name}] runs again"));
         }
@@ -229,8 +233,7 @@ impl State {
     }
 
     fn models(&mut self, data: ModelsData, shown: Shown) {
-        self.known.models = Some(data.models);
-        self.input.complete(&self.known);
+        self.composer.learn(|known| known.models = Some(data.models));
         match shown {
             Shown::No => {}
             Shown::Picker => self.pick_model(),
@@ -239,7 +242,7 @@ impl State {
     }
 
     fn sessions(&mut self, mut data: SessionsData, shown: &Shown) {
-        let id = self.session.id.as_deref();
+        let id = self.out.session();
         if let Some(own) = data.sessions.iter_mut().find(|info| Some(info.session.as_str()) == id) {
             own.name.clone_from(&self.session.name);
             let SessionInfo { first_text, .. } = &*own;
@@ -249,8 +252,7 @@ impl State {
         }
         // Nobody goes on with what was never begun.
         data.sessions.retain(|info| !(info.open && info.messages == 0 && info.name.is_none() && !info.busy));
-        self.known.sessions = Some(data.sessions);
-        self.input.complete(&self.known);
+        self.composer.learn(|known| known.sessions = Some(data.sessions));
         match shown {
             Shown::Picker => self.pick_session(),
             Shown::No | Shown::One(_) => self.refresh_sessions(),
@@ -258,8 +260,7 @@ impl State {
     }
 
     fn tools(&mut self, data: ToolsData, shown: Shown) {
-        self.known.tools = Some(data.tools);
-        self.input.complete(&self.known);
+        self.composer.learn(|known| known.tools = Some(data.tools));
         self.warn_of_approve();
         match shown {
             Shown::No => {}
@@ -303,7 +304,7 @@ impl State {
     }
 
     fn tools_set(&mut self, data: ToolsSet) {
-        for tool in self.known.tools.iter_mut().flatten() {
+        for tool in self.composer.known_mut().tools.iter_mut().flatten() {
             tool.active = data.active.contains(&tool.name);
         }
         self.refresh_tools();
@@ -312,9 +313,8 @@ impl State {
     fn cleared(&mut self) {
         self.leave_conversation();
         self.begin_printing("cleared");
-        self.transcript.begin_anew();
+        self.conversation.begin_anew();
         self.notes.clear();
-        (self.browses, self.searched) = (false, false);
         self.ask_state();
     }
 
@@ -327,21 +327,21 @@ impl State {
             let extensions = if errors.len() == 1 { "extension" } else { "extensions" };
             self.info(format!("{} {extensions} failed", errors.len()));
         }
-        self.ask(Ask::Themes);
-        self.send(ListCommands {}, Pending::Commands);
-        self.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        self.out.ask(Ask::Themes);
+        self.out.send(ListCommands {}, Pending::Commands);
+        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
     }
 
     fn moved(&mut self, MovedData { text, .. }: MovedData) {
-        if let Some(id) = self.session.id.clone() {
+        if let Some(id) = self.out.session().map(str::to_owned) {
             self.begin_conversation(&id);
         }
         self.ask_state();
         if let Some(text) = text {
             // Before what is being written.
-            self.input.give_back([&Content::of_text(&text)]);
-            self.input.completer.close();
+            self.composer.give_back([&Content::of_text(&text)]);
+            self.composer.close_popup();
         }
-        self.ask(Ask::Branch);
+        self.out.ask(Ask::Branch);
     }
 }

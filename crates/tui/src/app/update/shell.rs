@@ -10,10 +10,10 @@ use crate::queue::Printed;
 
 impl State {
     pub(super) fn shell(&mut self, command: String, kept: bool) {
-        let number = self.next_number();
-        self.transcript.shell(number, &command, kept, self.now);
+        let number = self.out.next_number();
+        self.conversation.transcript_mut().shell(number, &command, kept, self.now);
         self.work.shells.push(Shell { number, command: command.clone(), kept });
-        self.ask(Ask::Shell { number, command });
+        self.out.ask(Ask::Shell { number, command });
     }
 
     /// A command of the person's is over.
@@ -21,9 +21,9 @@ impl State {
         let Some(at) = self.work.shells.iter().position(|shell| shell.number == number) else { return };
         let Shell { command, kept, .. } = self.work.shells.remove(at);
         let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-        self.transcript.shell_end(number, shown, self.now);
+        self.conversation.transcript_mut().shell_end(number, shown, self.now);
         // It may have gone to another branch.
-        self.ask(Ask::Branch);
+        self.out.ask(Ask::Branch);
         if let Ok((output, status)) = outcome
             && kept
         {
@@ -41,13 +41,13 @@ impl State {
     pub(super) fn say_printed(&mut self, printed: Printed) {
         self.held.told += 1;
         self.queue.printed(&printed);
-        self.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
+        self.out.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
     }
 
     /// Stops the command of the person's that began last.
     pub(in crate::app) fn stop_shell(&mut self) {
         if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.ask(Ask::StopShell { number });
+            self.out.ask(Ask::StopShell { number });
         }
     }
 }

@@ -30,19 +30,19 @@ impl State {
 
     pub(in crate::app) fn open_new(&mut self) {
         if self.open_next(Origin::New) {
-            self.send(NewSession { ephemeral: None }, Pending::Made);
+            self.out.send(NewSession { ephemeral: None }, Pending::Made);
         }
     }
 
     pub(in crate::app) fn open_fork(&mut self, entry: Option<String>) {
         if self.open_next(Origin::Fork(entry.clone())) {
-            self.send(Fork { entry }, Pending::Made);
+            self.out.send(Fork { entry }, Pending::Made);
         }
     }
 
     /// Goes on with a session that there is.
     pub(in crate::app) fn open_stored(&mut self, id: String) {
-        if self.session.id.as_deref() == Some(id.as_str()) {
+        if self.out.session() == Some(id.as_str()) {
             self.stays();
         } else if self.open_next(Origin::Stored) {
             self.switch_to(id);
@@ -67,23 +67,23 @@ impl State {
         if self.held.next.as_ref().is_some_and(|next| next.origin == Origin::New) {
             if let Some(model) = self.session.own_model.clone() {
                 let carried = Pending::CarriedOver(id.clone());
-                self.send_to(SetModel { model }, Some(id.clone()), carried);
+                self.out.send_to(SetModel { model }, Some(id.clone()), carried);
             }
             let level = self.session.wanted_thinking.unwrap_or(self.session.thinking);
             if level != Thinking::Default || self.session.wanted_thinking.is_some() {
-                self.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
+                self.out.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
             }
         }
         self.switch_to(id);
     }
 
     fn switch_to(&mut self, id: String) {
-        self.send_to(SwitchSession {}, Some(id), Pending::Switched);
+        self.out.send_to(SwitchSession {}, Some(id), Pending::Switched);
     }
 
     /// The session can be shown.
     pub(super) fn switched(&mut self, id: String) {
-        match self.session.id.as_deref() == Some(id.as_str()) {
+        match self.out.session() == Some(id.as_str()) {
             true => self.stays(),
             false => self.adopt(id),
         }
@@ -91,7 +91,7 @@ impl State {
 
     /// The new session has the model of the one before: who was told of another one is told anew.
     pub(super) fn carried_over(&mut self, id: &str) {
-        if self.session.id.as_deref() == Some(id) {
+        if self.out.session() == Some(id) {
             self.ask_state();
         }
     }
@@ -103,8 +103,8 @@ impl State {
         let origin = next.origin.clone();
         let goes_on = matches!(origin, Origin::Fork(_)).then(|| id.clone());
         let before = std::mem::take(&mut self.session);
+        let left = self.out.set_session(id.clone());
         self.session = Session {
-            id: Some(id.clone()),
             provider: before.provider.clone(),
             model: before.model.clone(),
             cwd: before.cwd.clone(),
@@ -112,51 +112,51 @@ impl State {
             ..Session::default()
         };
         let queue = std::mem::take(&mut self.queue);
-        self.open.leave(&queue, goes_on.as_deref());
+        self.out.leave(&queue, goes_on.as_deref());
         self.close_what_was_shown();
         let unsent = std::mem::take(&mut self.held.unsent);
         self.held = Held { unsent, ..Held::new() };
-        self.ask(Ask::Conversation { session: id.clone() });
-        self.leave_behind(&before, &origin);
+        self.conversation.read_anew();
+        self.out.ask(Ask::Conversation { session: id.clone() });
+        self.leave_behind(&before, left.as_deref(), &origin);
         if !queue.is_empty() {
-            let left = Pending::Left(Box::new(queue), goes_on);
-            self.send_to(TakeQueued {}, before.id.clone(), left);
+            let pending = Pending::Left(Box::new(queue), goes_on);
+            self.out.send_to(TakeQueued {}, left.clone(), pending);
         }
         for event in next.of(&id) {
             self.event(event, Some(id.clone()));
         }
         self.refresh();
-        self.ask(Ask::Branch);
-        if let Some(closed) = before.id.filter(|before| *before != id) {
-            self.send_to(CloseSession {}, Some(closed), Pending::Silent);
+        self.out.ask(Ask::Branch);
+        if let Some(closed) = left.filter(|left| *left != id) {
+            self.out.send_to(CloseSession {}, Some(closed), Pending::Silent);
         }
     }
 
     /// Nothing of the session before is seen but the commands of the person's that run.
     fn close_what_was_shown(&mut self) {
-        self.transcript.begin_anew();
+        self.conversation.begin_anew();
         self.notes.clear();
-        self.panel = None;
-        self.shut.forget();
-        self.pastes.keep();
+        self.panel.close();
+        self.panel.allow_all();
+        self.composer.cancel_delayed();
         self.dialogs.close_replies();
         self.work.is_over();
         self.reloads = None;
         self.resumes = false;
-        (self.browses, self.searched) = (false, false);
-        self.known.sessions = None;
-        self.known.said = None;
+        self.composer.known_mut().sessions = None;
+        self.composer.known_mut().said = None;
     }
 
     /// What was under way for the session before: prompts come back into the editor, and what commands print is told to
     /// a session that goes on with it, or to nobody.
-    fn leave_behind(&mut self, before: &Session, origin: &Origin) {
+    fn leave_behind(&mut self, before: &Session, left: Option<&str>, origin: &Origin) {
         if let Origin::Fork(entry) = origin {
-            self.forked(before, entry.as_deref());
+            self.forked(before, left.unwrap_or_default(), entry.as_deref());
         } else {
             for shell in self.work.shells.iter_mut().filter(|shell| shell.kept) {
                 shell.kept = false;
-                self.transcript.shell_left(shell.number);
+                self.conversation.transcript_mut().shell_left(shell.number);
             }
         }
         let sending: Vec<Content> =
@@ -165,8 +165,7 @@ impl State {
     }
 
     /// Says where a fork comes from.
-    fn forked(&mut self, before: &Session, entry: Option<&str>) {
-        let id = before.id.as_deref().unwrap_or_default();
+    fn forked(&mut self, before: &Session, id: &str, entry: Option<&str>) {
         let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
         let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
         self.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
@@ -182,7 +181,7 @@ impl State {
         };
         let TakenBack { prompts, printed } = back;
         self.back_from_before(&prompts);
-        let goes_on = goes_on.is_some() && self.session.id.as_deref() == goes_on;
+        let goes_on = goes_on.is_some() && self.out.session() == goes_on;
         for printed in printed {
             match goes_on {
                 true => self.say_printed(printed),
@@ -202,14 +201,14 @@ impl State {
             1 => "a prompt that waited in the session before is in the editor".to_owned(),
             count => format!("{count} prompts that waited in the session before are in the editor"),
         };
-        self.input.give_back(contents);
+        self.composer.give_back(contents);
         self.info(said);
     }
 
     /// Asks for the conversation; what happens until it is known follows it.
     pub(super) fn begin_conversation(&mut self, id: &str) {
-        self.held.reads();
-        self.ask(Ask::Conversation { session: id.to_owned() });
+        self.conversation.read();
+        self.out.ask(Ask::Conversation { session: id.to_owned() });
     }
 
     /// No other session will be shown after all. What was said in it is in the editor.

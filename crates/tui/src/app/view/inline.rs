@@ -15,7 +15,7 @@ use super::{layout, welcome};
 
 /// What of the conversation goes on.
 pub(super) fn live(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    state.transcript.draw_live(area, buffer, look);
+    state.conversation.transcript_mut().draw_live(area, buffer, look);
     None
 }
 
@@ -30,25 +30,25 @@ impl State {
         let room = screen.height.saturating_sub(wanted);
         let mut printed = Vec::new();
         // What is shown before the conversation is known is not a part of it.
-        if !self.held.reads_conversation() {
+        if !self.conversation.is_read() {
             printed.extend(self.heading(screen.width, look));
-            printed.extend(self.transcript.settle(screen.width, usize::from(room), look));
+            printed.extend(self.conversation.transcript_mut().settle(screen.width, usize::from(room), look));
         }
-        let live = u16::try_from(self.transcript.live()).unwrap_or(u16::MAX).min(room);
+        let live = u16::try_from(self.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
         Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
     }
 
     /// All that has not been printed, as it is now.
     pub(in crate::app) fn rest(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
         let mut rows = self.heading(width, look);
-        rows.extend(self.transcript.settle_all(width, look));
+        rows.extend(self.conversation.transcript_mut().settle_all(width, look));
         rows
     }
 
     /// What is printed before the conversation: the rest of the one before it, and what this one is.
     fn heading(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
         let mut rows = std::mem::take(&mut self.inline.left);
-        if !self.inline.greeted && self.session.id.is_some() {
+        if !self.inline.greeted && self.out.session().is_some() {
             self.inline.greeted = true;
             rows.extend(welcome::rows(self, width, look));
             rows.push(Line::default());

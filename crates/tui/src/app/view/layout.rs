@@ -51,7 +51,7 @@ pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
 /// Where everything stands in an area below what has been printed, on a screen of so many rows.
 pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
     let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
-    let live = u16::try_from(state.transcript.live()).unwrap_or(u16::MAX);
+    let live = u16::try_from(state.conversation.transcript().live()).unwrap_or(u16::MAX);
     parted(area, wanted, live)
 }
 
@@ -70,14 +70,11 @@ impl Wanted {
 }
 
 fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
-    let ask = match state.dialogs.shown() {
-        // The transcript says what led to a question: some of it stays.
-        Some(asked) => {
-            asked.dialog.rows(area.width, area.height.saturating_sub(area.height / 4).max(1), look)
-        }
-        None => editor_rows(state, area),
-    };
-    let reads = state.overlay.is_some() && state.dialogs.is_empty();
+    // The transcript says what led to a question: some of it stays.
+    let most = area.height.saturating_sub(area.height / 4).max(1);
+    let question = state.dialogs.rows(area.width, most, look);
+    let ask = question.unwrap_or_else(|| editor_rows(state, area));
+    let reads = state.has_cover() && state.dialogs.is_empty();
     // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
     let least = if reads { LIST } else { 0 };
     let ask = if reads && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
@@ -85,7 +82,7 @@ fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
         least,
         popup: 0,
         ask,
-        search: u16::from(state.input.search.is_some()),
+        search: u16::from(super::search(state).is_some()),
         work: rows::work_rows(state),
         queue: rows::queue_rows(state),
         notes: rows::note_rows(state, area.width, &look.theme),
@@ -102,7 +99,7 @@ pub(in crate::app) fn main_area(state: &mut State) -> Rect {
 /// The frame and the text, which has up to a third of the screen.
 fn editor_rows(state: &State, area: Rect) -> u16 {
     let width = area.width.saturating_sub(super::MARK);
-    let text = u16::try_from(state.input.editor.layout(width).len()).unwrap_or(u16::MAX);
+    let text = u16::try_from(state.composer.editor().layout(width).len()).unwrap_or(u16::MAX);
     let frame = if area.height >= FRAMED_FROM { 2 } else { 0 };
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }

@@ -19,7 +19,7 @@ const MOST_NAME: usize = 32;
 
 /// The candidates, where nothing else has their place.
 fn shown(state: &State) -> Option<&Popup> {
-    state.input.completer.popup().filter(|_| state.input.search.is_none() && state.dialogs.is_empty())
+    state.composer.popup().filter(|_| state.conversation.search().is_none() && state.dialogs.is_empty())
 }
 
 /// How many rows it wants.

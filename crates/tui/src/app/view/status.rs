@@ -14,6 +14,7 @@ use crate::theme::{Role, Theme};
 use crate::transcript::Found;
 use haft_protocol::thinking::Thinking;
 
+use super::super::search::progress;
 use super::super::state::State;
 use super::put;
 
@@ -35,8 +36,8 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
     let theme = &look.theme;
     let width = usize::from(area.width);
-    let searches = match state.transcript.found() {
-        Found::Searching(done) if state.input.search.is_none() => Some(super::search::searching(done)),
+    let searches = match state.conversation.transcript().found() {
+        Found::Searching(done) if super::search(state).is_none() => Some(progress(done)),
         Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
     };
     let word = searches.or_else(|| Some(state.flash.as_ref()?.text.clone()));
@@ -44,7 +45,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     let left = match word {
         Some(word) => hint(&word, Role::Accent),
         None if state.quits_until.is_some() => hint(&state.quit_offer(), Role::Accent),
-        None if state.browses => hint(&browsing(state), Role::Status),
+        None if state.conversation.browses() => hint(&browsing(state), Role::Status),
         None => with_said(fitting(left(state, theme), width), state, width, theme),
     };
     let left = joined(left, theme);

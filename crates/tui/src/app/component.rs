@@ -1,0 +1,63 @@
+//! `Component`: a part of the interface that owns its state, takes keys and draws itself.
+//!
+//! `State::stack` names the components in the order in which they are asked. A component that is not open passes a key
+//! on to the next one. The first open component decides: it handles the key, or leaves it unclaimed. Then only the keys
+//! of the whole program are left, and at last the key that quits.
+
+use std::time::Instant;
+
+use ratatui_core::layout::Rect;
+
+use crate::keys::{Action, Context, Press};
+
+use super::Mouse;
+use super::outbox::Outbox;
+
+/// The outcome of offering input to a component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The component took the input.
+    Handled,
+    /// The component is not open: the next one is asked.
+    PassedOn,
+    /// The component is open and has no use for the input. No component below it is asked. The action is the meaning of
+    /// the key in the context of the component.
+    Unclaimed(Option<Action>),
+}
+
+impl Flow {
+    /// The outcome for a key in a component where text is typed: a key that is no text and means nothing in these
+    /// contexts is not claimed.
+    pub(super) fn typed(press: &Press, contexts: &[Context]) -> Self {
+        let means = contexts.iter().any(|context| press.action(*context).is_some());
+        if means || press.chord().text().is_some() { Self::Handled } else { Self::Unclaimed(None) }
+    }
+}
+
+/// The surroundings of a component while it handles input.
+#[derive(Debug)]
+pub(super) struct Scope<'s> {
+    /// The time of the input.
+    pub(super) now: Instant,
+    /// The columns of the text in the composer.
+    pub(super) width: u16,
+    /// The area of the conversation, as it was drawn last.
+    pub(super) main: Rect,
+    /// The requests and effects that follow from the input.
+    pub(super) out: &'s mut Outbox,
+}
+
+/// A part of the interface.
+pub(super) trait Component {
+    /// Handles a key.
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow;
+
+    /// Handles text that was pasted.
+    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
+
+    /// Handles the mouse.
+    fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
+        let _ = (mouse, scope);
+        Flow::PassedOn
+    }
+}
