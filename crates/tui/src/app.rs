@@ -31,6 +31,7 @@ mod pending;
 mod search;
 mod session;
 mod state;
+mod status;
 mod themes;
 mod update;
 mod view;

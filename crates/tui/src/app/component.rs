@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use ratatui_core::layout::Rect;
 
-use crate::keys::{Action, Context, Press};
+use crate::keys::{Action, Context, Keymap, Press};
 
 use super::Mouse;
 use super::outbox::Outbox;
@@ -34,11 +34,15 @@ impl Flow {
     }
 }
 
+/// The line that closes what is open, where lines are typed.
+pub(super) const CLOSE: &str = ":close";
+
 /// The surroundings of a component while it handles input.
 #[derive(Debug)]
 pub(super) struct Scope<'s> {
     /// The time of the input.
     pub(super) now: Instant,
+    pub(super) keymap: &'s Keymap,
     /// The columns of the text in the composer.
     pub(super) width: u16,
     /// The area of the conversation, as it was drawn last.
@@ -54,6 +58,12 @@ pub(super) trait Component {
 
     /// Handles text that was pasted.
     fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
+
+    /// Handles a line that was typed, where lines are typed and not keys.
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let _ = (line, scope);
+        Flow::PassedOn
+    }
 
     /// Handles the mouse.
     fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {

@@ -6,7 +6,7 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{CompleteCommand, CompletionsData, Failure, GetModels, GetTools, ListSessions};
 
 use super::commands::{Command, Completes};
-use super::component::{Component, Flow, Scope};
+use super::component::{CLOSE, Component, Flow, Scope};
 use super::known::{Completed, Known};
 use super::outbox::{Intent, Outbox};
 use super::pastes::Pastes;
@@ -19,6 +19,9 @@ use crate::history::{self, History};
 use crate::keys::{Action, Completion, Context, Edit, Press, Prompt};
 use crate::queue::When;
 use crate::transcript::Found;
+
+/// The beginning of a line that is read when the agent is done.
+const FOLLOW_UP: &str = ">>";
 
 /// The place where prompts are written.
 #[derive(Debug)]
@@ -434,6 +437,27 @@ impl Component for Composer {
         }
         if self.editor.revision() != before {
             self.complete();
+        }
+        Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let out = &mut *scope.out;
+        match line.trim() {
+            ":drop" => self.clear(),
+            ":output" => out.intend(Intent::PrintOutput),
+            // The line came too late for what it was meant for, and is nothing for the model.
+            CLOSE => out.print("nothing is open"),
+            "" if self.editor.is_empty() => {}
+            "" => out.intend(Intent::Submit(When::Steer)),
+            _ => {
+                let later = line.strip_prefix(FOLLOW_UP);
+                let when = if later.is_some() { When::FollowUp } else { When::Steer };
+                let submission = Content::of_text(later.map_or(line, str::trim_start)).submission();
+                if !submission.text.is_empty() {
+                    out.intend(Intent::Say(Box::new(submission), when));
+                }
+            }
         }
         Flow::Handled
     }

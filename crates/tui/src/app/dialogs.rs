@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
+use haft_protocol::rpc::UiAnswer;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::Effect;
 use super::component::{Component, Flow, Scope};
 use super::late::Late;
-use super::outbox::Intent;
-use crate::dialog::{Dialog, Question, Reply};
+use super::outbox::{Intent, Outbox};
+use crate::dialog::{Dialog, Heard, Question, Reply};
 use crate::keys::{Context, Press};
 use crate::look::Look;
 
@@ -116,6 +117,13 @@ impl Dialogs {
         self.shown()?.draw(area, buffer, look)
     }
 
+    /// Answers the question that is shown.
+    pub(super) fn answer(&mut self, answer: UiAnswer, out: &mut Outbox) {
+        if !self.open.is_empty() {
+            out.intend(Intent::Answer(self.open.remove(0).purpose, answer));
+        }
+    }
+
     /// True if the key was meant for a question that is over. The key that quits quits even then.
     fn is_late(&mut self, press: &Press, scope: &mut Scope<'_>) -> bool {
         let Some(mut late) = self.late.take() else { return false };
@@ -136,11 +144,6 @@ impl Dialogs {
     /// How many wait behind the one that is shown.
     pub(super) fn behind(&self) -> usize {
         self.open.len().saturating_sub(1)
-    }
-
-    /// The one that is shown is over.
-    pub(super) fn close_shown(&mut self) -> Option<Purpose> {
-        (!self.open.is_empty()).then(|| self.open.remove(0).purpose)
     }
 
     /// A question of the agent's side is over.
@@ -179,9 +182,7 @@ impl Component for Dialogs {
             }
             Reply::Answered(answer) => {
                 self.late = Late::answered(press.chord(), scope.now);
-                if let Some(purpose) = self.close_shown() {
-                    scope.out.intend(Intent::Answer(purpose, answer));
-                }
+                self.answer(answer, scope.out);
             }
         }
         Flow::typed(press, &[Context::Dialog, Context::Confirm])
@@ -194,6 +195,29 @@ impl Component for Dialogs {
         }
         let Some(dialog) = self.shown() else { return Flow::PassedOn };
         dialog.paste(text, scope.now);
+        Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+        let (how, grants) = (dialog.how(), dialog.question().grants);
+        match dialog.said(line, scope.now) {
+            Heard::More => {}
+            Heard::TooEarly => {
+                scope.out.print("not taken as an answer: it was typed too early; please answer once more");
+            }
+            Heard::Unclear => scope.out.print(how),
+            Heard::Answered(answer) => {
+                match &answer {
+                    UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
+                    UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
+                        scope.out.print("not allowed");
+                    }
+                    UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
+                }
+                self.answer(answer, scope.out);
+            }
+        }
         Flow::Handled
     }
 }

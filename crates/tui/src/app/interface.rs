@@ -60,7 +60,7 @@ impl Interface for State {
     }
 
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
-        match self.inline.on {
+        match self.inline.is_on() {
             true => self.rest(width, look),
             false => self.conversation.transcript_mut().tail(width, rows, &look.theme),
         }

@@ -6,7 +6,7 @@ use haft_protocol::rpc::{EntryInfo, SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{Component, Flow, Scope};
+use super::component::{CLOSE, Component, Flow, Scope};
 use super::known::about;
 use super::outbox::{Intent, Outbox};
 use super::settings::SETTINGS;
@@ -73,11 +73,6 @@ impl Menu {
         &self.picker
     }
 
-    /// Narrows the rows to those that match a text.
-    pub(super) fn narrow(&mut self, text: &str) {
-        self.picker.narrow(text);
-    }
-
     /// Chooses the row of that key.
     pub(super) fn choose(&mut self, key: &str) {
         self.picker.choose(key);
@@ -116,7 +111,7 @@ impl Menu {
 }
 
 /// Acts on a choice. The list closes when a row is taken, except for the list of tools.
-pub(super) fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
+fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
         Picked::Open => {}
@@ -148,6 +143,25 @@ impl Component for Option<Menu> {
         let outcome = picker.key(press);
         picked(self, outcome, scope.out);
         Flow::typed(press, &[Context::Picker])
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let Some(menu) = self else { return Flow::PassedOn };
+        let line = line.trim();
+        match line.parse::<usize>().ok().map(|number| menu.picker.key_of(number).map(str::to_owned)) {
+            Some(Some(key)) => picked(self, Picked::Taken(key), scope.out),
+            Some(None) => scope.out.print("there is no such row"),
+            None if line == CLOSE => {
+                picked(self, Picked::Closed, scope.out);
+                scope.out.print("closed");
+            }
+            None if line == "more" => scope.out.intend(Intent::PrintRows { anew: false }),
+            None => {
+                menu.picker.narrow(line);
+                scope.out.intend(Intent::PrintRows { anew: true });
+            }
+        }
+        Flow::Handled
     }
 
     fn paste(&mut self, text: &str, _: &mut Scope<'_>) -> Flow {

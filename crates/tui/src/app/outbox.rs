@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use haft_protocol::rpc::{Command, Request, UiAnswer};
 
+use crate::editor::Submission;
 use crate::queue::{Queue, When};
 
 use super::dialogs::Purpose as Asked;
@@ -21,6 +22,14 @@ pub(super) enum Intent {
     Flash(String),
     /// Adds a note of haft's own to the conversation.
     Info(String),
+    /// Prints a row, where lines are printed.
+    Print(String),
+    /// Prints the output of the last call.
+    PrintOutput,
+    /// Prints the rows of the list that come next, or the first ones.
+    PrintRows { anew: bool },
+    /// Says something that was typed as a line.
+    Say(Box<Submission>, When),
     /// Carries out the answer to a question.
     Answer(Asked, UiAnswer),
     /// Shows a theme that is not chosen yet.
@@ -120,6 +129,10 @@ impl Outbox {
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         self.intend(Intent::Flash(text.into()));
+    }
+
+    pub(super) fn print(&mut self, text: impl Into<String>) {
+        self.intend(Intent::Print(text.into()));
     }
 
     pub(super) fn next_intent(&mut self) -> Option<Intent> {

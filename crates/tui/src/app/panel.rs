@@ -8,12 +8,29 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::Mouse;
-use super::component::{Component, Flow, Scope};
+use super::component::{CLOSE, Component, Flow, Scope};
 use super::outbox::{Intent, Outbox};
 use super::pending::Pending;
-use crate::keys::Press;
+use crate::keys::{Chord, Press};
 use crate::look::Look;
 use crate::panel::Panel;
+
+/// The keys of a panel that can be typed as lines, behind a colon.
+const KEYS: &[&str] = &[
+    "up",
+    "down",
+    "left",
+    "right",
+    "enter",
+    "space",
+    "tab",
+    "backspace",
+    "delete",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+];
 
 /// The panel that is open.
 #[derive(Debug, Default)]
@@ -116,6 +133,25 @@ impl Component for PanelHost {
             tell(command, scope.out);
         }
         Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        if !self.is_open() {
+            return Flow::PassedOn;
+        }
+        let word = line.trim();
+        let named = word.strip_prefix(':').filter(|name| KEYS.contains(name));
+        let mut typed = line.chars();
+        let key: Option<Chord> = match (named, typed.next(), typed.next()) {
+            _ if word == CLOSE => "esc".parse().ok(),
+            (Some(name), ..) => name.parse().ok(),
+            (None, Some(c), None) if c != ' ' => c.to_string().parse().ok(),
+            (None, ..) => None,
+        };
+        match key {
+            Some(chord) => self.key(&scope.keymap.press(chord), scope),
+            None => self.paste(line, scope),
+        }
     }
 
     fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {

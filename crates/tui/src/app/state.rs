@@ -2,23 +2,27 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::ReloadExt;
+use haft_protocol::rpc::{ReloadExt, UiAnswer};
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
 
+use crate::dialog::Wanted;
+use crate::editor::Content;
 use crate::keys::{Action, App, Chord, Keymap, Press, Scroll};
 use crate::look::Look;
 use crate::queue::Queue;
+use crate::terminal::Below;
 use crate::theme::{Appearance, Theme};
-use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
-use super::component::{Component, Flow, Scope};
+use super::component::{CLOSE, Component, Flow, Scope};
 use super::composer::Composer;
 use super::conversation::Conversation;
 use super::dialogs::Dialogs;
-use super::held::{Held, Unsent};
+use super::held::{Form, Held, Unsent};
 use super::inline::Inline;
 use super::known::Known;
-use super::lines::Lines;
+use super::lines::{Lines, PrintSources};
 use super::menu::{Coming, Menu};
 use super::notes::Notes;
 use super::outbox::{Intent, Outbox};
@@ -27,11 +31,13 @@ use super::panel::PanelHost;
 use super::pending::Taken;
 use super::session::Session;
 use super::settings::Settings;
+use super::status::StatusBar;
 use super::themes::Themes;
 use super::update::Sending;
 use super::view::Areas;
+use super::waiting::waiting;
 use super::work::Work;
-use super::{Effect, Mouse, commands};
+use super::{Effect, Mouse, Printed, commands, view};
 
 /// What the interface begins with.
 #[derive(Debug, Clone)]
@@ -76,7 +82,6 @@ pub struct State {
     pub(super) themes: Themes,
     pub(super) version: String,
     pub(super) session: Session,
-    pub(super) branch: Option<String>,
     /// What was said not to be used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) conversation: Conversation,
@@ -93,9 +98,7 @@ pub struct State {
     pub(super) work: Work,
     pub(super) sending: Vec<Sending>,
     pub(super) held: Held,
-    pub(super) flash: Option<Flash>,
-    /// Until when the key that was pressed leaves, pressed again.
-    pub(super) quits_until: Option<Instant>,
+    pub(super) status: StatusBar,
     pub(super) extensions_at: Option<Instant>,
     /// What is reloaded as soon as nothing is worked on.
     pub(super) reloads: Option<ReloadExt>,
@@ -104,13 +107,6 @@ pub struct State {
     pub(super) title: String,
     pub(super) areas: Areas,
     pub(super) out: Outbox,
-}
-
-/// A word about what was done.
-#[derive(Debug)]
-pub(super) struct Flash {
-    pub(super) text: String,
-    pub(super) until: Instant,
 }
 
 impl State {
@@ -137,7 +133,6 @@ impl State {
             composer: Composer::new(known),
             resumes: resume,
             session: Session::default(),
-            branch: None,
             untrusted: Vec::new(),
             queue: Queue::default(),
             notes: Notes::default(),
@@ -149,8 +144,7 @@ impl State {
             work: Work::default(),
             sending: Vec::new(),
             held,
-            flash: None,
-            quits_until: None,
+            status: StatusBar::default(),
             extensions_at: None,
             reloads: None,
             title: String::new(),
@@ -192,12 +186,11 @@ impl State {
     /// When it looks different by itself, or wants to do something. None while nothing moves.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         if self.lines.on {
-            return [self.extensions_at, self.lines_wake_at()].into_iter().flatten().min();
+            return [self.extensions_at, self.lines.wakes_at(self.panel.panel())].into_iter().flatten().min();
         }
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
-        let flash = self.flash.as_ref().map(|flash| flash.until);
         let inner = [self.conversation.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.quits_until, self.extensions_at].into_iter().chain(inner).flatten().min()
+        [spinner, self.status.wakes_at(), self.extensions_at].into_iter().chain(inner).flatten().min()
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
@@ -213,7 +206,7 @@ impl State {
         let text = text.into();
         self.lines.say(&text);
         if !self.lines.on {
-            self.flash = Some(Flash { text, until: self.now + timeouts::FLASH });
+            self.status.flash(text, self.now);
         }
     }
 
@@ -227,15 +220,15 @@ impl State {
 
     /// How many columns the text of the editor has.
     pub(super) fn text_width(&self) -> u16 {
-        self.size.0.saturating_sub(super::view::MARK)
+        self.size.0.saturating_sub(view::MARK)
     }
 
     /// The components in the order in which they are asked, and what they need to handle input.
     fn stack(&mut self) -> ([&mut dyn Component; 6], Scope<'_>) {
         let (now, width, main) = (self.now, self.text_width(), self.areas.main);
-        let Self { dialogs, menu, page, panel, conversation, composer, out, .. } = self;
+        let Self { dialogs, menu, page, panel, conversation, composer, out, keymap, .. } = self;
         let stack: [&mut dyn Component; 6] = [dialogs, menu, page, panel, conversation, composer];
-        (stack, Scope { now, width, main, out })
+        (stack, Scope { now, keymap, width, main, out })
     }
 
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
@@ -264,7 +257,7 @@ impl State {
     /// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
     pub(super) fn key(&mut self, chord: Chord) {
         let press = self.keymap.press(chord);
-        let (armed, composes) = (self.quits_until.take(), self.composes());
+        let (armed, composes) = (self.status.disarm(), self.composes());
         match self.offer(|component, scope| component.key(&press, scope)) {
             Flow::Unclaimed(action) => self.unclaimed_key(action, &press),
             Flow::Handled | Flow::PassedOn => {}
@@ -288,9 +281,79 @@ impl State {
 
     /// Handles text that was pasted.
     pub(super) fn paste(&mut self, text: &str) {
-        self.quits_until = None;
+        self.status.disarm();
         self.offer(|component, scope| component.paste(text, scope));
         self.carry_out(None);
+    }
+
+    /// Handles a line that was typed.
+    pub(super) fn heard(&mut self, line: &str) {
+        // A question takes each line as it is.
+        let is_asked = !self.dialogs.is_empty();
+        let text = if is_asked { Some(line.to_owned()) } else { self.lines.joined(line) };
+        let Some(text) = text else { return };
+        if !is_asked {
+            self.status.disarm();
+            if self.lines.is_late(self.now) && !text.trim().is_empty() {
+                // It is printed that it was not sent, and how to send it.
+                return self.composer.give_back([&Content::of_text(&text)]);
+            }
+        }
+        self.offer(|component, scope| component.line(&text, scope));
+        self.carry_out(None);
+    }
+
+    /// Handles ctrl+c, where that is no key: it stops or closes the first thing that is there.
+    pub(super) fn interrupted(&mut self) {
+        self.lines.drop_draft();
+        if self.work.is_on() {
+            self.abort();
+        } else if !self.work.shells.is_empty() {
+            self.stop_shell();
+        } else if !self.dialogs.is_empty() {
+            self.dialogs.answer(UiAnswer::Cancelled, &mut self.out);
+        } else if self.menu.is_some() || self.panel.is_open() {
+            self.offer(|component, scope| component.line(CLOSE, scope));
+        } else if !self.held.unsent.is_empty() {
+            self.give_back_unsent();
+        } else {
+            let armed = self.status.disarm();
+            self.quit_the_second_time(armed);
+        }
+        self.carry_out(None);
+    }
+
+    /// Returns what is to be printed since the last time, as rows of a width.
+    pub fn print(&mut self, now: Instant, width: u16) -> Printed {
+        let waiting = waiting(&self.queue, &self.held, self.work.is_on());
+        let Self { lines, version, session, conversation, notes, composer, menu, panel, dialogs, .. } = self;
+        let session = self.out.session().is_some().then_some(&*session);
+        let facts = PrintSources {
+            version,
+            session,
+            works: self.work.is_on(),
+            waiting,
+            transcript: conversation.transcript_mut(),
+            notes,
+            editor: composer.editor(),
+            picker: menu.as_ref().map(Menu::picker),
+            panel: panel.panel(),
+            dialogs,
+        };
+        lines.print(facts, now, width)
+    }
+
+    /// Notes that the rows that were to be printed stand on the terminal.
+    pub fn was_printed(&mut self, now: Instant) {
+        if let Some(dialog) = self.dialogs.shown() {
+            dialog.was_printed(now);
+        }
+    }
+
+    /// True if nobody may see what is typed.
+    pub fn hides_input(&self) -> bool {
+        let wanted = self.dialogs.first().map(|dialog| &dialog.question().wanted);
+        wanted == Some(&Wanted::Input { secret: true })
     }
 
     /// Handles the mouse.
@@ -305,7 +368,20 @@ impl State {
             match intent {
                 Intent::Flash(text) => self.flash(text),
                 Intent::Info(text) => self.info(text),
-                Intent::Answer(purpose, answer) => self.answered(purpose, answer),
+                Intent::Print(text) => self.lines.say(&text),
+                Intent::PrintOutput => match self.conversation.transcript().last_output(u16::MAX) {
+                    Some(rows) => self.lines.say_rows(rows),
+                    None => self.lines.say("nothing was called"),
+                },
+                Intent::PrintRows { anew: true } => self.lines.list_narrowed(),
+                Intent::PrintRows { anew: false } => self.lines.list_changed(),
+                Intent::Say(submission, when) => {
+                    self.say_when_possible(Unsent { submission: *submission, when, form: Form::Line });
+                }
+                Intent::Answer(purpose, answer) => {
+                    self.lines.dialog_answered();
+                    self.answered(purpose, answer);
+                }
                 Intent::PreviewTheme(name) => self.themes.preview(&name),
                 Intent::Pick(purpose, key) => self.picked(purpose, &key),
                 Intent::Rename(session, name, is_open) => self.rename(session, name, is_open),
@@ -314,10 +390,7 @@ impl State {
                 Intent::Submit(when) => self.submit(when),
                 Intent::Abort => self.abort_or_clear(),
                 Intent::TakeBack => self.take_back(Taken::Editor),
-                Intent::QuitTwice => {
-                    self.quits_until = armed;
-                    self.quit_the_second_time();
-                }
+                Intent::QuitTwice => self.quit_the_second_time(armed),
             }
         }
     }
@@ -358,5 +431,113 @@ impl State {
             App::PickSession => commands::run(self, "resume", ""),
             App::PickBranch => commands::run(self, "tree", ""),
         }
+    }
+
+    /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
+    pub(super) fn is_below(&self) -> bool {
+        self.inline.is_on() && !self.has_cover() && !self.panel.is_open() && !self.conversation.is_open()
+    }
+
+    /// The conversation that is shown is left: what was not printed of it is, as it is now.
+    pub(super) fn leave_conversation(&mut self) {
+        if !self.inline.is_on() || self.conversation.is_read() && !self.inline.has_greeted() {
+            return;
+        }
+        let look = self.look(self.now);
+        let rest = self.rest(self.size.0, &look);
+        self.inline.leave(rest);
+    }
+
+    /// Another conversation begins.
+    pub(super) fn begin_printing(&mut self, fallback: &str) {
+        self.inline.begin(self.session.about().unwrap_or(fallback));
+    }
+
+    /// Before something is done in the transcript: it is opened. Whether it is of use here at all.
+    pub(super) fn open_transcript(&mut self, scroll: Scroll) -> bool {
+        if !self.is_below() {
+            return true;
+        }
+        match scroll {
+            Scroll::CopyAnswer => true,
+            // The end is what is seen.
+            Scroll::PageDown | Scroll::LineDown | Scroll::MessageDown | Scroll::Bottom => false,
+            Scroll::Search | Scroll::Browse => {
+                self.measure_transcript();
+                true
+            }
+            Scroll::PageUp | Scroll::LineUp | Scroll::MessageUp | Scroll::Top => {
+                self.browse_transcript();
+                true
+            }
+        }
+    }
+
+    /// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
+    /// transcript.
+    pub(super) fn unfold(&mut self, is_calls: bool) {
+        let opens = self.is_below();
+        if opens {
+            self.measure_transcript();
+        }
+        let (calls, thinking) = self.conversation.transcript_mut().unfolded();
+        match is_calls {
+            true if !(opens && calls) => self.conversation.transcript_mut().toggle_calls(),
+            false if !(opens && thinking) => self.conversation.transcript_mut().toggle_thinking(),
+            true | false => {}
+        }
+        if opens {
+            self.browse_transcript();
+        }
+    }
+
+    fn browse_transcript(&mut self) {
+        self.measure_transcript();
+        self.composer.close_popup();
+        self.conversation.browse();
+    }
+
+    fn measure_transcript(&mut self) {
+        let area = view::main_area(self);
+        self.conversation.open_in(area.height);
+    }
+
+    /// A match was taken: it is looked at.
+    pub(super) fn stay_in_transcript(&mut self) {
+        if self.inline.is_on() {
+            self.browse_transcript();
+        }
+    }
+
+    /// What is printed next on the terminal's own screen, and how many rows are drawn below that. None where all of a
+    /// screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
+    pub fn below(&mut self, screen: Rect, look: &Look) -> Option<Below> {
+        if !self.is_below() {
+            return None;
+        }
+        let wanted = view::rows_below(self, screen, look);
+        let room = screen.height.saturating_sub(wanted);
+        let mut printed = Vec::new();
+        // What is shown before the conversation is known is not a part of it.
+        if !self.conversation.is_read() {
+            printed.extend(self.heading(screen.width, look));
+            printed.extend(self.conversation.transcript_mut().settle(screen.width, usize::from(room), look));
+        }
+        let live = u16::try_from(self.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
+        Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
+    }
+
+    /// All that has not been printed, as it is now.
+    pub(super) fn rest(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
+        let mut rows = self.heading(width, look);
+        rows.extend(self.conversation.transcript_mut().settle_all(width, look));
+        rows
+    }
+
+    /// What is printed before the conversation: the rest of the one before it, and what this one is.
+    fn heading(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
+        let greets = self.inline.greets(self.out.session().is_some());
+        let greeting = if greets { view::welcome_rows(self, width, look) } else { Vec::new() };
+        self.inline.take_heading(greeting, width, look)
     }
 }

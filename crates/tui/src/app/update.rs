@@ -25,7 +25,6 @@ use super::{Ask, Effect, Event, commands, view};
 use crate::clean::CleanLine;
 use crate::dialog::Question;
 use crate::keys::Edit;
-use crate::timeouts;
 
 pub(super) use prompt::Sending;
 
@@ -102,10 +101,7 @@ impl State {
     /// What holds after everything that happens.
     fn settle(&mut self) {
         self.work.keep_time(self.now);
-        if self.flash.as_ref().is_some_and(|flash| flash.until <= self.now) {
-            self.flash = None;
-        }
-        self.quits_until.take_if(|until| *until <= self.now);
+        self.status.settle(self.now);
         if self.extensions_at.is_some_and(|at| at <= self.now) {
             self.extensions_at = None;
             self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
@@ -176,7 +172,7 @@ impl State {
             return;
         }
         match self.lines.on {
-            true => self.lines.late_until = Some(self.now + timeouts::LATE_LINE),
+            true => self.lines.expect_late_line(self.now),
             false => {
                 self.dialogs.expect_late_keys(self.now);
                 self.flash(CLOSED);

@@ -2,11 +2,9 @@
 //! and the status line.
 
 mod editor;
-mod inline;
 mod layout;
 mod popup;
 mod rows;
-mod status;
 mod welcome;
 
 use ratatui_core::buffer::Buffer;
@@ -19,8 +17,10 @@ use crate::transcript::Found;
 
 use super::search::SearchField;
 use super::state::State;
+use super::status::StatusFacts;
 
 pub(super) use layout::{Areas, main_area};
+pub(super) use welcome::rows as welcome_rows;
 
 /// How many columns the mark before the editor takes.
 pub(super) const MARK: u16 = 2;
@@ -38,7 +38,10 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     };
     state.areas = areas;
     let above = match is_below {
-        true => inline::live(state, areas.main, buffer, look),
+        true => {
+            state.conversation.transcript_mut().draw_live(areas.main, buffer, look);
+            None
+        }
         false => main(state, areas.main, buffer, look),
     };
     rows::notes(state, areas.notes, buffer, look);
@@ -48,7 +51,19 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
         search.draw(found, areas.search, buffer, look);
     }
     let below = ask(state, areas, buffer, look);
-    status::draw(state, areas.status, buffer, look);
+    let searching = match state.conversation.transcript().found() {
+        Found::Searching(done) if search(state).is_none() => Some(done),
+        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    };
+    let facts = StatusFacts {
+        session: &state.session,
+        keymap: &state.keymap,
+        searching,
+        browses: state.conversation.browses(),
+        works: state.work.is_on(),
+        questions: state.dialogs.behind(),
+    };
+    state.status.draw(facts, areas.status, buffer, look);
     // What has the keyboard has the cursor.
     let cursor = match (state.dialogs.is_empty(), state.has_cover()) {
         (false, _) => below,
@@ -59,6 +74,11 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     // On a screen that has no room for what it is in, it stands at the edge.
     let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
     cursor.map(|(x, y)| (x.min(right), y.min(bottom)))
+}
+
+/// The rows that everything below the conversation wants, where that is printed.
+pub(super) fn rows_below(state: &mut State, screen: Rect, look: &Look) -> u16 {
+    layout::wanted_below(state, screen, look).rows()
 }
 
 /// The transcript, or what stands in its place.

@@ -30,7 +30,7 @@ impl State {
             Answer::Files(files) => {
                 self.composer.set_files(files);
             }
-            Answer::Branch(branch) => self.branch = branch,
+            Answer::Branch(branch) => self.status.set_branch(branch),
             Answer::History(Ok(text)) => {
                 self.composer.set_history(&text);
             }

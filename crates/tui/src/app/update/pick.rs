@@ -66,7 +66,7 @@ impl State {
     }
 
     pub(in crate::app) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: Purpose) {
-        self.lines.lists += 1;
+        self.lines.list_changed();
         (self.menu, self.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
@@ -140,7 +140,7 @@ impl State {
     pub(super) fn refresh_tools(&mut self) {
         let tools = self.composer.known().tools.as_deref().unwrap_or_default();
         if self.menu.as_mut().is_some_and(|menu| menu.show_tools(tools)) {
-            self.lines.lists += 1;
+            self.lines.list_changed();
             return;
         }
         let active = tools.iter().filter(|tool| tool.active).map(|tool| tool.name.as_str());

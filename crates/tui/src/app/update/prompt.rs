@@ -1,5 +1,7 @@
 //! What is said: prompts, commands, and what waits.
 
+use std::time::Instant;
+
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, Failure, FollowUp, Prompt as Said, RunCommand, Steer, TakeQueued};
 
@@ -8,12 +10,11 @@ use super::super::held::{Form, Queued, Unsent};
 use super::super::commands::{self, Command};
 use super::super::pending::{Pending, Taken};
 use super::super::state::State;
+use super::super::status::quit_offer;
 use super::super::{Ask, Effect};
 use super::size::fits;
 use crate::editor::{Content, Editor, Submission};
-use crate::keys::Prompt;
 use crate::queue::{TakenBack, When};
-use crate::timeouts;
 
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
@@ -307,27 +308,13 @@ impl State {
         }
     }
 
-    /// Leaves when it was asked for a moment ago.
-    pub(in crate::app) fn quit_the_second_time(&mut self) {
-        if self.quits_until.is_some_and(|until| self.now <= until) {
+    /// Quits if the same key was pressed a moment ago: `armed` is the time until which that counts.
+    pub(in crate::app) fn quit_the_second_time(&mut self, armed: Option<Instant>) {
+        if self.status.quits(armed, self.now) {
             self.out.effect(Effect::Quit);
             return;
         }
-        self.quits_until = Some(self.now + timeouts::QUIT_AGAIN);
-        self.flash = None;
-        let offer = self.quit_offer();
-        self.lines.say(&offer);
-    }
-
-    /// What is said while the same key once more leaves.
-    pub(in crate::app) fn quit_offer(&self) -> String {
-        let key =
-            |action: Prompt| self.keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
-        let again = format!("{} again quits", key(Prompt::ClearOrQuit));
-        match self.work.is_on() {
-            true => format!("{} stops the agent; {again}", key(Prompt::Abort)),
-            false => again,
-        }
+        self.lines.say(&quit_offer(&self.keymap, self.work.is_on()));
     }
 
     /// Runs one of haft's own commands, as if it had been typed.
