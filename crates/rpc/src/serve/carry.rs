@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_protocol::RawJson;
-use haft_protocol::rpc::{Command, ErrorCode, Failure, NoData, Pong};
+use haft_protocol::rpc::{Command, ErrorCode, Failure, NoData, Payload, Pong};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +15,7 @@ use crate::desk::Ticket;
 use crate::sessions::{Opened, Sessions};
 
 /// What a command comes to.
-pub(super) type Outcome = Result<RawJson, Failure>;
+pub(super) type Outcome = Result<Payload, Failure>;
 
 /// When.
 pub(super) enum Carried {
@@ -55,8 +54,8 @@ pub(super) async fn off_thread<T: Send + 'static>(
 }
 
 /// The data of a reply.
-pub(super) fn data(data: impl Serialize) -> Outcome {
-    RawJson::from_value(&data).map_err(Failure::other)
+pub(super) fn data(data: impl Serialize + Send + Sync + 'static) -> Outcome {
+    Ok(Payload::of(data))
 }
 
 /// Done, and nothing to say of it.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use haft_host::{CommandError, ExtensionState, ExtensionStatus, Host, Origin, ReloadStats, RestartError};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     self, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData, ErrorCode,
-    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt,
-    RunCommand, StatusItem,
+    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Payload, Prompt, ReloadData,
+    ReloadExt, RunCommand, StatusItem,
 };
-use haft_protocol::{RawJson, ids::ExtensionName};
 use tokio_util::sync::CancellationToken;
 
 use super::carry::{Carried, Outcome, data, nothing};
@@ -22,7 +22,7 @@ use crate::shortened;
 
 impl<S: Sessions> Hub<S> {
     /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
-    pub(super) fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(RawJson, Option<Job>), Failure>) {
+    pub(super) fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(Payload, Option<Job>), Failure>) {
         let place = Place::Session(id.to_owned());
         let (mut outcome, job) = match outcome {
             Ok((data, job)) => (Ok(data), job),
@@ -63,7 +63,7 @@ pub(super) async fn run_command(
     sessions: Arc<impl Sessions>,
     closing: CancellationToken,
     wish: RunCommand,
-) -> Result<(RawJson, Option<Job>), Failure> {
+) -> Result<(Payload, Option<Job>), Failure> {
     let RunCommand { name, args } = wish;
     let ran = work::command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {

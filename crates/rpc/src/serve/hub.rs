@@ -5,8 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use haft_protocol::RawJson;
-use haft_protocol::rpc::{Failure, RpcEvent, SessionEnd};
+use haft_protocol::rpc::{Failure, Payload, RpcEvent, SessionEnd};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -27,11 +26,11 @@ pub(super) enum News {
     /// What a session worked on.
     Ended(String, Ended),
     /// A command whose reply may be long.
-    Bulky(Place, Ticket, Result<RawJson, Failure>),
+    Bulky(Place, Ticket, Result<Payload, Failure>),
     /// A command.
-    Done(Place, Ticket, Result<RawJson, Failure>),
+    Done(Place, Ticket, Result<Payload, Failure>),
     /// A command of an extension, or a template: beside its reply, the job that comes of it.
-    Ran(String, Ticket, Result<(RawJson, Option<Job>), Failure>),
+    Ran(String, Ticket, Result<(Payload, Option<Job>), Failure>),
     /// A session is open, or is not.
     Opened(Ticket, Meant, Result<Opened, Failure>),
     /// A session is closed; why what it said may not be on the disk.
@@ -225,7 +224,7 @@ impl<S: Sessions> Hub<S> {
     }
 
     /// A command is done.
-    pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<RawJson, Failure>) {
+    pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<Payload, Failure>) {
         let effects = self.desk(place).map(|desk| desk.done(ticket, outcome)).unwrap_or_default();
         self.apply(place, None, effects);
     }

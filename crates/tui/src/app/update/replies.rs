@@ -1,12 +1,11 @@
 //! Replies: what becomes of what was sent.
 
-use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
     CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
-    GetState, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, QueueData,
-    QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
-    ToolsData, ToolsSet, TreeData,
+    GetState, HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, NoData, Payload,
+    QueueData, QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData,
+    ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use serde::de::DeserializeOwned;
 
@@ -27,13 +26,13 @@ impl State {
             return;
         };
         match reply.outcome {
-            Ok(data) => self.succeeded(pending, data.unwrap_or_else(RawJson::empty_object)),
+            Ok(data) => self.succeeded(pending, data.unwrap_or_else(|| Payload::of(NoData {}))),
             Err(failure) => self.failed(pending, failure),
         }
     }
 
     /// Reads the data of a reply; where it is not what it should be, that is said.
-    fn read<T: DeserializeOwned>(&mut self, data: &RawJson) -> Option<T> {
+    fn read<T: DeserializeOwned + Clone + 'static>(&mut self, data: &Payload) -> Option<T> {
         match data.read() {
             Ok(data) => Some(data),
             Err(error) => {
@@ -43,7 +42,7 @@ impl State {
         }
     }
 
-    fn succeeded(&mut self, pending: Pending, data: RawJson) {
+    fn succeeded(&mut self, pending: Pending, data: Payload) {
         match pending {
             Pending::Hello => self.with(&data, Self::greeted),
             Pending::State { begun, told } => self.with(&data, |state, data| state.state(begun, told, data)),
@@ -104,7 +103,11 @@ impl State {
         }
     }
 
-    fn with<T: DeserializeOwned>(&mut self, data: &RawJson, then: impl FnOnce(&mut Self, T)) {
+    fn with<T: DeserializeOwned + Clone + 'static>(
+        &mut self,
+        data: &Payload,
+        then: impl FnOnce(&mut Self, T),
+    ) {
         if let Some(data) = self.read(data) {
             then(self, data);
         }
