@@ -4,6 +4,7 @@ mod edges;
 mod files;
 mod sleeps;
 mod sources;
+mod structure;
 mod tasks;
 
 use anyhow::{Result, bail};
@@ -17,6 +18,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(sources::check(&files));
     findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
+    findings.extend(structure::check(&files));
     findings.extend(edges::check(&repo::metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
-use haft_host::{Dialect, ExtensionSpec, Host, Launch, Lifecycle, Origin, Roles};
+use haft_core::model::ModelInfo;
+use haft_host::{Host, HostConfig};
+use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;
@@ -18,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::children::{Piped, Program};
 use crate::method::{median, percentile};
-use crate::peers;
 
 /// The name of the tool that is asked about.
 pub(crate) const TOOL: &str = "write";
@@ -90,7 +91,7 @@ impl Asked {
     /// The same with an extension or a hook that is described already.
     pub(crate) fn of(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(peers::config()).specs(vec![spec]).start());
+        let host = runtime.block_on(Host::builder(config()).specs(vec![spec]).start());
         let hooks = host.hook_source();
         ensure!(
             hooks.hooks().before_tool_execute.len() == 1,
@@ -129,6 +130,12 @@ impl Asked {
 /// As the binary's own.
 pub(crate) fn runtime() -> Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
+}
+
+/// A host's config as rows use it: without logs, because a row measures no disk.
+pub(crate) fn config() -> HostConfig {
+    let model = ModelInfo { provider: "bench".into(), model: "none".into() };
+    HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
 
 /// An extension of this name that is this program.

@@ -6,7 +6,8 @@ mod against;
 use anyhow::{Context, Result};
 
 use crate::facts::Machine;
-use crate::options::{Effort, Mode};
+use crate::method::Effort;
+use crate::options::Mode;
 use crate::platform::Processors;
 use crate::rows::{ROWS, Row};
 

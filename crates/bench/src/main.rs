@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod asking;
+mod calling;
 mod children;
 mod counts;
 mod facts;

@@ -8,6 +8,16 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+/// How often things are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Effort {
+    /// As the method says.
+    Full,
+    /// Less often, for a first look and for a check of every change.
+    Quick,
+}
+
 /// How far base against base may be off before a run says nothing.
 const CONTROL_TOLERANCE: f64 = 0.03;
 

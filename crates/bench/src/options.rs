@@ -2,19 +2,8 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
+use crate::method::Effort;
 use crate::rows::{PEERS, ROWS, Row};
-
-/// How often things are done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Effort {
-    /// As the method says.
-    Full,
-    /// Less often, for a first look and for a check of every change.
-    Quick,
-}
 
 /// The use of the gated lines.
 #[derive(Debug)]

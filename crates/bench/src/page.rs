@@ -9,9 +9,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::options::Effort;
+use crate::method::Effort;
 use crate::report::{self, Found, Line, Purpose, Report, Verdict};
-use crate::rows::ROWS;
 use scale::Scale;
 
 /// The name of the page.
@@ -26,13 +25,13 @@ const LEGEND: &str = concat!(
     "</p>\n"
 );
 
-/// Makes the page from the reports that lie in the folder.
-pub(crate) fn renew(folder: &Path) -> Result<()> {
+/// Makes the page from the reports that lie in the folder, in the order of these rows.
+pub(crate) fn renew(folder: &Path, order: &[&str]) -> Result<()> {
     let (mut reports, others) = report::load_all(folder)?;
     for file in others {
         eprintln!("not on the page, because this version did not write it: {}", file.display());
     }
-    let place = |report: &Report| ROWS.iter().position(|row| row.name == report.row);
+    let place = |report: &Report| order.iter().position(|row| *row == report.row);
     reports.sort_by_key(|report| place(report).unwrap_or(usize::MAX));
     let file = folder.join(FILE);
     std::fs::write(&file, page(&reports)?).with_context(|| format!("write {}", file.display()))

@@ -14,11 +14,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use haft_core::model::ModelInfo;
-use haft_host::HostConfig;
 use haft_sdk::{Extension, ToolCallDecision};
-
-use crate::rows::carry;
 
 pub(crate) use hook::RECORD;
 pub(crate) use results::Payload;
@@ -117,7 +113,7 @@ fn play(role: &str, number: u32) -> Result<()> {
         SPAWNER => standing::spawner(count),
         ASKS => standing::asks(count),
         RAW_ASKS => standing::raw_asks(count),
-        CARRIES => carry(count),
+        CARRIES => standing::carries(count),
         _ => match Payload::of(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
             None => bail!("no such child"),
@@ -142,10 +138,4 @@ pub(crate) fn guard() -> Extension {
 fn idle() -> io::Result<()> {
     io::stdout().write_all(b"ready\n")?;
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
-}
-
-/// A host's config as rows use it: without logs, because a row measures no disk.
-pub(crate) fn config() -> HostConfig {
-    let model = ModelInfo { provider: "bench".into(), model: "none".into() };
-    HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }

@@ -6,8 +6,7 @@ mod table;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::{self, Load, Machine, Setting};
-use crate::method::{Comparison, Plan};
-use crate::options::Effort;
+use crate::method::{Comparison, Effort, Plan};
 
 pub(crate) use saved::{folder, load_all};
 

@@ -20,10 +20,8 @@ mod stream;
 
 use anyhow::{Context, Result};
 
-pub(crate) use results::carry;
-
 use crate::facts::{Load, Machine, Setting};
-use crate::options::Effort;
+use crate::method::Effort;
 use crate::platform::Processors;
 use crate::report::Report;
 use crate::{page, report};
@@ -94,12 +92,13 @@ pub(crate) fn list() -> String {
 pub(crate) fn run(rows: &[&Row], effort: Effort) -> Result<()> {
     let (processors, machine) = (Processors::new()?, Machine::read());
     let folder = report::folder()?;
+    let order: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
     println!("{machine}\n");
     for row in rows {
         let report = row.report(row.measure, &processors, &machine, effort)?;
         println!("{report}");
         report.save(&folder)?;
-        page::renew(&folder)?;
+        page::renew(&folder, &order)?;
     }
     println!("{}", folder.join(page::FILE).display());
     Ok(())

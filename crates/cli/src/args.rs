@@ -1,6 +1,5 @@
 //! The command line.
 
-mod compact;
 mod config;
 mod doctor;
 mod ext;
@@ -8,7 +7,6 @@ mod help;
 mod misplaced;
 mod rpc;
 mod session;
-mod session_files;
 mod skill;
 mod trust;
 mod values;
@@ -19,20 +17,20 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Place, SecretString};
+use haft_config::{ConfigFile, Layer, Place, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
 pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
-pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
-pub(crate) use session_files::{ExportArgs, ImportArgs};
+pub(crate) use session::{
+    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommands, WhichSession,
+};
 pub(crate) use skill::{SkillArgs, SkillCommand};
 pub(crate) use trust::{TrustArgs, TrustProject};
 
@@ -219,7 +217,7 @@ pub(crate) struct ExtensionArgs {
 impl ModelArgs {
     /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
-        Layer {
+        let values = ConfigFile {
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
@@ -227,8 +225,9 @@ impl ModelArgs {
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
-            ..Layer::empty(Place::Flags)
-        }
+            ..ConfigFile::default()
+        };
+        Layer::new(Place::Flags, values)
     }
 }
 
@@ -337,7 +336,10 @@ mod tests {
         assert_eq!(run.agent.append_system_prompt, ["a", "b"]);
         assert_eq!(run.ext.ext, [PathBuf::from("x"), PathBuf::from("y")]);
         let layer = run.model.layer(&run.agent);
-        assert_eq!((layer.thinking, layer.max_steps), (Some(Thinking::High), NonZeroU32::new(3)));
+        assert_eq!(
+            (layer.values.thinking, layer.values.max_steps),
+            (Some(Thinking::High), NonZeroU32::new(3))
+        );
         assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
     }
 }

@@ -1,6 +1,6 @@
 //! Asking the person whether to do what cannot be undone.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use haft_core::sanitize::sanitize_line;
 #[cfg(unix)]
@@ -16,6 +16,18 @@ pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Asks as [`confirmed`] does.
+///
+/// # Errors
+/// When no person is at a terminal.
+pub(crate) fn agreed(question: &str) -> anyhow::Result<bool> {
+    anyhow::ensure!(
+        io::stdin().is_terminal() && io::stderr().is_terminal(),
+        "nobody to ask; look at what is shown, then use --yes"
+    );
+    confirmed(question)
 }
 
 /// Drops what was typed before the question was there: it was no answer to it.

@@ -12,6 +12,9 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::exit::{Exit, OrExit as _};
 
+/// The columns of a banner, on every terminal.
+pub(crate) const BANNER: usize = 80;
+
 /// A line for people, on standard error, or wherever [`notes`] sends it. Nobody to read it is no reason to fail.
 pub(crate) fn note(text: &str) {
     if !notes::taken(text) {

@@ -12,7 +12,7 @@ use haft_core::compact::CompactSettings;
 use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
-use haft_host::discovery::Search;
+use haft_packages::discovery::Search;
 use haft_providers::Scripted;
 use serde_json::json;
 

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 
 use haft_config::{Auth, Config, Files, Home, Layer, Place, ProcessHook, Project};
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::Discovery;
-use haft_host::install::lock::{Approved, LockFile};
+use haft_packages::discovery::Discovery;
+use haft_packages::install::lock::{Approved, LockFile};
 use haft_providers::{Models, take_apart};
 
 use crate::args::{DoctorArgs, ExtensionArgs};

@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Search, SkipReason, Skipped};
-use haft_host::{ExtensionSpec, Found, Origin, SpecSource};
+use haft_host::{Found, SpecSource};
+use haft_packages::discovery::{Discovery, Search, SkipReason, Skipped};
+use haft_packages::{ExtensionSpec, Origin};
 
-use crate::console::{note, rows};
+use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants;
 use crate::hooks::{self, Ground, Joined};
-
-/// The columns of a banner, on whatever terminal.
-pub(crate) const BANNER: usize = 80;
 
 /// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use haft_host::discovery::Discovery;
+use haft_packages::discovery::Discovery;
 
 /// So many letters may be wrong in a name that is still recognised.
 const MISSPELT: usize = 2;

@@ -10,14 +10,13 @@ use haft_config::{
     Config, EventKind, Home, HooksFile, OnTimeout, Owner, ProcessHook, SettingOrigin, ToolNames,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Search};
-use haft_host::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch};
+use haft_packages::discovery::{Discovery, Search};
+use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
-use crate::console::{note, rows};
+use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
-use crate::extensions::BANNER;
 use crate::sandbox;
 
 pub(crate) use joined::{Joined, ambiguous, join};
@@ -126,8 +125,8 @@ pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
         vouches: hook.vouches.iter().cloned().collect::<BTreeSet<_>>(),
         env: hook.env.clone(),
         tool_names: match hook.tool_names {
-            ToolNames::Haft => haft_host::ToolNames::Haft,
-            ToolNames::PicoClaw => haft_host::ToolNames::PicoClaw,
+            ToolNames::Haft => haft_packages::ToolNames::Haft,
+            ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
         },
         of_project: hook.owner == Owner::Project,
         code: hook.code(&ground.cwd).into_iter().map(|named| named.path).collect(),

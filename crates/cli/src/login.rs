@@ -5,7 +5,7 @@ mod typed;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{Auth, Files, Home, Layer, Place, Project, SecretString, Settings, Trust};
+use haft_config::{Auth, ConfigFile, Files, Home, Layer, Place, Project, SecretString, Settings, Trust};
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
@@ -218,7 +218,8 @@ fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<O
     let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);
-    let named = Layer { provider: Some(provider.to_owned()), ..Layer::empty(Place::Flags) };
+    let named = ConfigFile { provider: Some(provider.to_owned()), ..ConfigFile::default() };
+    let named = Layer::new(Place::Flags, named);
     let Settings { base_url, .. } = files.below_unchecked(named, env, &apart).settings;
     Ok(base_url.map(|set| set.value))
 }

@@ -27,6 +27,7 @@ mod setup;
 mod sinks;
 mod skill;
 mod timeouts;
+mod token;
 mod trust;
 
 use std::process::ExitCode;
@@ -59,7 +60,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Rpc(args)) => rpc::run(*args),
-        Some(Command::Session(args)) => session::run(args),
+        Some(Command::Session(args)) => session::run(args, run::compact),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Trust(args)) => trust::run(args),
         Some(Command::Doctor(args)) => doctor::run(args),

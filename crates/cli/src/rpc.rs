@@ -1,9 +1,6 @@
 //! `haft rpc`: another program drives sessions, by lines of JSON.
 
-mod failure;
 mod program;
-mod stored;
-mod token;
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -16,12 +13,11 @@ use crate::args::{RpcArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
-use crate::logging;
 use crate::run::{Flow, Opened, Output, check_named, complete, interrupted, open_session};
 use crate::setup::Setup;
+use crate::{logging, token};
 
 pub(crate) use program::Program;
-pub(crate) use token::WITHHELD;
 
 /// Serves one client, to its end.
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
@@ -86,7 +82,7 @@ pub(crate) fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Resu
         Ok(End::Cancelled) => Ok(Exit::Aborted),
         Ok(End::Refused) => Err(anyhow::anyhow!(
             "the client did not show the token that {} has",
-            token::NAMES.join(" or ")
+            token::VARIABLES.join(" or ")
         )),
         Ok(End::Stopped) => Err(anyhow::anyhow!(
             "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do"

@@ -9,6 +9,7 @@ mod list;
 mod model;
 pub(crate) mod output;
 pub(crate) mod queue;
+mod screen;
 mod session;
 
 use anyhow::Context as _;
@@ -22,14 +23,14 @@ use crate::session::Sessions;
 use crate::setup::Setup;
 use crate::{console, extensions, hooks, logging, prompt};
 
-pub(crate) use compact::Wish;
+use compact::Wish;
 use drive::Task;
-pub(crate) use drive::{Flow, interrupted};
 pub(crate) use ends::Ends;
 pub(crate) use join::{Parts, ToolChoice, facts, join};
 pub(crate) use list::for_clients as models_for_clients;
-pub(crate) use model::{choose_by_name, clamped, preload};
+pub(crate) use model::{choose_by_name, clamped};
 pub(crate) use output::Output;
+pub(crate) use screen::{Flow, interrupted};
 pub(crate) use session::{Chosen, Opened, open as open_session, resume};
 
 /// Works on one prompt, or lists models.
@@ -80,7 +81,7 @@ pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
 }
 
 fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
-    let (id, wish) = (args.which.id.clone(), args.wish());
+    let (id, wish) = (args.which.id.clone(), Wish::from(&args));
     let args = RunArgs::from(args);
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
-use haft_host::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_launch::sandbox::{Level, Net};
+use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 
 /// By the names of the extensions; those of which nothing is said are left out.

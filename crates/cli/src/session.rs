@@ -12,18 +12,21 @@ mod tree;
 use haft_config::Home;
 use haft_core::session::store::Store;
 
-use crate::args::{SessionCommand, SessionCommands, WhichSession};
+use crate::args::{CompactArgs, SessionCommand, SessionCommands, WhichSession};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 
 pub(crate) use edit::add;
 pub(crate) use export::into_file;
-pub(crate) use find::{Sessions, explained, short};
+pub(crate) use find::Sessions;
 pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, age, cost, cut, digits, spent};
+pub(crate) use text::{Row, age, cost, cut, digits, explained, short, spent};
 
-/// Runs one of the subcommands.
-pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
+/// Runs one of the subcommands. A compaction is a run, which `compact` does.
+pub(crate) fn run(
+    args: SessionCommands,
+    compact: impl FnOnce(CompactArgs) -> anyhow::Result<Exit>,
+) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
     let sessions = Sessions::new(&home, &cwd);
@@ -40,7 +43,7 @@ pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
         SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Compact(mut args) => {
             args.cwd = Some(cwd);
-            return crate::run::compact(*args);
+            return compact(*args);
         }
         SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
     }

@@ -1,6 +1,7 @@
 //! What a run needs before anything starts: files, settings, keys, where to look for extensions.
 
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use anyhow::Context as _;
 use haft_config::{
@@ -8,17 +9,17 @@ use haft_config::{
     Unused,
 };
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Further, Search, SkipReason};
-use haft_host::install::lock::Approved;
-use haft_host::{Origin, ProjectCheck};
+use haft_packages::discovery::{Discovery, Further, Search, SkipReason};
+use haft_packages::install::lock::Approved;
+use haft_packages::{Origin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
 use haft_providers::{Models, take_apart};
 
 use crate::args::{ExtensionArgs, RunArgs, TrustProject};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::hooks;
 use crate::resources::Resources;
-use crate::{hooks, run};
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Setup {
         let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
         let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
         let config = files.below(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
-        run::preload(&config.settings);
+        preload(&config.settings);
         let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()
@@ -177,5 +178,17 @@ pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project
         further: further.filter(|_| !args.no_ext).collect(),
         approved: Some(Approved::at(home.root())),
         path: std::env::var_os("PATH"),
+    }
+}
+
+/// Reads the catalogue of models on another thread, where a model of the settings needs it: reading takes longer than
+/// all other work before the first request. Ollama's API and scripts do without the catalogue.
+fn preload(settings: &Settings) {
+    const WITHOUT: [&str; 2] = ["scripted", "ollama"];
+    let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
+    let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
+    if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
+        // Without a thread the first request reads it itself.
+        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
     }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
-use haft_host::install::{Row, State};
-use haft_host::{Frontend as _, LastFailure, Origin};
+use haft_host::{Frontend as _, LastFailure};
+use haft_packages::Origin;
+use haft_packages::install::{Row, State};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
@@ -140,7 +141,7 @@ fn answer(text: &str) -> Vec<u8> {
 }
 
 /// One extension of which everything says this text.
-fn listed(text: &str) -> ext::list::Listed {
+fn listed(text: &str) -> ext::listed::Listed {
     let row = Row {
         origin: Origin::Global,
         name: text.into(),
@@ -154,7 +155,7 @@ fn listed(text: &str) -> ext::list::Listed {
         entry: None,
         state: State::Broken(text.into()),
     };
-    ext::list::Listed {
+    ext::listed::Listed {
         row,
         failure: None,
         is_slow: false,
@@ -167,7 +168,7 @@ fn listed(text: &str) -> ext::list::Listed {
 }
 
 /// The same after it failed.
-fn failed(text: &str) -> ext::list::Listed {
+fn failed(text: &str) -> ext::listed::Listed {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
@@ -176,7 +177,7 @@ fn failed(text: &str) -> ext::list::Listed {
 
 /// `haft ext list`, from a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
-    let told = |listed: &ext::list::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
+    let told = |listed: &ext::listed::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
     let places = ext::table::Places { cwd: "/w".into(), home: None };
@@ -185,7 +186,7 @@ fn list(text: &str) -> Vec<u8> {
 
 /// `haft ext list --json`, from the same.
 fn list_json(text: &str) -> Vec<u8> {
-    let line = |listed: &ext::list::Listed| ext::as_json::line(listed, SystemTime::now());
+    let line = |listed: &ext::listed::Listed| ext::as_json::line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
-use crate::keys::{Key, all_keys};
+use crate::keys::{Key, ValueKind, all_keys};
 
 /// A `config.toml` could not be changed; it is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub enum SetError {
         /// The key.
         key: String,
         /// What may be given for it.
-        takes: &'static str,
+        takes: String,
     },
 }
 
@@ -67,16 +67,14 @@ pub enum SetError {
 pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
     let known = known.ok_or_else(|| SetError::Key { key: key.to_owned(), path: path.into() })?;
-    let value = value.trim();
-    if value.is_empty() && !known.takes.starts_with("a list") {
-        return Err(SetError::Value { key: key.to_owned(), takes: known.takes });
-    }
+    let value = known.kind.read(value.trim()).as_ref().and_then(written);
+    let value = value.ok_or_else(|| SetError::Value { key: key.to_owned(), takes: known.kind.takes() })?;
     edit(path, |text| with_value(path, text, known, value))
 }
 
 /// Whether a key has one value, which a person may write in a line.
 pub fn can_be_set(key: &Key) -> bool {
-    !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !key.takes.starts_with("a table")
+    !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }
 
 /// Changes the text of a file; one writer at a time, and whole or not at all.
@@ -101,7 +99,7 @@ pub(crate) fn edit<E: From<EditError>>(
 }
 
 /// The text of a `config.toml` with this key set.
-fn with_value(path: &Path, text: &str, key: &Key, value: &str) -> Result<String, SetError> {
+fn with_value(path: &Path, text: &str, key: &Key, mut value: Value) -> Result<String, SetError> {
     ReadFile::parse(path, text)?;
     let mistake = |detail: String| ConfigError::Parse { path: path.into(), detail };
     let mut document: DocumentMut = text.parse().map_err(|error| mistake(format!("{error}")))?;
@@ -112,34 +110,29 @@ fn with_value(path: &Path, text: &str, key: &Key, value: &str) -> Result<String,
     }
     // Under the name that it has there.
     let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);
-    let mut written = written(key.takes, value);
     match place.get_mut(name).and_then(Item::as_value_mut) {
         Some(before) => {
             // What stands behind it in its line stays.
-            *written.decor_mut() = before.decor().clone();
-            *before = written;
+            *value.decor_mut() = before.decor().clone();
+            *before = value;
         }
-        None => _ = place.insert(name, Item::Value(written)),
+        None => _ = place.insert(name, Item::Value(value)),
     }
     let text = document.to_string().trim_start_matches('\n').to_owned();
     // What haft could not read again is not written.
-    let wrong = |_| SetError::Value { key: key.path.to_owned(), takes: key.takes };
-    ReadFile::parse(path, &text).map_err(wrong)?;
+    ReadFile::parse(path, &text)?;
     Ok(text)
 }
 
-/// A value as TOML has it, by what its key takes.
-fn written(takes: &str, value: &str) -> Value {
-    if takes.starts_with("a list") {
-        let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let words = words.filter(|_| value != "none");
-        return words.collect::<Array>().into();
-    }
-    let number = || value.parse::<i64>().ok().filter(|_| takes.starts_with("a whole number"));
-    match value {
-        "true" | "false" if takes.contains("`true`") => (value == "true").into(),
-        _ => number().map_or_else(|| value.into(), Value::from),
-    }
+/// A value that [`ValueKind::read`] returned, to be written.
+fn written(value: &toml::Value) -> Option<Value> {
+    Some(match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => (*number).into(),
+        toml::Value::Boolean(yes) => (*yes).into(),
+        toml::Value::Array(values) => values.iter().map(written).collect::<Option<Array>>()?.into(),
+        toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
+    })
 }
 
 /// The table of that name, which is made where there is none.

@@ -1,6 +1,6 @@
 //! One `config.toml`: reading it, and where in it each key stands.
 
-mod walk;
+mod check;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::layers::Owner;
 use crate::settings::SettingOrigin;
 
 pub(crate) use crate::read::text as read_text;
-pub(crate) use walk::takes;
+pub(crate) use check::{kind_of, most_like};
 
 /// The longest `config.toml` that is read, in bytes.
 pub(crate) const MAX_FILE: u64 = 1024 * 1024;
@@ -66,7 +66,7 @@ pub enum ConfigError {
         /// The key, with its tables.
         key: String,
         /// What may be given for it; never what stands there, which may be a secret.
-        takes: &'static str,
+        takes: String,
     },
     /// A key that does not exist.
     #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest))]
@@ -145,27 +145,14 @@ impl ReadFile {
         let mistake =
             |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: detail(text, &error) };
         let table = DeTable::parse(text).map_err(mistake)?;
-        let mut begins = BTreeMap::new();
-        walk::keys(table.get_ref(), &mut |key, at| {
-            begins.insert(key, at);
-        })
-        .map_err(|unknown| ConfigError::UnknownKey {
-            path: path.into(),
-            line: line_of(text, unknown.at),
-            key: unknown.key,
-            nearest: unknown.nearest,
-        })?;
-        let lines = begins.iter().map(|(key, at)| (key.clone(), line_of(text, *at))).collect();
+        let lines = check::lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
-            misfit(&error, &begins).map_or_else(
-                || mistake(error.clone()),
-                |(key, at, takes)| ConfigError::Value {
-                    path: path.into(),
-                    line: line_of(text, at),
-                    key,
-                    takes,
-                },
-            )
+            // The check above leaves none. The reader's own words would show the value, which may be a secret.
+            let line = line_of(text, error.span().map_or(0, |span| span.start));
+            ConfigError::Parse {
+                path: path.into(),
+                detail: format!("line {line}: this value cannot be used"),
+            }
         })?;
         let file = Self { content, source: Source { path: path.into(), lines } };
         file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
@@ -215,36 +202,12 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
     names.filter(|name| is_known(name)).collect()
 }
 
-/// The key whose value cannot be, where that value begins, and what the key takes; none where the mistake is another one.
-fn misfit(
-    error: &toml::de::Error,
-    begins: &BTreeMap<String, usize>,
-) -> Option<(String, usize, &'static str)> {
-    const MISFITS: [&str; 5] =
-        ["invalid type", "invalid value", "invalid length", "unknown variant", "wanted string or table"];
-    let at = error.span().filter(|_| MISFITS.iter().any(|kind| error.message().starts_with(kind)))?.start;
-    // The innermost one before it.
-    let (key, _) = begins.iter().filter(|(_, begin)| **begin <= at).max_by_key(|(_, begin)| **begin)?;
-    Some((key.clone(), at, takes(key)))
-}
-
 /// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.
 fn detail(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
     let column = 1 + before.chars().rev().take_while(|char| *char != '\n').count();
-    format!("line {}, column {column}: {}", line_of(text, at), without_value(error.message()))
-}
-
-/// A sentence of the reader without the text that it read.
-fn without_value(message: &str) -> String {
-    let parts = message.split_once(": string \"").and_then(|(head, rest)| {
-        Some((head, rest.rsplit_once("\", expected ").map(|(_, expected)| expected)?))
-    });
-    match parts {
-        Some((head, expected)) => format!("{head}: a string, expected {expected}"),
-        None => message.to_owned(),
-    }
+    format!("line {}, column {column}: {}", line_of(text, at), error.message())
 }
 
 /// Counted from 1.
@@ -341,6 +304,12 @@ mod tests {
         );
         check("extensions = {}", &["did you mean `grant.NAME` or `extension.NAME`?"]);
         check("provider = ", &["line 1"]);
+        check(
+            "thinking = 'low'\n\nreasoning = 'low'",
+            &["line 3: `reasoning` is the former name of `thinking`"],
+        );
+        check("max_steps = 4_294_967_296", &["config.toml:1: `max_steps` ", number]);
+        check("hooks.processes.g.priority = 1.5", &["`hooks.processes.g.priority` must be a whole number"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
 
+use crate::file::most_like;
 use crate::keys::{EventKind, HookDefaults, HookProcess, Hooks, OnTimeout, ToolNames};
 use crate::layers::Owner;
 use crate::settings::SettingOrigin;
@@ -23,9 +24,6 @@ pub(crate) use rows::rows;
 
 /// The longest name of a hook, in characters. Extensions' names are as long.
 const MAX_NAME: usize = 64;
-
-/// Below this likeness, of at most 1, another name is not what was meant.
-const ALIKE: f64 = 0.7;
 
 /// One process hook that shall run.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +120,11 @@ impl Hooks {
             return Ok(Vec::new());
         }
         let timeouts = self.timeouts(below);
-        if let Some((name, _)) = self.builtins.iter().find(|(_, builtin)| builtin.enabled) {
+        if let Some((name, _)) = self
+            .builtins
+            .iter()
+            .find(|(_, builtin)| !matches!(builtin.get("enabled"), None | Some(toml::Value::Boolean(false))))
+        {
             return Err(Mistake {
                 key: format!("hooks.builtins.{name}"),
                 detail:
@@ -224,25 +226,17 @@ fn watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
         match &error {
             WatchError::UnsupportedIntercept { name } => {
                 let known = InterceptPoint::ALL.iter().map(|point| point.name());
-                (".intercept", told(nearest(name, known)))
+                (".intercept", told(most_like(&name.to_ascii_lowercase(), known)))
             }
             WatchError::UnsupportedEvent(event) => {
                 let known = Kind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
-                (".observe", told(nearest(&event.name, known)))
+                (".observe", told(most_like(&event.name.to_ascii_lowercase(), known)))
             }
             WatchError::Nothing => {
                 ("", format!("{error}: give it `observe` or `intercept`, or set enabled = false"))
             }
         }
     })
-}
-
-/// The known name that is most like this one.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_ascii_lowercase();
-    let likeness = |known: &&str| strsim::jaro_winkler(known, &name);
-    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&best) >= ALIKE).then_some(best)
 }
 
 #[cfg(test)]

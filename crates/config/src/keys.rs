@@ -1,15 +1,18 @@
 //! The keys of `config.toml`: what each takes, what holds without it, and whose file may set it.
 //!
-//! A key is declared once, in [`keys!`]: the declaration is the field that the file is read into, the row of the
-//! documentation, and the decision how far a project may go. None of them can be left out.
+//! A key is declared once, in [`keys!`]. The fields that files are read into, the settings in effect, environment
+//! variables, the checks of a file, `config show`, the documentation and the settings screen all follow from that.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::settings::env;
+use crate::rows::{Row, RowValue as _};
+use crate::settings::{Layer, SettingOrigin, Sourced, first};
+use ValueKind::{Bool, Choice, Int, List, Table, Text};
 
 /// Whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,225 +23,203 @@ pub enum Reach {
     TrustedProject,
 }
 
-/// What is known of one key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A key of `config.toml`, as it is declared.
+#[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// As it is written, with `.` between tables; `NAME` stands for a name of the user's choice.
     pub path: &'static str,
     /// What it sets, as lines of text.
     pub doc: &'static str,
-    /// What may be given for it.
-    pub takes: &'static str,
-    /// What holds where nobody sets it.
-    pub default: &'static str,
+    /// The values that it takes.
+    pub kind: ValueKind,
+    /// The value in effect if nobody sets the key; none if haft decides itself.
+    pub default: Option<fn() -> Value>,
+    /// A description of the default, or of what haft does without a value.
+    pub unset: &'static str,
     /// Whose file may set it.
     pub reach: Reach,
-    /// The environment variable that sets it, too.
-    pub variable: Option<&'static str>,
+    /// The environment variables that set it, too; the first is the strongest.
+    pub variables: &'static [&'static str],
     /// The flag that sets it, too.
     pub flag: Option<&'static str>,
     /// Its former name, which still works.
     pub former: Option<&'static str>,
+    /// A shorter text than `doc`, for lists of settings.
+    pub brief: Option<&'static str>,
 }
 
-/// Declares a table of `config.toml` and the [`Key`]s in it.
-macro_rules! keys {
-    (
-        $(#[$outer:meta])*
-        $name:ident {
-            $(
-                $(#[doc = $doc:literal])+
-                $field:ident: $type:ty = $path:literal {
-                    takes: $takes:literal,
-                    default: $default:literal,
-                    reach: $reach:ident,
-                    $(variable: $variable:expr,)?
-                    $(flag: $flag:literal,)?
-                    $(former: $former:literal,)?
-                }
-            )+
+impl Key {
+    /// The default in words.
+    pub fn default_text(&self) -> String {
+        let shown = |value: Value| match value.as_array().is_some_and(Vec::is_empty) {
+            true => value_text(&value),
+            false => format!("`{}`", value_text(&value)),
+        };
+        let value = self.default.map(|default| shown(default()));
+        match (value, self.unset) {
+            (None, words) => words.to_owned(),
+            (Some(value), "") => value,
+            (Some(value), words) => format!("{value}: {words}"),
         }
-    ) => {
-        $(#[$outer])*
-        #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            $(
-                $(#[doc = $doc])+
-                $(#[serde(alias = $former)])?
-                pub $field: $type,
-            )+
-        }
+    }
 
-        impl $name {
-            /// What is known of each key.
-            pub const KEYS: &'static [Key] = &[$(Key {
-                path: $path,
-                doc: concat!($($doc, "\n"),+),
-                takes: $takes,
-                default: $default,
-                reach: Reach::$reach,
-                variable: keys!(@or_none $($variable)?),
-                flag: keys!(@or_none $($flag)?),
-                former: keys!(@or_none $($former)?),
-            }),+];
-
-            /// Sets back what only the user's own file may set; the keys of what was set, as they are written.
-            pub fn forget_the_users(&mut self) -> Vec<&'static str> {
-                let mut forgotten = Vec::new();
-                $(if Reach::$reach == Reach::User && self.$field != <$type>::default() {
-                    self.$field = <$type>::default();
-                    forgotten.push($path);
-                })+
-                forgotten
-            }
+    /// A sentence or two for lists of settings.
+    pub fn summary(&self) -> String {
+        if let Some(brief) = self.brief {
+            return brief.to_owned();
         }
-    };
-    (@or_none) => { None };
-    (@or_none $value:expr) => { Some($value) };
+        let doc = self.doc.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "");
+        doc.split_once(". ").map_or(doc.clone(), |(first, _)| format!("{first}."))
+    }
 }
 
+#[macro_use]
+mod declare;
 mod granted;
 mod hooks;
-pub(crate) mod tui;
+mod kind;
+mod tui;
 
 pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
-pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
-pub use tui::{Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch};
+pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
+pub use kind::{TableKind, ValueKind, value_text};
+pub use tui::{Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch};
 
 keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
     /// pass for a setting.
-    ConfigFile {
+    ConfigFile as Settings {
         /// The provider to ask: `anthropic`, `openai`, …
-        provider: Option<String> = "provider" {
-            takes: "a name",
-            default: "the first one that has a key, then a server on this machine",
+        provider: String = "provider" {
+            kind: Text("a name"),
+            unset: "the first one that has a key, then a server on this machine",
             reach: TrustedProject,
-            variable: env::PROVIDER,
+            variables: &["HAFT_PROVIDER"],
             flag: "--provider",
         }
         /// The model's id at that provider.
-        model: Option<String> = "model" {
-            takes: "an id",
-            default: "the provider's own choice of haft",
+        model: String = "model" {
+            kind: Text("an id"),
+            unset: "the provider's own choice of haft",
             reach: TrustedProject,
-            variable: env::MODEL,
+            variables: &["HAFT_MODEL"],
             flag: "--model",
         }
         /// Where the provider is reached, for compatible servers.
-        base_url: Option<String> = "base_url" {
-            takes: "an address",
-            default: "the provider's usual address",
+        base_url: String = "base_url" {
+            kind: Text("an address"),
+            unset: "the provider's usual address",
             reach: TrustedProject,
-            variable: env::BASE_URL,
+            variables: &["HAFT_BASE_URL"],
             flag: "--base-url",
         }
         /// How much the model should think before it answers.
-        thinking: Option<Thinking> = "thinking" {
-            takes: "`default`, `off`, `minimal`, `low`, `medium`, `high` or `xhigh`",
-            default: "`default`: whatever the provider does",
+        thinking: Thinking = "thinking" | "reasoning" {
+            kind: Choice(&Thinking::NAMES),
+            default: Thinking::Default,
+            unset: "whatever the provider does",
             reach: TrustedProject,
-            variable: env::THINKING,
+            variables: &["HAFT_THINKING", "HAFT_REASONING"],
             flag: "--thinking",
-            former: "reasoning",
         }
         /// Models to ask while the first cannot be asked, each as `provider/model`. See [models.md](models.md#fallback-models).
-        fallback: Option<Vec<String>> = "fallback" {
-            takes: "a list of models",
-            default: "none",
+        fallback: Vec<String> = "fallback" {
+            kind: List("models"),
+            unset: "none",
             reach: TrustedProject,
-            variable: env::FALLBACK,
+            variables: &["HAFT_FALLBACK"],
             flag: "--fallback",
         }
         /// How many steps one prompt may take.
-        max_steps: Option<NonZeroU32> = "max_steps" {
-            takes: "a whole number of at least 1",
-            default: "as many as it needs",
+        max_steps: NonZeroU32 = "max_steps" {
+            kind: Int { min: 1, max: u32::MAX as i64 },
+            unset: "as many as it needs",
             reach: TrustedProject,
-            variable: env::MAX_STEPS,
+            variables: &["HAFT_MAX_STEPS"],
             flag: "--max-steps",
         }
         /// Whether an extension that has not changed since it last ran may wait for its first use. `false` starts
         /// every extension at the beginning of every run.
-        lazy_start: Option<bool> = "lazy_start" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        lazy_start: bool = "lazy_start" {
+            kind: Bool,
+            default: true,
             reach: TrustedProject,
         }
         /// Whether `AGENTS.md` files are read and shown to the model.
-        context_files: Option<bool> = "context_files" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        context_files: bool = "context_files" {
+            kind: Bool,
+            default: true,
             reach: TrustedProject,
             flag: "--no-context-files",
         }
-        /// When the conversation is summed up by itself, and how much of it is kept word for word. See
-        /// [sessions.md](sessions.md#compaction).
-        compaction: Compaction = "compaction" {
-            takes: "a table, below",
-            default: "as below",
-            reach: TrustedProject,
-        }
-        /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
-        /// names them; `~/` is the home directory.
-        extensions: Vec<String> = "extensions" {
-            takes: "a list of paths",
-            default: "none",
-            reach: TrustedProject,
-        }
-        /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
-        /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
-        /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
-        extension: BTreeMap<String, toml::Table> = "extension.NAME" {
-            takes: "a table",
-            default: "empty",
-            reach: TrustedProject,
-        }
-        /// Process hooks: programs that speak PicoClaw's protocol. See [below](#process-hooks).
-        hooks: Hooks = "hooks" {
-            takes: "a table, below",
-            default: "none",
-            reach: TrustedProject,
-        }
-        /// How the interactive mode looks and behaves.
-        tui: Tui = "tui" {
-            takes: "a table, below",
-            default: "as below",
-            reach: User,
-        }
-        /// What the user lets the extension or the process hook of this name do beyond what all may.
-        grant: BTreeMap<String, Grant> = "grant.NAME" {
-            takes: "a table, below",
-            default: "nothing",
-            reach: User,
+        tables {
+            /// When the conversation is summed up by itself, and how much of it is kept word for word. See
+            /// [sessions.md](sessions.md#compaction).
+            compaction: Compaction = "compaction" {
+                kind: Table(TableKind::Keys),
+                unset: "as below",
+                reach: TrustedProject,
+            }
+            /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
+            /// names them; `~/` is the home directory.
+            extensions: Vec<String> = "extensions" {
+                kind: List("paths"),
+                unset: "none",
+                reach: TrustedProject,
+            }
+            /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
+            /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
+            /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
+            extension: BTreeMap<String, toml::Table> = "extension.NAME" {
+                kind: Table(TableKind::Any),
+                unset: "empty",
+                reach: TrustedProject,
+            }
+            /// Process hooks: programs that speak PicoClaw's protocol. See [below](#process-hooks).
+            hooks: Hooks = "hooks" {
+                kind: Table(TableKind::Keys),
+                unset: "none",
+                reach: TrustedProject,
+            }
+            /// How the interactive mode looks and behaves.
+            tui: Tui = "tui" {
+                kind: Table(TableKind::Keys),
+                unset: "as below",
+                reach: User,
+            }
+            /// What the user lets the extension or the process hook of this name do beyond what all may.
+            grant: BTreeMap<String, Grant> = "grant.NAME" {
+                kind: Table(TableKind::Keys),
+                unset: "nothing",
+                reach: User,
+            }
         }
     }
 }
 
 keys! {
     /// When the conversation is summed up, and how much of it is kept.
-    Compaction {
+    Compaction as CompactionSettings {
         /// Whether the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
         /// request is too long. `haft session compact` works either way.
-        auto: Option<bool> = "compaction.auto" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        auto: bool = "compaction.auto" {
+            kind: Bool,
+            default: true,
             reach: TrustedProject,
         }
         /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
         /// whichever is less; more than half of the window counts as half of it.
-        reserve: Option<NonZeroU64> = "compaction.reserve" {
-            takes: "a whole number of at least 1",
-            default: "16,384 or 15 % of the window",
+        reserve: NonZeroU64 = "compaction.reserve" {
+            kind: Int { min: 1, max: i64::MAX },
+            unset: "16,384 or 15 % of the window",
             reach: TrustedProject,
         }
         /// Tokens at the end of the conversation that are kept word for word. If nothing is said, 20,000 or a third of what
         /// the system prompt, the tools and the reserve leave of the window, whichever is less; more than half of that
         /// counts as half of it.
-        keep: Option<NonZeroU64> = "compaction.keep" {
-            takes: "a whole number of at least 1",
-            default: "20,000 or a third of the rest",
+        keep: NonZeroU64 = "compaction.keep" {
+            kind: Int { min: 1, max: i64::MAX },
+            unset: "20,000 or a third of the rest",
             reach: TrustedProject,
         }
     }
@@ -246,63 +227,68 @@ keys! {
 
 keys! {
     /// What the user lets one extension do.
-    Grant {
+    Grant as Granted {
         /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
         /// pattern.
-        env: Option<Vec<String>> = "grant.NAME.env" {
-            takes: "a list of names",
-            default: "none",
+        env: Vec<String> = "grant.NAME.env" {
+            kind: List("names"),
+            unset: "none",
             reach: User,
         }
         /// What happens when the extension, asked as a gate, does not answer in time. `block`: the action does not
         /// happen. `allow`: it happens, and the failure is reported.
-        on_timeout: Option<OnTimeout> = "grant.NAME.on_timeout" {
-            takes: "`block` or `allow`",
-            default: "`block`",
+        on_timeout: OnTimeout = "grant.NAME.on_timeout" {
+            kind: Choice(OnTimeout::NAMES),
+            unset: "`block`",
             reach: User,
         }
         /// Whether the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
         /// the project's: keys that the user did not set, and those alone.
-        project_settings: Option<bool> = "grant.NAME.project_settings" {
-            takes: "`true` or `false`",
-            default: "`false`",
+        project_settings: bool = "grant.NAME.project_settings" {
+            kind: Bool,
+            unset: "`false`",
             reach: User,
         }
         /// The sandbox that the extension runs in; where this system does not have it, the extension is not started. See
         /// [sandbox.md](sandbox.md#confining-an-extension).
-        sandbox: Option<SandboxLevel> = "grant.NAME.sandbox" {
-            takes: "`none`, `standard` or `strict`",
-            default: "`none`",
+        sandbox: SandboxLevel = "grant.NAME.sandbox" {
+            kind: Choice(SandboxLevel::NAMES),
+            unset: "`none`",
             reach: User,
         }
         /// What the extension may read in its sandbox beside its own directory: files, and directories with all below
         /// them. Absolute, or beginning with `~`, `$WORKSPACE` (where haft works) or `$DATA` (where it keeps its state).
-        read: Option<Vec<String>> = "grant.NAME.read" {
-            takes: "a list of paths",
-            default: "none",
+        read: Vec<String> = "grant.NAME.read" {
+            kind: List("paths"),
+            unset: "none",
             reach: User,
         }
         /// What the extension may read and change in its sandbox beside `$DATA`.
-        write: Option<Vec<String>> = "grant.NAME.write" {
-            takes: "a list of paths",
-            default: "none",
+        write: Vec<String> = "grant.NAME.write" {
+            kind: List("paths"),
+            unset: "none",
             reach: User,
         }
         /// What the extension may read and execute in its sandbox beside its own directory, its interpreter and the
         /// system's programs.
-        exec: Option<Vec<String>> = "grant.NAME.exec" {
-            takes: "a list of paths",
-            default: "none",
+        exec: Vec<String> = "grant.NAME.exec" {
+            kind: List("paths"),
+            unset: "none",
             reach: User,
         }
         /// Whom the extension may talk to from its sandbox. `all` includes what listens on this machine; `loopback` is
         /// a device of its own and needs `strict`.
-        net: Option<SandboxNet> = "grant.NAME.net" {
-            takes: "`none`, `loopback` or `all`",
-            default: "`none`",
+        net: SandboxNet = "grant.NAME.net" {
+            kind: Choice(SandboxNet::NAMES),
+            unset: "`none`",
             reach: User,
         }
     }
+}
+
+/// True for a key that only the user's own file may set.
+fn is_user_only(path: &str) -> bool {
+    all_keys().any(|key| key.path == path && key.reach == Reach::User)
 }
 
 /// All keys, tables within tables included, in the order of the documentation.
@@ -327,10 +313,49 @@ mod tests {
     fn every_key_is_documented_as_it_is_written() {
         for key in all_keys() {
             let sentence = key.doc.trim();
-            assert!(sentence.ends_with(['.', '…']) && !key.default.is_empty(), "{}", key.path);
+            assert!(sentence.ends_with(['.', '…']) && !key.default_text().is_empty(), "{}", key.path);
             let name = key.path.split('.').next().unwrap();
             let declared = ConfigFile::KEYS.iter().any(|top| top.path.split('.').next() == Some(name));
             assert!(declared, "{}", key.path);
+        }
+    }
+
+    /// The file that sets this key alone.
+    fn file(path: &str, value: toml::Value) -> Result<ConfigFile, toml::de::Error> {
+        let set = path
+            .rsplit('.')
+            .fold(value, |value, name| toml::Table::from_iter([(name.to_owned(), value)]).into());
+        set.try_into()
+    }
+
+    #[test]
+    fn every_value_of_its_kind_is_read_and_written_as_it_is_shown() {
+        for key in all_keys() {
+            let values: Vec<toml::Value> = match key.kind {
+                Bool => vec![true.into()],
+                Int { min, max } => vec![min.into(), max.into()],
+                Choice(words) => words.iter().map(|word| (*word).into()).collect(),
+                Text(_) => vec!["x".into()],
+                List(_) => vec![vec!["x"].into()],
+                Table(TableKind::Texts) => {
+                    vec![toml::Table::from_iter([("x".to_owned(), "x".into())]).into()]
+                }
+                Table(_) => vec![toml::Table::new().into()],
+            };
+            for value in values {
+                let set = file(key.path, value.clone())
+                    .unwrap_or_else(|error| panic!("{} = {value}: {error}", key.path));
+                assert!(
+                    matches!(key.kind, Table(_)) || set != ConfigFile::default(),
+                    "{} is not read",
+                    key.path
+                );
+            }
+            if let Some(default) = key.default.map(|default| default()) {
+                let read =
+                    key.kind.read(&value_text(&default)).map(|read| serde_json::to_value(read).unwrap());
+                assert_eq!(read, Some(default), "{}", key.path);
+            }
         }
     }
 
@@ -340,7 +365,7 @@ mod tests {
             "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
         )
         .unwrap();
-        assert_eq!(file.forget_the_users(), ["grant.NAME"]);
+        assert_eq!(file.remove_user_only(), ["grant.NAME"]);
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
         assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));
     }

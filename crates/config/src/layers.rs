@@ -11,10 +11,10 @@ use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
 use crate::hooks::{self, HookTimeouts, ProcessHook};
-use crate::keys::{OnTimeout, SandboxLevel, SandboxNet, tui};
+use crate::keys::{CompactionSettings, Granted, Settings, TuiSettings};
 use crate::project::{self, Unused};
 use crate::rows::Row;
-use crate::settings::{Layer, SettingOrigin, Settings, Sourced, TakeApart};
+use crate::settings::{Layer, SettingOrigin, TakeApart};
 use refused::Refused;
 
 /// The two files.
@@ -31,6 +31,10 @@ pub struct Files {
 pub struct Config {
     /// What flags and environment can set, too.
     pub settings: Settings,
+    /// When the conversation is summarized.
+    pub compaction: CompactionSettings,
+    /// The look and the behaviour of the interactive mode.
+    pub tui: TuiSettings,
     /// Further places of extensions, the user's before the project's.
     pub extensions: Vec<ExtensionPlace>,
     /// What each extension is handed, by its name.
@@ -45,33 +49,10 @@ pub struct Config {
     pub hooks_off: bool,
     /// What is set for process hooks.
     pub(crate) hook_rows: Vec<Row>,
-    /// How the interactive mode looks and behaves.
-    pub(crate) tui_rows: Vec<Row>,
     /// What is not used, because the project is not trusted.
     pub unused: Option<Unused>,
     /// That a trusted project sets what only the user may, as a sentence.
     pub refused: Option<String>,
-}
-
-/// What the user lets one extension do, as [`Grant`](crate::Grant), each with its origin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Granted {
-    /// Variables of haft's own environment that it gets.
-    pub env: Option<Sourced<Vec<String>>>,
-    /// What happens when it, asked as a gate, does not answer in time.
-    pub on_timeout: Option<Sourced<OnTimeout>>,
-    /// Whether a trusted project may add to its settings.
-    pub project_settings: Option<Sourced<bool>>,
-    /// The sandbox that it runs in.
-    pub sandbox: Option<Sourced<SandboxLevel>>,
-    /// What it may read there, as it is written.
-    pub read: Option<Sourced<Vec<String>>>,
-    /// What it may read and change there.
-    pub write: Option<Sourced<Vec<String>>>,
-    /// What it may read and execute there.
-    pub exec: Option<Sourced<Vec<String>>>,
-    /// Whom it may talk to from there.
-    pub net: Option<Sourced<SandboxNet>>,
 }
 
 impl Granted {
@@ -158,11 +139,20 @@ impl Files {
 
     /// As [`below`](Self::below), with places of extensions whether they are there or not.
     pub fn below_unchecked(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Config {
-        let layers = vec![flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
-        let grant = granted(&self.user);
+        let mut layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
+        let settings = Settings::merge(&mut layers, apart);
+        // A project can set neither of these, whatever its file says.
+        let [.., user] = &layers;
+        let user = std::slice::from_ref(user);
+        let tui = TuiSettings::from_layers(user, "", |file| Some(&file.tui));
+        let names = self.user.content.grant.keys();
+        let granted = |name: &String| Granted::from_layers(user, name, |file| file.grant.get(name));
+        let grant: BTreeMap<_, _> = names.map(|name| (name.clone(), granted(name))).collect();
         let may_add = |name: &str| grant.get(name).is_some_and(Granted::project_may_add);
         Config {
-            settings: Settings::merge(layers, apart),
+            settings,
+            compaction: CompactionSettings::from_layers(&layers, "", |file| Some(&file.compaction)),
+            tui,
             extensions: places(&self.user, Owner::User)
                 .chain(places(&self.project, Owner::Project))
                 .collect(),
@@ -173,7 +163,6 @@ impl Files {
             disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
             hook_rows: [&self.user, &self.project].into_iter().flat_map(hooks::rows).collect(),
-            tui_rows: tui::rows(&self.user),
             refused: self.refused.told(self.project.source.path()),
         }
     }
@@ -208,27 +197,6 @@ impl Files {
         });
         named.collect()
     }
-}
-
-/// What a file lets extensions do.
-fn granted(file: &ReadFile) -> BTreeMap<String, Granted> {
-    let granted = file.content.grant.iter().map(|(name, grant)| {
-        let origin = |key: &str| file.source.origin(&format!("grant.{name}.{key}"));
-        let granted = Granted {
-            env: grant.env.clone().map(|value| Sourced { value, origin: origin("env") }),
-            on_timeout: grant.on_timeout.map(|value| Sourced { value, origin: origin("on_timeout") }),
-            project_settings: grant
-                .project_settings
-                .map(|value| Sourced { value, origin: origin("project_settings") }),
-            sandbox: grant.sandbox.map(|value| Sourced { value, origin: origin("sandbox") }),
-            read: grant.read.clone().map(|value| Sourced { value, origin: origin("read") }),
-            write: grant.write.clone().map(|value| Sourced { value, origin: origin("write") }),
-            exec: grant.exec.clone().map(|value| Sourced { value, origin: origin("exec") }),
-            net: grant.net.map(|value| Sourced { value, origin: origin("net") }),
-        };
-        (name.clone(), granted)
-    });
-    granted.collect()
 }
 
 pub(crate) fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {

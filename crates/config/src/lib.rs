@@ -6,7 +6,7 @@
 //! Never in here: extensions and how they run, the terminal.
 //!
 //! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
-//! * [`ConfigFile`]: `config.toml`, and [`Key`]: what is known of each key in it; [`Auth`]: `auth.json`;
+//! * [`ConfigFile`]: `config.toml`, and [`Key`]: the table of its keys, with the [`ValueKind`] of each; [`Auth`]: `auth.json`;
 //! * [`ProcessHook`]: a hook of PicoClaw's protocol that shall run; [`HooksFile`]: PicoClaw's own file of them;
 //! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
 //! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`Decision`]: what counts in a run;
@@ -40,14 +40,15 @@ pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
 pub use hooks::{AddError, HookTimeouts, HooksFile, NamedFile, ProcessHook, add_hooks};
 pub use keys::{
-    ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
-    SandboxLevel, SandboxNet, ToolNames, Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch, all_keys,
+    Compaction, CompactionSettings, ConfigFile, EventKind, Grant, Granted, HookDefaults, HookProcess, Hooks,
+    Key, OnTimeout, Reach, SandboxLevel, SandboxNet, Settings, TableKind, ToolNames, Tui, TuiImages,
+    TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys, value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Granted, Owner};
+pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Owner};
 pub use project::Unused;
 pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Place, SettingOrigin, Settings, Sourced, TakeApart, env};
+pub use settings::{Layer, LayerError, Place, SettingOrigin, Sourced, TakeApart};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};
 pub use trust::{

@@ -1,8 +1,9 @@
 //! The settings as a table: what `haft config show` prints.
 
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::keys::{Compaction, ConfigFile, Key};
+use crate::keys::{ConfigFile, Key};
 use crate::layers::{Config, json};
 use crate::settings::{SettingOrigin, Sourced};
 
@@ -35,82 +36,79 @@ pub struct Row {
     /// What holds, as JSON; none where haft decides itself, as [`default`](Self::default) says.
     pub value: Option<Value>,
     /// What holds where nobody sets it, in words.
-    pub default: &'static str,
+    pub default: String,
     /// Where the value is set.
     pub origin: SettingOrigin,
     /// Whether only an extension of the project is handed it, and the user's own of the same name is not.
     pub only_projects: bool,
 }
 
+impl Row {
+    /// A row for a key, which is written as `path` here.
+    pub(crate) fn new(key: &Key, path: impl Into<String>, value: Option<(Value, SettingOrigin)>) -> Self {
+        let (value, origin) =
+            value.map_or((None, SettingOrigin::Default), |(value, origin)| (Some(value), origin));
+        Self { key: path.into(), value, default: key.default_text(), origin, only_projects: false }
+    }
+}
+
+/// A setting in effect, as a row shows it.
+pub(crate) trait RowValue {
+    /// The value and its origin; none where haft decides itself.
+    fn row_value(&self) -> Option<(Value, SettingOrigin)>;
+}
+
+impl<T: Serialize> RowValue for Sourced<T> {
+    fn row_value(&self) -> Option<(Value, SettingOrigin)> {
+        Some((serde_json::to_value(&self.value).ok()?, self.origin.clone()))
+    }
+}
+
+impl<T: Serialize> RowValue for Option<Sourced<T>> {
+    fn row_value(&self) -> Option<(Value, SettingOrigin)> {
+        self.as_ref()?.row_value()
+    }
+}
+
 impl Config {
     /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
     /// sounds like a secret is not shown, nor are user and password in an address.
     pub fn rows(&self) -> Vec<Row> {
-        let rows = ConfigFile::KEYS.iter().flat_map(|key| self.rows_of(key));
-        rows.map(|row| Row { value: row.value.map(without_secrets), ..row }).collect()
+        let mut rows = self.settings.rows();
+        rows.extend(ConfigFile::KEYS.iter().flat_map(|key| self.table_rows(key)));
+        rows.into_iter().map(|row| Row { value: row.value.map(without_secrets), ..row }).collect()
     }
 
-    fn rows_of(&self, key: &'static Key) -> Vec<Row> {
-        let settings = &self.settings;
+    /// The rows of a table, or of a list of the user's and the project's together.
+    fn table_rows(&self, key: &Key) -> Vec<Row> {
         match key.path {
-            "provider" => vec![optional(key, settings.provider.as_ref(), |text| text.as_str().into())],
-            "model" => vec![optional(key, settings.model.as_ref(), |text| text.as_str().into())],
-            "base_url" => vec![optional(key, settings.base_url.as_ref(), |text| text.as_str().into())],
-            "thinking" => {
-                vec![set(key.path, key, &settings.thinking, settings.thinking.value.to_string().into())]
-            }
-            "fallback" => vec![optional(key, settings.fallback.as_ref(), |models| models.clone().into())],
-            "max_steps" => vec![optional(key, settings.max_steps.as_ref(), |steps| steps.get().into())],
-            "lazy_start" => vec![set(key.path, key, &settings.lazy_start, settings.lazy_start.value.into())],
-            "context_files" => {
-                vec![set(key.path, key, &settings.context_files, settings.context_files.value.into())]
-            }
-            "compaction" => self.compaction(),
+            "compaction" => self.compaction.rows(),
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "hooks" => self.hook_rows.clone(),
-            "tui" => self.tui_rows.clone(),
-            "grant.NAME" => self.grants(key),
-            // A test sees to it that there is no other.
+            "tui" => self.tui.rows(),
+            "grant.NAME" => self.grants(),
+            // A setting has its row already.
             _ => Vec::new(),
         }
     }
 
-    fn compaction(&self) -> Vec<Row> {
-        let settings = &self.settings;
-        let row = |key: &'static Key| match key.path {
-            "compaction.reserve" => {
-                optional(key, settings.compaction_reserve.as_ref(), |tokens| tokens.get().into())
-            }
-            "compaction.keep" => {
-                optional(key, settings.compaction_keep.as_ref(), |tokens| tokens.get().into())
-            }
-            _ => set(key.path, key, &settings.compaction_auto, settings.compaction_auto.value.into()),
-        };
-        Compaction::KEYS.iter().map(row).collect()
-    }
-
-    fn extension_places(&self, key: &'static Key) -> Vec<Row> {
-        let row = |place: &crate::ExtensionPlace| Row {
-            key: key.path.into(),
-            value: Some(place.path.display().to_string().into()),
-            default: key.default,
-            origin: place.origin.clone(),
-            only_projects: false,
-        };
+    fn extension_places(&self, key: &Key) -> Vec<Row> {
+        let value =
+            |place: &crate::ExtensionPlace| (place.path.display().to_string().into(), place.origin.clone());
         match self.extensions.is_empty() {
-            true => vec![unset(key)],
-            false => self.extensions.iter().map(row).collect(),
+            true => vec![Row::new(key, key.path, None)],
+            false => {
+                self.extensions.iter().map(|place| Row::new(key, key.path, Some(value(place)))).collect()
+            }
         }
     }
 
-    fn extension_settings(&self, key: &'static Key) -> Vec<Row> {
+    fn extension_settings(&self, key: &Key) -> Vec<Row> {
         let row = |name: &str, own: &str, value: &Sourced<toml::Value>, only_projects: bool| {
             let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
-            Row {
-                only_projects,
-                ..set(&format!("extension.{}.{}", written(name), written(own)), key, value, shown)
-            }
+            let path = format!("extension.{}.{}", written(name), written(own));
+            Row { only_projects, ..Row::new(key, path, Some((shown, value.origin.clone()))) }
         };
         let tables = self.extension.iter().flat_map(|(name, settings)| {
             let users = settings.user.iter().map(move |(own, value)| row(name, own, value, false));
@@ -119,33 +117,12 @@ impl Config {
         tables.collect()
     }
 
-    fn grants(&self, key: &'static Key) -> Vec<Row> {
-        let mut rows = Vec::new();
-        for (name, granted) in &self.grant {
-            let path = |own: &str| format!("grant.{}.{own}", written(name));
-            if let Some(env) = &granted.env {
-                rows.push(set(&path("env"), key, env, env.value.clone().into()));
-            }
-            if let Some(on_timeout) = &granted.on_timeout {
-                rows.push(set(&path("on_timeout"), key, on_timeout, on_timeout.value.name().into()));
-            }
-            if let Some(may_add) = &granted.project_settings {
-                rows.push(set(&path("project_settings"), key, may_add, may_add.value.into()));
-            }
-            if let Some(level) = &granted.sandbox {
-                rows.push(set(&path("sandbox"), key, level, level.value.name().into()));
-            }
-            for (own, paths) in [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)]
-            {
-                rows.extend(
-                    paths.iter().map(|paths| set(&path(own), key, paths, paths.value.clone().into())),
-                );
-            }
-            if let Some(net) = &granted.net {
-                rows.push(set(&path("net"), key, net, net.value.name().into()));
-            }
-        }
-        rows
+    fn grants(&self) -> Vec<Row> {
+        let rows = self.grant.iter().flat_map(|(name, granted)| {
+            let set = granted.rows().into_iter().filter(|row| row.value.is_some());
+            set.map(|row| Row { key: row.key.replacen("NAME", &written(name), 1), ..row })
+        });
+        rows.collect()
     }
 }
 
@@ -156,23 +133,6 @@ pub(crate) fn written(name: &str) -> String {
         true => name.to_owned(),
         false => Value::from(name).to_string(),
     }
-}
-
-fn optional<T>(key: &'static Key, set: Option<&Sourced<T>>, value: impl Fn(&T) -> Value) -> Row {
-    match set {
-        None => unset(key),
-        Some(set) => self::set(key.path, key, set, value(&set.value)),
-    }
-}
-
-fn unset(key: &'static Key) -> Row {
-    let (path, default) = (key.path.into(), key.default);
-    Row { key: path, value: None, default, origin: SettingOrigin::Default, only_projects: false }
-}
-
-fn set<T>(path: &str, key: &'static Key, set: &Sourced<T>, value: Value) -> Row {
-    let (default, origin) = (key.default, set.origin.clone());
-    Row { key: path.into(), value: Some(value), default, origin, only_projects: false }
 }
 
 /// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
@@ -235,7 +195,8 @@ mod tests {
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
         let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
         let files = Files::read(&Home::at(dir.path()), &project).unwrap();
-        let flags = Layer { model: Some("f".into()), ..Layer::empty(Place::Flags) };
+        let flags = ConfigFile { model: Some("f".into()), ..ConfigFile::default() };
+        let flags = Layer::new(Place::Flags, flags);
         let env = Layer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
         let config = files.below_unchecked(flags, env, &|_, _| None);
         let root = dir.path().display().to_string();

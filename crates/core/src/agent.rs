@@ -2,33 +2,24 @@
 
 mod builder;
 mod control;
-mod setup;
-mod tools;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use haft_protocol::content::Content;
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Message, Usage};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_state::AgentState;
 use crate::call::Caller;
-use crate::compact::{CompactError, CompactSettings, Compacted};
+use crate::compact::{CompactError, Compacted};
 use crate::error::TurnErrorKind;
-use crate::hooks::{HookSource, Hooks};
-use crate::model::{Model, ModelSource};
-use crate::prompt::SystemPrompt;
-use crate::queue::Queues;
+use crate::model::Model;
+use crate::queue::Prompt;
 use crate::run::Run;
 use crate::session::Session;
 use crate::stats::Stats;
-use crate::transcript::Transcript;
 use crate::turn;
 
-pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
-pub(crate) use setup::Setup;
-pub use tools::ToolSchemaError;
-pub(crate) use tools::{LateValidator, Offered, ToolTable};
 
 /// A model, tools, hooks and a session. Cheap to clone; clones share everything.
 ///
@@ -61,39 +52,7 @@ pub(crate) use tools::{LateValidator, Offered, ToolTable};
 /// ```
 #[derive(Clone)]
 pub struct Agent {
-    pub(crate) inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) hooks: Hooks,
-    pub(crate) sources: Vec<Arc<dyn HookSource>>,
-    pub(crate) system: SystemPrompt,
-    pub(crate) max_steps: Option<u32>,
-    pub(crate) compact: CompactSettings,
-    pub(crate) gate_budget: std::time::Duration,
-    pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
-    /// Finds the models that hooks name.
-    pub(crate) models: Option<Arc<dyn ModelSource>>,
-    /// A message that waits has calls that have not begun skipped.
-    pub(crate) steering_skips: bool,
-    /// What waits, and whether a prompt is worked on.
-    pub(crate) queues: Queues,
-    pub(crate) transcript: Transcript,
-    setup: Mutex<Setup>,
-    tools: Mutex<Arc<ToolTable>>,
-}
-
-/// What the user says: text, images, or both.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Prompt {
-    /// The blocks in order.
-    pub content: Vec<Content>,
-}
-
-impl<T: Into<String>> From<T> for Prompt {
-    fn from(text: T) -> Self {
-        Self { content: vec![Content::text(text)] }
-    }
+    inner: Arc<AgentState>,
 }
 
 impl Agent {
@@ -176,32 +135,4 @@ impl std::fmt::Debug for Agent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Agent").field("model", &self.model()).finish_non_exhaustive()
     }
-}
-
-impl Inner {
-    pub(crate) fn tools(&self) -> Arc<ToolTable> {
-        lock(&self.tools).clone()
-    }
-
-    pub(crate) fn setup(&self) -> Setup {
-        lock(&self.setup).clone()
-    }
-
-    pub(crate) fn now(&self) -> Time {
-        (self.clock)()
-    }
-
-    /// The hooks at this moment: the agent's own, then each source's.
-    pub(crate) fn hooks(&self) -> Hooks {
-        let mut hooks = self.hooks.clone();
-        for source in &self.sources {
-            hooks.extend(source.hooks());
-        }
-        hooks
-    }
-}
-
-/// These locks guard single assignments, which a panic cannot leave half done.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,11 @@
-//! One tool call on its way through hooks, gates and its tool: what the model's calls and those of extensions share.
+//! One tool call on its way through hooks, gates and its tool: the shared part of the model's calls and those of
+//! extensions.
+//!
+//! A call passes two points: [`ToolGate`] decides whether and how the call runs, [`ApprovedCall`] runs the call and has
+//! the hooks review the result.
 
 mod caller;
 mod gate;
-pub(crate) mod told;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -12,90 +15,65 @@ use std::time::Duration;
 use futures::FutureExt;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Inner, LateValidator};
-use crate::emitter::Emitter;
-use crate::hooks::{FinishedCall, ResultDecision};
-use crate::schema::Validator;
-use crate::session::intervention::{Action, Intervention};
+use crate::hooks::{FinishedCall, Refusal, ResultDecision};
+use crate::run_context::{NoDecision, RunContext};
+use crate::session::intervention::Action;
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 
 pub use caller::{Callable, Called, Caller, ExtensionCall};
-pub(crate) use gate::Scope;
+pub(crate) use gate::{Cancelled, Scope, ToolGate, fit};
 
-/// Where a call is made.
-#[derive(Clone, Copy)]
-pub(crate) struct Calling<'a> {
-    pub(crate) agent: &'a Inner,
-    pub(crate) emitter: &'a Emitter,
-    pub(crate) cancel: &'a CancellationToken,
-    /// Whose call it is; the model's, if nobody else's.
-    pub(crate) caller: Option<&'a ExtensionName>,
+/// A call that every gate has approved.
+pub(crate) struct ApprovedCall<'a> {
+    pub(crate) run: &'a RunContext,
+    pub(crate) call: ToolCall,
+    pub(crate) tool: &'a dyn Tool,
 }
 
-/// Nobody wants the call any more.
-#[derive(Debug)]
-pub(crate) struct Cancelled;
-
-/// A hook ends the turn because of a result.
-#[derive(Debug)]
-pub(crate) struct Abort {
-    pub(crate) by: String,
-    pub(crate) reason: String,
-    /// Nothing of the turn stays in the context.
-    pub(crate) hard: bool,
+/// The result of a call, as the hooks leave it.
+pub(crate) struct CallResult {
+    pub(crate) output: ToolOutput,
+    /// The refusal of a hook that ends the turn because of the result.
+    pub(crate) refusal: Option<Refusal>,
 }
 
-impl Abort {
-    fn withheld(&self) -> ToolOutput {
-        ToolOutput::error(format!("result withheld: {} ended the turn: {}", self.by, self.reason))
-    }
-}
-
-/// What checks the arguments that a hook may put in the place of these, which fit.
-///
-/// # Errors
-/// Why the call cannot run.
-pub(crate) fn fit<'a>(call: &ToolCall, validator: &'a LateValidator) -> Result<&'a Validator, String> {
-    let unfit = |error: &dyn std::fmt::Display| format!("{} was not run: {error}", call.name);
-    let validator = validator.get().map_err(|error| unfit(error))?;
-    validator.check(&call.args).map_err(|error| unfit(&error))?;
-    Ok(validator)
-}
-
-/// Waits for a hook: `None` when the call is cancelled meanwhile (whatever the hook decides, the action it was asked
-/// about does not happen) or when the hook panics (then it did not allow anything either).
-pub(crate) async fn settle<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Option<T> {
-    let hook = AssertUnwindSafe(hook).catch_unwind();
-    let decision = cancel.run_until_cancelled(hook).await?;
-    decision.ok().filter(|_| !cancel.is_cancelled())
-}
-
-impl Calling<'_> {
-    /// Runs one tool; says how long that took, too. A cancelled one may hand over what it has for a moment, then it is
-    /// dropped.
-    pub(crate) async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> (ToolOutput, Duration) {
+impl ApprovedCall<'_> {
+    /// Runs the tool and has the hooks review the result.
+    pub(crate) async fn execute(self) -> CallResult {
+        let Self { run, call, .. } = &self;
+        // A call of an extension has events of its own.
+        let tell = |event: AgentEvent| {
+            if run.caller.is_none() {
+                run.emitter.emit(event);
+            }
+        };
+        tell(AgentEvent::ToolStart { id: call.id.clone(), name: call.name.clone(), args: call.args.clone() });
         let begun = Instant::now();
-        let output = self.run_to_its_end(call, tool).await;
-        (output, begun.elapsed())
+        let output = self.run_tool().await;
+        let took = begun.elapsed();
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        tell(AgentEvent::ToolEnd { id: call.id.clone(), name: call.name.clone(), duration_ms });
+        let finished = FinishedCall { call: self.call, took };
+        CallResult::reviewed(self.run, &finished, output).await
     }
 
-    async fn run_to_its_end(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
-        let (emitter, id) = (Arc::new(self.emitter.clone()), call.id.clone());
+    /// Runs the tool. A cancelled tool may return what it has for a moment, then it is dropped.
+    async fn run_tool(&self) -> ToolOutput {
+        let Self { run, call, tool } = self;
+        let (emitter, id) = (Arc::new(run.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context; its progress has no place behind the result.
         let open = Arc::downgrade(&emitter);
-        let context = ToolContext::new(self.cancel.child_token(), move |text| {
+        let context = ToolContext::new(run.cancel.child_token(), move |text| {
             if let Some(emitter) = open.upgrade() {
                 emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
             }
         });
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
-        let outcome = match self.cancel.run_until_cancelled(&mut work).await {
+        let outcome = match run.cancel.run_until_cancelled(&mut work).await {
             Some(outcome) => outcome,
             None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
                 Ok(outcome) => outcome,
@@ -106,69 +84,57 @@ impl Calling<'_> {
             ToolOutput::error(format!("{} panicked: {}", call.name, text_of(&*panic)))
         })
     }
+}
 
-    /// What the hooks leave of a result, and whether one of them ends the turn because of it.
-    pub(crate) async fn looked_over(
-        &self,
-        finished: &FinishedCall,
-        mut output: ToolOutput,
-    ) -> (ToolOutput, Option<Abort>) {
-        let mut abort = None;
+impl CallResult {
+    /// Has the hooks review a result that nobody has reviewed yet.
+    async fn reviewed(run: &RunContext, finished: &FinishedCall, mut output: ToolOutput) -> Self {
+        let mut refusal = None;
         let mut edited_by: Vec<String> = Vec::new();
-        for hook in self.agent.hooks().after_tool_execute {
-            // A hook that was to redact the result and did not must not let it through.
-            let withheld = || match self.cancel.is_cancelled() {
-                true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
-                false => ToolOutput::error("result withheld: a hook panicked"),
-            };
+        for hook in run.agent.hooks().after_tool_execute {
             let before = output.clone();
-            output = match self.settle(hook.after_tool_execute(self.cancel, finished, output)).await {
-                Some(ResultDecision::Show(output)) => output,
-                Some(ResultDecision::AbortTurn { by, reason }) => {
-                    abort.insert(Abort { by, reason, hard: false }).withheld()
+            output = match run.ask(hook.after_tool_execute(&run.cancel, finished, output)).await {
+                Ok(ResultDecision::Show(output)) => output,
+                Ok(ResultDecision::AbortTurn { by, reason }) => {
+                    withheld(refusal.insert(Refusal::of_turn(by, reason)))
                 }
-                Some(ResultDecision::HardAbort { by, reason }) => {
-                    abort.insert(Abort { by, reason, hard: true }).withheld()
+                Ok(ResultDecision::HardAbort { by, reason }) => {
+                    withheld(refusal.insert(Refusal::discarding(by, reason)))
                 }
-                None => withheld(),
+                // A hook that was to redact the result and did not must not let it through.
+                Err(NoDecision::Cancelled) => {
+                    ToolOutput::error("result withheld: the turn ended before a hook had looked at it")
+                }
+                Err(NoDecision::Panicked) => ToolOutput::error("result withheld: a hook panicked"),
             };
             // The details would show what the hook took out.
             if before.details.is_some() && before.content != output.content {
                 output.details = None;
             }
-            if before != output && !self.cancel.is_cancelled() {
+            if before != output && !run.cancel.is_cancelled() {
                 edited_by.push(hook.name().to_owned());
             }
-            if abort.is_some() {
+            if refusal.is_some() {
                 break;
             }
         }
         if !edited_by.is_empty() {
-            self.remark(Some(&finished.call.id), Action::Edited, edited_by);
+            run.note(Some(&finished.call.id), Action::Edited, edited_by);
         }
-        (output, abort)
+        Self { output, refusal }
     }
 
-    /// Notes in the session what hooks did, for people who read it. An extension's call is not in there at all.
-    pub(crate) fn remark(&self, call: Option<&ToolCallId>, action: Action, by: Vec<String>) {
-        if self.caller.is_some() {
-            return;
-        }
-        let remark = Intervention { call_id: call.cloned(), action, by }.to_custom();
-        // What they decided counts whether or not it can be noted: a session that cannot be written fails at what
-        // comes next.
-        let _ = remark.map(|remark| self.agent.transcript.remark(remark));
-    }
-
-    async fn settle<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
-        settle(self.cancel, hook).await
+    /// Has the hooks review a result that a hook gave in place of the tool.
+    async fn in_place_of_tool(run: &RunContext, call: ToolCall, output: ToolOutput) -> Self {
+        Self::reviewed(run, &FinishedCall { call, took: Duration::ZERO }, output).await
     }
 }
 
-/// Why nothing comes of what a hook was asked about.
-pub(crate) const PANICKED: &str = "the hook panicked";
+fn withheld(Refusal { by, reason, .. }: &Refusal) -> ToolOutput {
+    ToolOutput::error(format!("result withheld: {by} ended the turn: {reason}"))
+}
 
-/// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
+/// The result of a tool that did not stop in time. A change of a file runs to its end even if nobody waits for it.
 fn given_up(name: &str) -> String {
     format!("{name} was cancelled; may have done part of its work or all of it")
 }

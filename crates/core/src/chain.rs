@@ -15,51 +15,47 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::defence::{Defence, is_up};
 
-use crate::hooks::{HookRole, ToolDecision};
+use crate::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
 use crate::tool::ToolOutput;
 
-pub use verdict::{Change, Conflict, Verdict};
+pub use verdict::{ChainCall, Change, Conflict, Misfit, Outcome, Verdict};
 
-/// The chain of hooks over one tool call, as a state machine: [`step`](Self::step) says what to do next.
+/// The chain of hooks over one tool call, as a state machine: [`step`](Self::step) returns the next thing to do.
 ///
 /// First the ordered hooks are asked one after the other, each with what the one before left; each rewrite is checked
 /// against the tool's schema before the next one sees it; one to the [same value](RawJson::same_value) is none. When a
 /// hook has another tool called, the hooks' parts are those in calls of that tool from there on, and an ordered one that
-/// has a part only now is asked in its turn, wherever it stands. Then every gate, and every ordered hook whose tool or arguments were changed after it decided, is asked about
-/// the final call, all at once; only a refusal counts, and of several the one that stands first in the order of the hooks,
-/// whichever came first.
+/// has a part only now is asked in its turn, wherever it stands. Then every gate, and every ordered hook whose tool or
+/// arguments were changed after it decided, is asked about the final call, all at once; only a refusal counts, and of
+/// several the one that stands first in the order of the hooks, whichever came first.
+///
+/// The driver and the chain meet in four methods: [`step`](Self::step), [`call`](Self::call), [`answer`](Self::answer)
+/// and [`checked`](Self::checked).
 #[derive(Debug)]
 pub struct ToolChain {
     /// The tool that was called.
     called: Arc<str>,
-    stands: Asked,
+    stands: ChainCall,
     hooks: Vec<Hook>,
     phase: Phase,
     changes: Vec<Change>,
     response: Option<Response>,
 }
 
-/// What a hook is asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
-    tool: Arc<str>,
-    args: RawJson,
-}
-
 #[derive(Debug)]
 struct Hook {
     /// Its part in calls of the tool, if it has one.
     role: Option<HookRole>,
-    /// What it decided on, or wrote, last.
-    seen: Option<Asked>,
+    /// The call that the hook decided on, or wrote, last.
+    seen: Option<ChainCall>,
 }
 
-/// What a hook says in place of the tool.
+/// The answer of a hook in place of the tool.
 #[derive(Debug)]
 struct Response {
     index: usize,
-    /// What it was asked about.
-    answers: Asked,
+    /// The call that the hook was asked about.
+    answers: ChainCall,
     by: String,
     output: ToolOutput,
 }
@@ -67,40 +63,45 @@ struct Response {
 #[derive(Debug)]
 enum Phase {
     Ordered,
-    Resolve { rewriter: usize },
-    Validate { rewriter: usize },
-    Final { open: Vec<Open> },
-    Decided { verdict: Verdict, by: Option<usize> },
+    /// A rewrite waits for its check.
+    Check {
+        rewriter: usize,
+        renamed: bool,
+    },
+    Final {
+        open: Vec<Open>,
+    },
+    Decided {
+        verdict: Verdict,
+        by: Option<usize>,
+    },
 }
 
 /// One hook in the last phase.
 #[derive(Debug)]
 struct Open {
     index: usize,
-    /// `None` while it has not answered.
-    answer: Option<Answer>,
+    /// `None` while the hook has not answered; then its refusal, if it refused.
+    answer: Option<Option<Refusal>>,
 }
 
-#[derive(Debug)]
-enum Answer {
-    Passed,
-    Refused(Verdict),
-}
-
-/// What the driver of a [`ToolChain`] does next.
+/// The next task for the driver of a [`ToolChain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChainStep {
-    /// Ask this hook about [`ToolChain::tool`] and [`ToolChain::args`], then call [`ToolChain::answer`].
+    /// Ask this hook about [`ToolChain::call`], then call [`ToolChain::answer`].
     Ask(usize),
-    /// Look for [`ToolChain::tool`], then call [`ToolChain::resolved`].
-    Resolve,
-    /// Check [`ToolChain::args`] against the schema of the tool, then call [`ToolChain::validated`].
-    Validate,
+    /// Check that [`ToolChain::call`], which this hook has rewritten, can run, then call [`ToolChain::checked`].
+    Check {
+        /// The hook that rewrote the call.
+        hook: usize,
+        /// The tool is another one than before.
+        renamed: bool,
+    },
     /// Ask these, all at once, and call [`ToolChain::answer`] for each answer as it comes, until
-    /// [`step`](ToolChain::step) says something else. The rest need not be waited for.
+    /// [`step`](ToolChain::step) returns something else. The rest need not be waited for.
     AskAll(Vec<usize>),
-    /// Nothing; this is the outcome.
-    Done(Verdict),
+    /// Stop; this is the outcome.
+    Done(Outcome),
 }
 
 impl ToolChain {
@@ -113,43 +114,16 @@ impl ToolChain {
     ) -> Self {
         let hooks = roles.into_iter().map(|role| Hook { role: role.into(), seen: None }).collect();
         let called: Arc<str> = tool.into();
-        let stands = Asked { tool: called.clone(), args };
+        let stands = ChainCall { tool: called.clone(), args };
         Self { called, stands, hooks, phase: Phase::Ordered, changes: Vec::new(), response: None }
     }
 
-    /// The tool as it stands.
-    pub fn tool(&self) -> &str {
-        &self.stands.tool
+    /// The call as it stands.
+    pub fn call(&self) -> &ChainCall {
+        &self.stands
     }
 
-    /// The arguments as they stand.
-    pub fn args(&self) -> &RawJson {
-        &self.stands.args
-    }
-
-    /// Who changed what, in order.
-    pub fn changes(&self) -> &[Change] {
-        &self.changes
-    }
-
-    /// The hook whose refusal, or unfit rewrite, decided.
-    pub fn decided_by(&self) -> Option<usize> {
-        if let Phase::Decided { by, .. } = &self.phase { *by } else { None }
-    }
-
-    /// The hook that answers in place of the tool, unless another refuses.
-    pub fn responder(&self) -> Option<usize> {
-        self.response.as_ref().map(|response| response.index)
-    }
-
-    /// The tool and the arguments that the outcome is about, if nobody refuses: those that a hook has answered, whatever
-    /// others made of the call behind it; otherwise as they stand.
-    pub fn subject(&self) -> (&str, &RawJson) {
-        let Asked { tool, args } = self.response.as_ref().map_or(&self.stands, |response| &response.answers);
-        (tool, args)
-    }
-
-    /// What to do next.
+    /// Returns the next thing to do.
     pub fn step(&mut self) -> ChainStep {
         loop {
             self.phase = match &self.phase {
@@ -157,15 +131,21 @@ impl ToolChain {
                     Some(index) => return ChainStep::Ask(index),
                     None => Phase::Final { open: self.who_must_see() },
                 },
-                Phase::Resolve { .. } => return ChainStep::Resolve,
-                Phase::Validate { .. } => return ChainStep::Validate,
+                Phase::Check { rewriter, renamed } => {
+                    return ChainStep::Check { hook: *rewriter, renamed: *renamed };
+                }
                 Phase::Final { open } => match self.settled(open) {
                     Some((verdict, by)) => Phase::Decided { verdict, by },
                     None => return ChainStep::AskAll(unanswered(open)),
                 },
-                Phase::Decided { verdict, .. } => return ChainStep::Done(verdict.clone()),
+                Phase::Decided { verdict, by } => return ChainStep::Done(self.outcome(verdict.clone(), *by)),
             };
         }
+    }
+
+    fn outcome(&self, verdict: Verdict, decided_by: Option<usize>) -> Outcome {
+        let call = self.response.as_ref().map_or(&self.stands, |response| &response.answers).clone();
+        Outcome { verdict, decided_by, call, changes: self.changes.clone() }
     }
 
     /// Takes the decision of a hook that [`step`](Self::step) named; returns what it changed. An answer that was not
@@ -177,44 +157,31 @@ impl ToolChain {
             Phase::Final { open } => {
                 let gate = self.hooks.get(index).is_some_and(|hook| hook.role == Some(HookRole::Gate));
                 let slot = open.iter_mut().find(|open| open.index == index && open.answer.is_none())?;
-                slot.answer = Some(final_answer(gate, decision));
+                slot.answer = Some(final_refusal(gate, decision));
                 None
             }
-            Phase::Ordered | Phase::Resolve { .. } | Phase::Validate { .. } | Phase::Decided { .. } => None,
+            Phase::Ordered | Phase::Check { .. } | Phase::Decided { .. } => None,
         }
     }
 
-    /// Takes what was found of the tool that a hook has called: the part of each hook in its calls, in the order of the
-    /// hooks. `Err` says why it cannot be called.
-    pub fn resolved(&mut self, outcome: Result<Vec<Option<HookRole>>, String>) {
-        let Phase::Resolve { rewriter } = self.phase else { return };
-        match outcome {
+    /// Takes the outcome of [`ChainStep::Check`]. Where the tool is another one, `Ok` has the part of each hook in its
+    /// calls, in the order of the hooks; otherwise the list is empty.
+    ///
+    /// [`Misfit`] refuses the call.
+    pub fn checked(&mut self, outcome: Result<Vec<Option<HookRole>>, Misfit>) {
+        let Phase::Check { rewriter, .. } = self.phase else { return };
+        self.phase = match outcome {
             Ok(roles) => {
                 for (hook, role) in self.hooks.iter_mut().zip(roles) {
                     hook.role = role;
                 }
-                self.phase = Phase::Validate { rewriter };
+                Phase::Ordered
             }
-            Err(detail) => self.unfit(rewriter, |by| format!("{by} has another tool called: {detail}")),
-        }
-    }
-
-    /// Takes the outcome of the schema check: `Err` says which argument is wrong.
-    pub fn validated(&mut self, outcome: Result<(), String>) {
-        let Phase::Validate { rewriter } = self.phase else { return };
-        match outcome {
-            Ok(()) => self.phase = Phase::Ordered,
-            Err(detail) => {
-                let reason = |by: &str| format!("arguments rewritten by {by} do not fit the tool: {detail}");
-                self.unfit(rewriter, reason);
+            Err(misfit) => {
+                let by = self.changes.last().map(|change| change.by.clone()).unwrap_or_default();
+                Phase::Decided { verdict: Verdict::Refuse(misfit.refusal(by)), by: Some(rewriter) }
             }
-        }
-    }
-
-    fn unfit(&mut self, rewriter: usize, reason: impl FnOnce(&str) -> String) {
-        let by = self.changes.last().map(|change| change.by.clone()).unwrap_or_default();
-        let reason = reason(&by);
-        self.phase = Phase::Decided { verdict: Verdict::Block { by, reason }, by: Some(rewriter) };
+        };
     }
 
     /// The first ordered hook that was not asked yet.
@@ -241,10 +208,7 @@ impl ToolChain {
                 let same = args.same_value(&self.stands.args);
                 if tool.is_some() || !same {
                     let args = if same { self.stands.args.clone() } else { args };
-                    self.phase = match &tool {
-                        Some(_) => Phase::Resolve { rewriter: index },
-                        None => Phase::Validate { rewriter: index },
-                    };
+                    self.phase = Phase::Check { rewriter: index, renamed: tool.is_some() };
                     self.rewrite(by, tool, args);
                     changed = true;
                 }
@@ -253,13 +217,8 @@ impl ToolChain {
                 let answers = self.stands.clone();
                 _ = self.response.get_or_insert(Response { index, answers, by, output });
             }
-            refusal @ (ToolDecision::Block { .. }
-            | ToolDecision::AbortTurn { .. }
-            | ToolDecision::HardAbort { .. }
-            | ToolDecision::AbortAgent { .. }) => {
-                if let Some(verdict) = Verdict::refused(refusal) {
-                    self.phase = Phase::Decided { verdict, by: Some(index) };
-                }
+            ToolDecision::Refuse(refusal) => {
+                self.phase = Phase::Decided { verdict: Verdict::Refuse(refusal), by: Some(index) };
             }
         }
         if let Some(hook) = self.hooks.get_mut(index) {
@@ -292,20 +251,16 @@ impl ToolChain {
     fn settled(&self, open: &[Open]) -> Option<(Verdict, Option<usize>)> {
         for Open { index, answer } in open {
             match answer.as_ref()? {
-                Answer::Passed => {}
-                Answer::Refused(verdict) => return Some((verdict.clone(), Some(*index))),
+                None => {}
+                Some(refusal) => return Some((Verdict::Refuse(refusal.clone()), Some(*index))),
             }
         }
-        Some((self.passed(), None))
-    }
-
-    fn passed(&self) -> Verdict {
-        if let Some(Response { by, output, .. }) = &self.response {
-            return Verdict::Respond { by: by.clone(), output: output.clone() };
+        if let Some(Response { index, by, output, .. }) = &self.response {
+            return Some((Verdict::Respond { by: by.clone(), output: output.clone() }, Some(*index)));
         }
-        let Asked { tool, args } = &self.stands;
+        let ChainCall { tool, args } = &self.stands;
         let tool = (*tool != self.called).then(|| tool.to_string());
-        Verdict::Run { tool, args: args.clone() }
+        Some((Verdict::Run { tool, args: args.clone() }, None))
     }
 }
 
@@ -313,11 +268,15 @@ fn unanswered(open: &[Open]) -> Vec<usize> {
     open.iter().filter(|open| open.answer.is_none()).map(|open| open.index).collect()
 }
 
-/// In the last phase only a refusal counts. A gate that tries more than yes and no has said neither.
-fn final_answer(gate: bool, decision: ToolDecision) -> Answer {
-    if gate && let ToolDecision::Rewrite { by, .. } | ToolDecision::Respond { by, .. } = decision {
-        let reason = format!("{by} is a gate, which may only allow or refuse, and tried to do more");
-        return Answer::Refused(Verdict::Block { by, reason });
+/// Returns the refusal of a hook in the last phase, where nothing else counts. A gate that tries more than yes and no has
+/// said neither.
+fn final_refusal(gate: bool, decision: ToolDecision) -> Option<Refusal> {
+    match decision {
+        ToolDecision::Refuse(refusal) => Some(refusal),
+        ToolDecision::Rewrite { by, .. } | ToolDecision::Respond { by, .. } if gate => {
+            let reason = format!("{by} is a gate, which may only allow or refuse, and tried to do more");
+            Some(Refusal::new(RefusalScope::Call, by, reason))
+        }
+        ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
-    Verdict::refused(decision).map_or(Answer::Passed, Answer::Refused)
 }

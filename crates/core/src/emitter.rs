@@ -1,12 +1,12 @@
 //! Where a run's events go: first to the observers, then to whoever holds the run.
 
+mod abridged;
 mod channel;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::event::AgentEvent;
 
-use crate::call::told;
 use crate::hooks::Observer;
 
 pub(crate) use channel::{Receiver, RunMark, Sender, channel};
@@ -68,7 +68,7 @@ impl Emitter {
     pub(crate) fn emit(&self, event: AgentEvent) {
         let event = match &self.events {
             Events::Run(_) => event,
-            Events::Sink(_) => told::event(event),
+            Events::Sink(_) => abridged::event(event),
         };
         let observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for observer in observers.iter() {

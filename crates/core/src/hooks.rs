@@ -23,7 +23,7 @@
 //! impl BeforeToolExecute for Careful {
 //!     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
 //!         match call.args.as_str().contains("rm -rf") {
-//!             true => ToolDecision::Block { by: "careful".into(), reason: "no deleting".into() },
+//!             true => ToolDecision::block("careful", "no deleting"),
 //!             false => ToolDecision::Allow,
 //!         }
 //!     }
@@ -69,6 +69,7 @@
 mod approval;
 mod compact;
 mod message;
+mod refusal;
 mod request;
 mod response;
 mod result;
@@ -86,6 +87,7 @@ use crate::tool::Tool;
 pub use approval::{Approval, ApproveTool};
 pub use compact::{BeforeCompact, CompactDecision};
 pub use message::{BeforeAssistantMessage, MessageDecision};
+pub use refusal::{Refusal, RefusalScope};
 pub use request::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
 pub use response::{AfterModelResponse, ReceivedResponse, ResponseDecision};
 pub use result::{AfterToolExecute, FinishedCall, ResultDecision};

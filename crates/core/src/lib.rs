@@ -20,18 +20,22 @@ pub mod tool;
 pub mod truncate;
 
 mod agent;
+mod agent_state;
 mod call;
+mod clock;
 mod emitter;
 mod queue;
 mod run;
+mod run_context;
 mod stats;
 mod timeouts;
 mod transcript;
 mod turn;
 
-pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
+pub use agent::{Agent, AgentBuilder, BuildError};
+pub use agent_state::ToolSchemaError;
 pub use call::{Callable, Called, Caller, ExtensionCall};
-pub use queue::{QueueError, QueueMode, Queued, Waiting};
+pub use queue::{Prompt, QueueError, QueueMode, Queued, Waiting};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, Stats, estimated_tokens};
 

@@ -9,11 +9,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 
-use crate::agent::Prompt;
 use crate::emitter::{Emitter, RunMark};
 
 /// How many messages one queue holds.
 const ROOM: usize = 64;
+
+/// A message of the user: text, images, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The blocks in order.
+    pub content: Vec<Content>,
+}
+
+impl<T: Into<String>> From<T> for Prompt {
+    fn from(text: T) -> Self {
+        Self { content: vec![Content::text(text)] }
+    }
+}
 
 /// Which place a message waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

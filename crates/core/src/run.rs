@@ -13,9 +13,10 @@ use haft_protocol::message::text_of;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::agent::{Inner, Prompt};
+use crate::agent_state::AgentState;
 use crate::emitter::{self, Emitter};
 use crate::error::TurnError;
+use crate::queue::Prompt;
 use crate::turn;
 
 pub use handle::RunHandle;
@@ -52,7 +53,7 @@ pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,
     /// Dropped behind the work: who waits for the end of a run that is dropped finds the agent free.
     outcome: watch::Sender<Outcome>,
-    agent: Weak<Inner>,
+    agent: Weak<AgentState>,
     events: emitter::Receiver,
     /// The last event was taken.
     done: bool,
@@ -61,7 +62,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(agent: Arc<Inner>, prompt: Option<Prompt>) -> Self {
+    pub(crate) fn new(agent: Arc<AgentState>, prompt: Option<Prompt>) -> Self {
         let (sender, events) = emitter::channel();
         let cancel = CancellationToken::new();
         let emitter = Emitter::new(agent.hooks().observers, sender);

@@ -10,7 +10,8 @@
 mod hidden;
 mod sequence;
 
-pub use hidden::{ForModel, for_model, is_hidden};
+pub use haft_protocol::text::is_hidden;
+pub use hidden::{ForModel, for_model};
 
 use haft_protocol::defence::{Defence, is_up};
 use hidden::Neighbours;

@@ -49,7 +49,6 @@ pub use id::{EntryId, SessionId};
 pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::{State, Work, Written};
-use store::file_name;
 use sync::{Owner, Synced, Syncer};
 pub use tree::labels;
 
@@ -141,7 +140,7 @@ impl Session {
 
     fn create_on(disk: Arc<dyn Disk>, dir: &Path, cwd: &Path) -> Self {
         let header = header(cwd, None);
-        let path = dir.join(file_name(header.id));
+        let path = dir.join(header.id.file_name());
         Self::new(State::unborn(disk, header, path))
     }
 
@@ -169,7 +168,7 @@ impl Session {
 
     fn new(state: State) -> Self {
         let shared = Shared { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
-        Self { shared: Arc::new(shared), clock: Arc::new(crate::agent::now) }
+        Self { shared: Arc::new(shared), clock: Arc::new(crate::clock::now) }
     }
 
     /// With another clock for the times of entries, for output that is the same each time.
@@ -306,7 +305,7 @@ fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
         id: SessionId::new(),
         format_version: entry::FORMAT_VERSION,
         cwd: cwd.to_string_lossy().into_owned(),
-        created: crate::agent::now(),
+        created: crate::clock::now(),
         forked_from,
     }
 }

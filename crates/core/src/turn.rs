@@ -2,61 +2,53 @@
 
 mod ask;
 mod compact;
-mod leave;
 mod request;
 mod response;
 mod retry;
-mod said;
 mod show;
-mod skip;
 mod state;
 mod tools;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use haft_protocol::content::Content;
-use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::event::{AgentEvent, CompactReason};
 use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Inner, Prompt, Setup};
-use crate::call::{Calling, Cancelled, PANICKED, settle};
-use crate::compact::CompactError;
+use crate::agent_state::{AgentState, Setup};
+use crate::call::Cancelled;
+use crate::compact::{CompactError, Compacted};
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{AgentStart, PromptSection, TurnDecision};
-use crate::model::ModelInfo;
-use crate::session::intervention::Action;
+use crate::hooks::{AgentStart, PromptSection, Refusal, RefusalScope, TurnDecision};
+use crate::model::{ModelError, ModelErrorKind};
+use crate::queue::{Prompt, Taken};
+use crate::run_context::{NoDecision, PANICKED, RunContext};
+use crate::session::intervention::{Action, Intervention};
 use crate::session::{EntryId, SessionError};
 use crate::transcript::Saved;
-use ask::Partial;
+use ask::PartialAnswer;
+use compact::Compactor;
 pub(crate) use compact::by_hand as compact;
+use show::ShownAnswer;
 use state::{Input, State, Then};
+use tools::ToolCalls;
 
-/// What every part of one run shares.
+/// One run: the driver of the state machine.
 pub(crate) struct Turn {
-    agent: Arc<Inner>,
-    emitter: Emitter,
-    cancel: CancellationToken,
-    /// What hooks added to the system prompt, in order.
+    run: RunContext,
+    /// The sections that hooks added to the system prompt, in order.
     sections: Vec<PromptSection>,
-    now: Mutex<Now>,
-}
-
-/// What changes from step to step.
-struct Now {
     /// What the step works with.
     setup: Setup,
     /// What the user has seen of an answer that is not complete.
-    partial: Partial,
+    answer: PartialAnswer,
     /// What the user said and is on its way to the disk.
     saving: Vec<Saved>,
     /// Where the session stood before what the user said last.
     origin: Option<EntryId>,
-    /// Who was asked in this step; the setup's model, unless a hook named another.
-    asked: Option<ModelInfo>,
-    /// Why the context could not be summed up in this step.
+    /// The reason why the context could not be summed up in this step.
     not_compacted: Option<CompactError>,
     /// The agent is free for the next run; this one must not touch it any more.
     over: bool,
@@ -64,7 +56,7 @@ struct Now {
 
 /// Works on one prompt, or on what waits. Every path ends with `done`.
 pub(crate) async fn work(
-    agent: Arc<Inner>,
+    agent: Arc<AgentState>,
     prompt: Option<Prompt>,
     emitter: Emitter,
     cancel: CancellationToken,
@@ -91,7 +83,7 @@ pub(crate) async fn work(
 }
 
 /// Goes on with what the session says by now.
-pub(crate) fn reload(agent: &Arc<Inner>) -> Result<(), TurnErrorKind> {
+pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
     // Nobody is told anything meanwhile.
     let (sender, _) = crate::emitter::channel();
     if !agent.queues.open(Emitter::new(Vec::new(), sender), false) {
@@ -106,11 +98,11 @@ pub(crate) fn reload(agent: &Arc<Inner>) -> Result<(), TurnErrorKind> {
 /// prompt may come.
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.now().over {
+        if self.over {
             return;
         }
         self.put_in_order();
-        self.agent.queues.close();
+        self.run.agent.queues.close();
     }
 }
 
@@ -124,54 +116,54 @@ fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
 }
 
 impl Turn {
-    fn new(agent: Arc<Inner>, emitter: Emitter, cancel: CancellationToken) -> Self {
-        let now = Now {
+    fn new(agent: Arc<AgentState>, emitter: Emitter, cancel: CancellationToken) -> Self {
+        Self {
+            sections: Vec::new(),
             setup: agent.setup(),
-            partial: Partial::default(),
+            answer: PartialAnswer::default(),
             saving: Vec::new(),
             origin: agent.transcript.session.leaf(),
-            asked: None,
             not_compacted: None,
             over: false,
-        };
-        Self { agent, emitter, cancel, sections: Vec::new(), now: Mutex::new(now) }
+            run: RunContext { agent, emitter, cancel, caller: None },
+        }
     }
 
     /// What the user saw is kept, and every call has a result.
-    fn put_in_order(&self) {
+    fn put_in_order(&mut self) {
         // A session that cannot be written is the next run's first concern.
         drop(self.keep_partial(Stop::Aborted));
         drop(self.settle_calls());
     }
 
     /// Before the end of the run is told, all of it is on the disk, and what had to be mended for that is known.
-    async fn close(&self, outcome: Result<(), TurnError>) -> Result<(), TurnError> {
-        if !self.now().over {
+    async fn close(&mut self, outcome: Result<(), TurnError>) -> Result<(), TurnError> {
+        if !self.over {
             self.put_in_order();
         }
-        let kept = self.agent.transcript.session.flush().await;
+        let kept = self.run.agent.transcript.session.flush().await;
         self.tell_repairs();
         outcome.and(kept.map_err(|error| TurnError { step: 0, kind: unsaved(error) }))
     }
 
     /// Tells what was wrong with the session's file and has been mended, once each.
     fn tell_repairs(&self) {
-        let repaired = self.agent.transcript.session.take_repair_events();
-        repaired.into_iter().for_each(|event| self.emitter.emit(event));
+        let repaired = self.run.agent.transcript.session.take_repair_events();
+        repaired.into_iter().for_each(|event| self.run.emitter.emit(event));
     }
 
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
         self.tell_repairs();
         self.settle_calls().map_err(unsaved)?;
-        if prompt.is_none() && self.agent.queues.waiting().is_empty() {
+        if prompt.is_none() && self.run.agent.queues.waiting().is_empty() {
             // The last message of the user is to be answered, and not half an answer of the provider.
-            self.agent.transcript.leave_failed().map_err(unsaved)?;
+            self.run.agent.transcript.leave_failed().map_err(unsaved)?;
         }
         // Before anything is taken: what waits when this fails waits on.
         self.note_setup().map_err(unsaved)?;
         self.begin_anew();
-        let waited = self.agent.queues.take_first(prompt.is_some());
+        let waited = self.run.agent.queues.take_first(prompt.is_some());
         let mut said: Vec<Content> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
@@ -187,84 +179,73 @@ impl Turn {
 
     /// Whether the model has not answered the last message.
     fn is_answer_due(&self) -> bool {
-        match self.agent.transcript.messages().last() {
+        match self.run.agent.transcript.messages().last() {
             Some(Message::User { .. } | Message::Tool(_)) => true,
             Some(Message::Assistant(_)) | None => false,
         }
     }
 
-    async fn ask_for_sections(&self, prompt: Vec<Content>) -> Vec<PromptSection> {
-        let tools = self.agent.tools().offered(&self.setup());
+    async fn ask_for_sections(&mut self, prompt: Vec<Content>) -> Vec<PromptSection> {
+        let tools = self.run.agent.tools().offered(&self.setup);
         let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut sections = Vec::new();
-        for hook in self.agent.hooks().before_agent_start {
-            start.system_prompt = self.agent.system.render(&tools, &sections);
-            let added = self.settle(hook.before_agent_start(&self.cancel, &start)).await;
+        for hook in self.run.agent.hooks().before_agent_start {
+            start.system_prompt = self.run.agent.config.system.render(&tools, &sections);
+            let added = self.run.ask(hook.before_agent_start(&self.run.cancel, &start)).await;
             sections.extend(added.unwrap_or_default());
         }
         sections
     }
 
-    async fn steps(&self) -> Result<(), TurnError> {
+    async fn steps(&mut self) -> Result<(), TurnError> {
         let mut state = State::first();
         loop {
             let input = match &state {
                 State::Starting { step, .. } => self.start(*step).await,
                 State::Asking { step, last } => self.ask(*step, *last).await,
-                State::Showing { response, held, .. } => self.show(response, *held).await,
-                State::Executing { calls, cut, .. } => self.execute(calls, *cut).await,
+                State::Showing { response, held, .. } => {
+                    ShownAnswer { run: &self.run, response, held: *held }.show().await
+                }
+                State::Executing { calls, cut, .. } => {
+                    ToolCalls { run: &self.run, setup: &self.setup }.execute(calls, *cut).await
+                }
                 State::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
                 State::Between { stopping, .. } => self.take_queued(*stopping),
                 State::Done(outcome) => return outcome.clone(),
             };
             self.tell_repairs();
-            state = state.next(input, self.agent.max_steps);
+            state = state.next(input, self.run.agent.config.max_steps);
         }
     }
 
     /// The seam before each call of the model: what was changed since the last one counts from here on, and the hooks
     /// decide whether this step may begin.
-    async fn start(&self, step: u32) -> Input {
-        let hooks = self.agent.hooks();
-        self.emitter.watched_by(hooks.observers);
+    async fn start(&mut self, step: u32) -> Input {
+        let hooks = self.run.agent.hooks();
+        self.run.emitter.watched_by(hooks.observers);
         if let Err(error) = self.note_setup() {
             return error.into();
         }
-        self.emitter.emit(AgentEvent::TurnStart { step });
+        self.run.emitter.emit(AgentEvent::TurnStart { step });
         for hook in hooks.before_turn {
-            match self.settle(hook.before_turn(&self.cancel, step)).await {
-                Some(TurnDecision::Allow) => {}
-                Some(TurnDecision::Block { by, reason }) => return self.blocked(by, reason),
-                None if self.cancel.is_cancelled() => return Input::Cancelled,
-                None => return self.blocked(A_HOOK.to_owned(), PANICKED.to_owned()),
-            }
+            let refusal = match self.run.ask(hook.before_turn(&self.run.cancel, step)).await {
+                Ok(TurnDecision::Allow) => continue,
+                Ok(TurnDecision::Block { by, reason }) => Refusal::of_turn(by, reason),
+                Err(NoDecision::Cancelled) => return Input::Cancelled,
+                Err(NoDecision::Panicked) => Refusal::of_turn(A_HOOK, PANICKED),
+            };
+            return refused(&self.run, refusal);
         }
-        if self.cancel.is_cancelled() {
+        if self.run.cancel.is_cancelled() {
             return Input::Cancelled;
         }
         self.compact_if_full().await.err().unwrap_or(Input::Allowed)
     }
 
-    /// A hook does not want the step.
-    fn blocked(&self, by: String, reason: String) -> Input {
-        self.remark(None, Action::TurnEnded, vec![by.clone()]);
-        Input::Blocked { by, reason }
-    }
-
-    /// Notes in the session what hooks did, for people who read it.
-    fn remark(&self, call: Option<&ToolCallId>, action: Action, by: Vec<String>) {
-        self.calling().remark(call, action, by);
-    }
-
-    /// Where its tool calls are made.
-    fn calling(&self) -> Calling<'_> {
-        Calling { agent: &self.agent, emitter: &self.emitter, cancel: &self.cancel, caller: None }
-    }
-
     /// Reports the end of a step, when every call has a result.
-    async fn end(&self, stop: Stop, error: Option<String>, then: &Then) -> Input {
+    async fn end(&mut self, stop: Stop, error: Option<String>, then: &Then) -> Input {
         let settled = self.settle_calls();
-        self.emitter.emit(AgentEvent::TurnEnd { stop, error });
+        self.run.emitter.emit(AgentEvent::TurnEnd { stop, error });
         if let Err(error) = settled {
             return error.into();
         }
@@ -280,34 +261,192 @@ impl Turn {
     }
 
     /// From here on the step works with what the agent was last given; the log is told what is new.
-    fn note_setup(&self) -> Result<(), SessionError> {
-        let setup = self.agent.setup();
-        let (changes, settings) = setup.changes(&self.agent.transcript.settings());
-        self.now().setup = setup;
+    fn note_setup(&mut self) -> Result<(), SessionError> {
+        let setup = self.run.agent.setup();
+        let (changes, settings) = setup.changes(&self.run.agent.transcript.settings());
+        self.setup = setup;
         match changes.is_empty() {
             true => Ok(()),
-            false => self.agent.transcript.note(changes, settings),
+            false => self.run.agent.transcript.note(changes, settings),
         }
     }
 
     fn settle_calls(&self) -> Result<(), SessionError> {
-        self.agent.transcript.settle(|| self.agent.now())
+        self.run.agent.transcript.settle(|| self.run.agent.now())
     }
 
-    fn setup(&self) -> Setup {
-        self.now().setup.clone()
+    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
+    fn take_queued(&mut self, stopping: bool) -> Input {
+        if self.run.cancel.is_cancelled() {
+            let over = stopping && self.run.agent.queues.close_if_none_wait();
+            self.over = over;
+            return if over { Input::Taken { any: false } } else { Input::Cancelled };
+        }
+        if let Some(hint) = self.run.agent.queues.take_interrupt() {
+            return self.come_to_an_end(hint, stopping);
+        }
+        if stopping {
+            self.begin_anew();
+        }
+        let taken = match stopping {
+            true => self.run.agent.queues.take_or_close(),
+            false => self.run.agent.queues.take_steering(),
+        };
+        let any = !taken.is_empty();
+        if !any && let Some(hint) = self.run.agent.queues.take_interrupt() {
+            return self.come_to_an_end(hint, stopping);
+        }
+        self.over = stopping && !any;
+        if !stopping && any {
+            let bytes = taken.iter().map(|taken| taken.prompt.text_bytes()).sum();
+            self.run.emitter.emit(AgentEvent::SteeringInjected { count: taken.len() as u64, bytes });
+        }
+        self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
     }
 
-    fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The user wants an end: what the model is told for the last time.
+    fn come_to_an_end(&mut self, hint: Option<Prompt>, stopping: bool) -> Input {
+        if hint.is_none() && stopping {
+            return Input::Taken { any: false };
+        }
+        let hint = hint.unwrap_or_else(|| Prompt::from(FINISH));
+        self.say(&hint).map_or_else(Input::from, |()| Input::Interrupted)
     }
 
-    /// Waits for a hook: `None` when the run is cancelled meanwhile (whatever the hook decides, the action it was
-    /// asked about does not happen) or when the hook panics (then it did not allow anything either).
-    async fn settle<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
-        settle(&self.cancel, hook).await
+    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
+    fn deliver(&mut self, waited: Vec<Taken>) -> Result<(), SessionError> {
+        if waited.is_empty() {
+            return Ok(());
+        }
+        let mut waited = waited.into_iter();
+        while let Some(taken) = waited.next() {
+            if let Err(error) = self.say(&taken.prompt) {
+                self.run.agent.queues.put_back(std::iter::once(taken).chain(waited).collect());
+                return Err(error);
+            }
+        }
+        self.run.agent.queues.announce();
+        Ok(())
+    }
+
+    /// Puts a message of the user into the transcript. It is on the disk before anything of the answer is shown.
+    fn say(&mut self, prompt: &Prompt) -> Result<(), SessionError> {
+        let (content, time) = (prompt.content.clone(), self.run.agent.now());
+        let saved =
+            self.run.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
+        self.saving.push(saved);
+        self.run.emitter.emit(AgentEvent::UserMessage { content, time });
+        Ok(())
+    }
+
+    /// Waits until all that the user said is on the disk.
+    async fn said_is_on_disk(&mut self) -> Result<(), SessionError> {
+        let saving = std::mem::take(&mut self.saving);
+        for saved in saving {
+            saved.on_disk().await?;
+        }
+        Ok(())
+    }
+
+    /// Marks the place that the session goes back to when the turn is discarded.
+    fn begin_anew(&mut self) {
+        self.origin = self.run.agent.transcript.session.leaf();
+    }
+
+    /// Leaves everything of the turn, what the user said included.
+    fn discard(&self, by: String, reason: String) -> Input {
+        if let Err(error) = self.leave(self.origin, Action::Discarded, &by) {
+            return error.into();
+        }
+        self.run.emitter.emit(AgentEvent::TurnDiscarded { by, reason });
+        Input::Noted
+    }
+
+    /// Continues from where the session stood before, and notes the hook that wanted that. What was left stays in the
+    /// session's log, on a branch of its own.
+    fn leave(&self, to: Option<EntryId>, action: Action, by: &str) -> Result<(), SessionError> {
+        let note = Intervention { call_id: None, action, by: vec![by.to_owned()] };
+        self.run.agent.transcript.leave(to, note.to_custom())
+    }
+
+    fn compactor(&self) -> Compactor<'_> {
+        Compactor { run: &self.run, setup: &self.setup, sections: &self.sections }
+    }
+
+    async fn compact_by_hand(&mut self, instructions: Option<String>) -> Result<Compacted, CompactError> {
+        self.settle_calls().map_err(compact::lost)?;
+        // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
+        let outcome = self.compactor().compact(CompactReason::Manual, instructions).await;
+        outcome.unwrap_or(Err(CompactError::Nothing))
+    }
+
+    /// Sums up if the context has come near the window. A failure is reported, and the turn continues: the provider
+    /// decides whether the request is too long.
+    ///
+    /// # Errors
+    /// The input that ends the turn.
+    async fn compact_if_full(&mut self) -> Result<(), Input> {
+        self.not_compacted = None;
+        if !self.run.agent.config.compact.auto {
+            return Ok(());
+        }
+        match self.compactor().compact(CompactReason::Threshold, None).await {
+            Some(outcome) => self.note_compaction(outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// Sums up because the provider refused the request.
+    ///
+    /// # Errors
+    /// The input that ends the turn: the refusal itself, if nothing could be done about it.
+    async fn compact_after(&mut self, overflow: ModelError) -> Result<(), Input> {
+        let fails = |why: &CompactError| {
+            let message = format!("{overflow}; {why}");
+            Input::Failed(ModelError::new(ModelErrorKind::Overflow, message))
+        };
+        if let Some(why) = &self.not_compacted {
+            return Err(fails(why));
+        }
+        let outcome = match self.run.agent.config.compact.auto {
+            true => self.compactor().compact(CompactReason::Overflow, None).await,
+            false => None,
+        };
+        let Some(outcome) = outcome else { return Err(Input::Failed(overflow)) };
+        self.note_compaction(outcome)?;
+        self.not_compacted.as_ref().map_or(Ok(()), |why| Err(fails(why)))
+    }
+
+    /// Takes the outcome of summing up.
+    ///
+    /// # Errors
+    /// The input that ends the turn.
+    fn note_compaction(&mut self, outcome: Result<Compacted, CompactError>) -> Result<(), Input> {
+        let Err(error) = outcome else { return Ok(()) };
+        if self.run.cancel.is_cancelled() {
+            return Err(Input::Cancelled);
+        }
+        match error.ends_run() {
+            Some(kind) => Err(Input::Unsaved(kind)),
+            None => {
+                self.not_compacted = Some(error);
+                Ok(())
+            }
+        }
     }
 }
+
+/// Notes a refusal of the turn in the session. A discarded turn is noted when the session goes back.
+fn refused(run: &RunContext, refusal: Refusal) -> Input {
+    if refusal.scope == RefusalScope::Turn {
+        run.note(None, Action::TurnEnded, vec![refusal.by.clone()]);
+    }
+    Input::Refused(refusal)
+}
+
+/// The message for the model when the user wants an end and says nothing else.
+const FINISH: &str =
+    "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
 
 /// Who is named when a hook panicked and so cannot name itself.
 const A_HOOK: &str = "a hook";

@@ -1,10 +1,7 @@
 //! The canary: a healthy extension that is called every 5 ms and told an event each time, and the same without any
 //! fault beside it, as what to compare with.
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,10 +16,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{Mode, PATIENCE, Setup};
+use crate::timeouts::PATIENCE;
 
 /// Between two calls.
-const PACE: Duration = Duration::from_millis(5);
+pub(crate) const PACE: Duration = Duration::from_millis(5);
 
 /// The events for a canary are steps of this number, which no run has.
 pub(crate) const STEPS: u32 = 1_000_000;
@@ -36,8 +33,8 @@ const TIMED_OUT: &str = "did not answer within";
 /// One round trip: when it began, in microseconds since 1970, and how long it took.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trip {
-    at: u64,
-    micros: u64,
+    pub(crate) at: u64,
+    pub(crate) micros: u64,
 }
 
 /// The round trips of a world.
@@ -105,7 +102,8 @@ async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) 
     Ok(told)
 }
 
-async fn timed(host: &Host) -> Result<Trip> {
+/// Calls the canary once.
+pub(crate) async fn timed(host: &Host) -> Result<Trip> {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock")?.as_micros();
     let start = Instant::now();
     call(host).await?;
@@ -187,33 +185,4 @@ fn nth_longest(trips: &[Trip], nth: usize) -> Duration {
     let mut micros: Vec<u64> = trips.iter().map(|trip| trip.micros).collect();
     micros.sort_unstable();
     Duration::from_micros(micros.into_iter().rev().nth(nth).unwrap_or_default())
-}
-
-/// Runs a canary alone until it is killed, and writes down its round trips.
-pub(crate) fn control(file: &Path) -> ExitCode {
-    match try_control(file) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("{error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn try_control(file: &Path) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut out =
-        OpenOptions::new().create(true).append(true).open(file).context("open the control's file")?;
-    runtime.block_on(async {
-        let dir = file.with_extension("home");
-        let setup = Setup::new(Mode::default(), "control", dir)?;
-        let host = Host::builder(setup.config).specs(setup.specs).start().await;
-        ensure!(call(&host).await? == 0, "the control's canary has seen an event");
-        loop {
-            let trip = timed(&host).await?;
-            writeln!(out, "{} {}", trip.at, trip.micros).context("write a round trip")?;
-            // sleep: the pace of the calls
-            tokio::time::sleep(PACE).await;
-        }
-    })
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Output};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::discovery::{Discovery, Search};
-use haft_host::install::lock::How;
-use haft_host::install::{Row, Source, Store};
+use haft_packages::discovery::{Discovery, Search};
+use haft_packages::install::lock::How;
+use haft_packages::install::{Row, Source, Store};
 
 use crate::installer;
 use crate::strace;

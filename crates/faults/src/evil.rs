@@ -1,16 +1,17 @@
 //! Who misbehaves in a case, and how.
 
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_host::{Dialect, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin, Roles};
+use haft_packages::{ExtensionSpec, HookCommand, HookSpec, HookTimeouts};
 use haft_protocol::hook::Watch;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
-use crate::row::{EVIL, skip};
-use crate::world::{Setup, beside};
+use crate::skip::skip;
+use crate::world::{EVIL, Setup, beside};
+
+pub(crate) use crate::world::{extension, misbehaving};
 
 /// The extensions that misbehave in a case, beside the canary.
 pub(crate) enum Evil {
@@ -134,12 +135,6 @@ impl Inject {
     }
 }
 
-/// `misbehave` with one fault under a name.
-pub(crate) fn misbehaving(setup: &Setup, fault: &str, name: &str) -> ExtensionSpec {
-    let args = vec![fault.to_owned(), name.to_owned()];
-    extension(setup, name, beside("misbehave"), args)
-}
-
 /// What a hook is asked that takes part in calls of tools, and told.
 const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
 
@@ -164,23 +159,4 @@ pub(crate) fn hook_spec(setup: &Setup, name: &str, command: Vec<String>) -> Resu
     let mut spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &setup.dir);
     spec.lifecycle.hello = Some(setup.config.timeouts.hello);
     Ok(spec)
-}
-
-/// An extension that is this program.
-pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<String>) -> ExtensionSpec {
-    ExtensionSpec {
-        name: ExtensionName::new(name),
-        version: None,
-        dir: setup.dir.clone(),
-        launch: Launch::Process { program, args },
-        dialect: Dialect::Native,
-        origin: Origin::Global,
-        roles: Roles::default(),
-        permissions: None,
-        level: None,
-        description: None,
-        lifecycle: haft_host::Lifecycle::default(),
-        manifest: None,
-        pin: None,
-    }
 }

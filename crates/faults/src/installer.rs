@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use haft_host::install::lock::How;
-use haft_host::install::{InstallError, Source, Store};
+use haft_packages::install::lock::How;
+use haft_packages::install::{InstallError, Source, Store};
 
 use crate::defence;
 use crate::world::beside;

@@ -18,7 +18,7 @@
 //!
 //!    No row depends on how busy, how large or which the machine is. Time: wait for an event (`until`, `trips`, a mark, a
 //!    fault) with the patience of the world; a fault that has to come after something waits until it is `release`d; "at
-//!    once" is judged by deadlines that are many times longer than what is allowed. Memory: `oracle::Growth` compares
+//!    once" is judged by deadlines that are several times longer than what is allowed. Memory: `oracle::Growth` compares
 //!    rounds of the same work with the first one. Chance: repeat until it has happened. Each sleep says why it is
 //!    there.
 //! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a
@@ -40,8 +40,10 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod alone;
 mod attacks;
 mod canary;
+mod control;
 mod crash;
 mod defence;
 mod evil;
@@ -52,7 +54,9 @@ mod report;
 mod row;
 mod rows;
 mod runner;
+mod skip;
 mod strace;
+mod timeouts;
 mod world;
 mod writer;
 
@@ -100,7 +104,7 @@ fn main() -> ExitCode {
     let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
         [runner::ROW, id, part, tag, dir, control] => {
-            return row::run_alone((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
+            return alone::run((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
         [crash::CRASH, change, dir] => return crash::run(change, dir.as_ref()),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids, report.as_deref()),
@@ -113,7 +117,7 @@ fn main() -> ExitCode {
         [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
         [rows::ASKER, name, dir] => return rows::ask(name, &PathBuf::from(dir)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
-        [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
+        [runner::CONTROL, file] => return control::run(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {
             rows::all().for_each(|row| println!("{:<6} {}", row.id, row.title));
             return ExitCode::SUCCESS;

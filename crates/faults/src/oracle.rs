@@ -3,13 +3,14 @@
 //! | | |
 //! |---|---|
 //! | U1 | the host answers, and ends |
-//! | U2 | the canary lost no event, every call of it was answered, half within 1 s, 99 of 100 within 5 s, all within 20 s, or within 5 × the control's longest |
+//! | U2 | the canary lost no event, every call of it was answered, half within 1 s, 99 of 100 within 10 s, all within 30 s, or within 10 × the control's longest |
 //! | U3 | exactly the expected `extension_error` events |
 //! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
-//! | U5 | in the end no process is left, the files are closed, memory has not run away; rows about memory compare rounds |
+//! | U5 | in the end no process is left, the files are closed, the heap has not run away; rows about memory compare rounds |
 //! | U6 | every question ended |
 //! | U7 | the fault happened |
 
+mod heap;
 mod machine;
 mod stream;
 
@@ -22,23 +23,25 @@ use haft_protocol::event::ExtensionFault;
 
 use crate::canary::{Control, Health, Trip, longest, p50, p99};
 use crate::row::Case;
-use crate::world::{PATIENCE, World};
-pub(crate) use machine::{Baseline, Growth, bytes_read, memory, open_files, tagged};
+use crate::timeouts::PATIENCE;
+use crate::world::World;
+pub(crate) use heap::{Growth, live_bytes, peak_bytes};
+pub(crate) use machine::{Baseline, bytes_read, open_files, tagged};
 pub(crate) use stream::whole;
 
 /// A figure of the canary's trips: its name, how it is taken, and the most that it may be.
 type Limit = (&'static str, fn(&[Trip]) -> Duration, Duration);
 
-/// The canary's trips: the middle one, those of 99 in 100, and the longest. On an idle machine they take milliseconds, so
-/// that only a host that stands still for its extensions comes near.
+/// The canary's trips: the middle one, those of 99 in 100, and the longest. Beside two busy loops on two cores the slowest
+/// row takes 20, 540 and 640 ms, so that only a host that stands still for its extensions comes near.
 const LIMITS: [Limit; 3] = [
     ("median", p50, Duration::from_secs(1)),
-    ("p99", p99, Duration::from_secs(5)),
-    ("longest trip", longest, Duration::from_secs(20)),
+    ("p99", p99, Duration::from_secs(10)),
+    ("longest trip", longest, Duration::from_secs(30)),
 ];
 
 /// A canary may be this much slower than the longest trip of one without a fault beside it.
-const SLOWER: u32 = 5;
+pub(crate) const SLOWER: u32 = 10;
 
 /// The longest wait for an end, and for its processes to be gone, without the defences.
 const UNDEFENDED: Duration = Duration::from_secs(8);
@@ -47,10 +50,9 @@ const UNDEFENDED: Duration = Duration::from_secs(8);
 pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
-    let ends_within = case.ends_within.min(patience);
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
     let health = canary.land().await;
-    let ended = tokio::time::timeout(ends_within, host.shutdown()).await;
+    let ended = tokio::time::timeout(patience, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
     let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
@@ -65,7 +67,7 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
         Err(error) => check("U1", Err(error)),
     }
     check("U1", answered.context("the host does not answer"));
-    check("U1", ended.with_context(|| format!("the host has not ended after {} s", ends_within.as_secs())));
+    check("U1", ended.with_context(|| format!("the host has not ended after {} s", patience.as_secs())));
     check("U3", faults(&events.faults(), &expected));
     check("U4", whole(&events.all()));
     check("U5", before.compare(&tag, patience).await);

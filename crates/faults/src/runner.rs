@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::alone::Part;
 use crate::report::{Entry, Outcome, Report};
-use crate::row::{Part, Row};
+use crate::row::Row;
 use crate::rows;
 use crate::world::Mode;
 pub(crate) use children::kill_tagged;
@@ -32,7 +33,7 @@ const AT_ONCE: usize = 6;
 /// The rows that take longest, and in how many processes their cases are run. They are started first, so that none of
 /// them runs alone in the end.
 const LONGEST: &[(&str, usize)] = &[
-    ("T-26", 4),
+    ("T-26", 6),
     ("S-12", 2),
     ("S-11", 2),
     ("T-18", 1),
@@ -46,7 +47,7 @@ const LONGEST: &[(&str, usize)] = &[
 ];
 
 /// Longest time for one row; then it counts as hanging. Nobody waits that long while all is well.
-const PATIENCE: Duration = Duration::from_secs(900);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(900);
 
 /// The same where the defences are down: a hang is what they may be for.
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(30);

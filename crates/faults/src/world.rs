@@ -2,7 +2,6 @@
 
 mod ask;
 mod events;
-mod expect;
 mod home;
 mod program;
 mod setup;
@@ -13,28 +12,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use haft_core::AgentBuilder;
+use haft_core::tool::ToolContext;
 use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::ids::ToolCallId;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::canary::{Canary, Control, Trip};
-use crate::row::Faults;
+use crate::oracle::Growth;
+use crate::timeouts::{LITTLE_PATIENCE, LOOK, PATIENCE};
+use ask::{Asked, Gated, Played};
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
 pub(crate) use home::{Home, Shown};
 pub(crate) use program::Program;
-pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
+pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup, extension, misbehaving};
 
-/// The longest wait for anything that must happen. Nobody waits that long while all is well, so a busy machine fails no
-/// row.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The name of the extension that misbehaves.
+pub(crate) const EVIL: &str = "evil";
 
-/// The same when the defences are down and it is not expected to happen.
-const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The longest time that counts as "without waiting for a deadline": far below every deadline that must not pass.
-const AT_ONCE: Duration = Duration::from_secs(30);
-
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+/// Extensions and codes of `extension_error` events.
+pub(crate) type Faults = &'static [(&'static str, &'static str)];
 
 /// Round trips of the canary in which something that must not happen would have happened.
 const SURPLUS: usize = 12;
@@ -169,9 +170,18 @@ impl World {
 
     /// Fails if something took so long that it has waited for a deadline.
     pub(crate) fn at_once(&self, what: &str, took: Duration) -> Result<()> {
-        let limit = AT_ONCE.min(self.patience());
-        ensure!(took < limit, "{what} took {took:?}");
+        ensure!(took < self.patience(), "{what} took {took:?}");
         Ok(())
+    }
+
+    /// Waits until `rounds` further ones have added less than `each` bytes per round to the heap: other threads may still
+    /// hold what they are about to free.
+    pub(crate) async fn until_freed(&self, growth: &Growth, rounds: u64, each: u64) -> Result<()> {
+        let is_freed = || growth.check(rounds, each).is_ok();
+        match self.until("the heap is small again", is_freed).await {
+            Ok(()) => Ok(()),
+            Err(_) => growth.check(rounds, each),
+        }
     }
 
     /// Lets extensions go on that wait for it (`Peer::until_released`).
@@ -217,6 +227,122 @@ impl World {
         let mut states = self.host.states().into_iter();
         let found = states.find(|status| status.name.as_str() == name);
         Ok(found.with_context(|| format!("the host knows no extension {name}"))?.state)
+    }
+
+    /// Calls the tool of the extension that misbehaves.
+    pub(crate) async fn call(&self, args: Value) -> Result<Asked> {
+        self.call_tool("evil_tool", args).await
+    }
+
+    /// Calls a tool of an extension, without the gates.
+    pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<Asked> {
+        let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
+        let tool = found.with_context(|| format!("no extension has a tool {name}"))?;
+        let context = ToolContext::new(CancellationToken::new(), |_| {});
+        let args = RawJson::from_value(&args).context("arguments")?;
+        let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
+        let start = Instant::now();
+        self.tally.asked();
+        let output = tool.execute(context, call).await;
+        self.tally.ended();
+        Ok(Asked { text: joined_text(&output.content), is_error: output.is_error, took: start.elapsed() })
+    }
+
+    /// Runs a command.
+    pub(crate) async fn command(&self, name: &str, args: &str) -> Result<String, String> {
+        self.tally.asked();
+        let outcome = self.host.run_command(&CancellationToken::new(), name, args).await;
+        self.tally.ended();
+        outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
+    }
+
+    /// The model calls the agent's own tool `probe`, which every gate is asked about.
+    pub(crate) async fn gate(&self, args: Value) -> Result<Gated> {
+        let start = Instant::now();
+        let run =
+            self.prompt(&json!([{"say": [{"call": {"name": "probe", "args": args}}]}, last_word()])).await?;
+        let result = run.results.first().cloned().unwrap_or_default();
+        let blocked = run.blocked.into_iter().next();
+        Ok(Gated { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
+    }
+
+    /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
+    pub(crate) async fn prompt(&self, steps: &Value) -> Result<Played> {
+        Played::play(self, steps, |agent| agent, || false).await
+    }
+
+    /// As [`prompt`](Self::prompt); the person stops it as soon as this holds.
+    pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<Played> {
+        Played::play(self, steps, |agent| agent, stop).await
+    }
+
+    /// As [`prompt`](Self::prompt), with more in the agent.
+    pub(crate) async fn prompt_with(
+        &self,
+        steps: &Value,
+        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Result<Played> {
+        Played::play(self, steps, with, || false).await
+    }
+
+    /// The guard that misbehaves blocks a call, and the reason contains this.
+    pub(crate) async fn blocks(&self, reason: &str) -> Result<()> {
+        let gated = self.gate(json!({})).await?;
+        ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
+        let Some((by, why)) = gated.blocked else { bail!("nobody blocked it: {}", gated.result) };
+        ensure!(by == EVIL, "{by} blocked it: {why}");
+        ensure!(why.contains(reason), "blocked for another reason than {reason:?}: {why}");
+        self.settle().await
+    }
+
+    /// As [`blocks`](Self::blocks), without waiting for any deadline.
+    pub(crate) async fn blocks_at_once(&self, reason: &str) -> Result<()> {
+        let start = Instant::now();
+        self.blocks(reason).await?;
+        self.at_once("it", start.elapsed())
+    }
+
+    /// The guard that misbehaves lets a call pass.
+    pub(crate) async fn allows(&self) -> Result<()> {
+        let gated = self.gate(json!({})).await?;
+        ensure!(gated.ran_with.is_some(), "the tool did not run: {:?} {}", gated.blocked, gated.result);
+        self.settle().await
+    }
+
+    /// The tool of the extension that misbehaves answers with this.
+    pub(crate) async fn answers(&self, text: &str) -> Result<()> {
+        let asked = self.call(json!({})).await?;
+        ensure!(!asked.is_error, "the tool failed: {}", asked.text);
+        ensure!(asked.text.contains(text), "the tool says {:?}", asked.text);
+        self.settle().await
+    }
+
+    /// The tool of the extension that misbehaves fails at once, and says this.
+    pub(crate) async fn fails(&self, text: &str) -> Result<()> {
+        let asked = self.call(json!({})).await?;
+        ensure!(asked.is_error, "the tool did not fail: {}", asked.text);
+        ensure!(asked.text.contains(text), "the tool fails with {:?}", asked.text);
+        self.at_once("it", asked.took)?;
+        self.settle().await
+    }
+
+    /// After whatever was reported it works as if nothing had been.
+    pub(crate) async fn goes_on(&self) -> Result<()> {
+        self.until_expected().await?;
+        self.answers("ok").await?;
+        self.allows().await
+    }
+
+    /// A fault of this code is reported, and its message contains this.
+    pub(crate) async fn reports(&self, code: &str, text: &str) -> Result<()> {
+        let message = self.until_fault(code).await?;
+        ensure!(message.contains(text), "{code} says {message:?}");
+        self.settle().await
+    }
+
+    /// Gives whatever must not happen the time to happen.
+    pub(crate) async fn settle(&self) -> Result<()> {
+        self.until_expected().await
     }
 }
 

@@ -9,8 +9,8 @@
 //! asked more often than its script is long allows. Who answers first of those that are asked at once follows from the
 //! script.
 
-use haft_core::chain::{ChainStep, ToolChain, Verdict};
-use haft_core::hooks::{HookRole, ToolDecision};
+use haft_core::chain::{ChainStep, Misfit, ToolChain, Verdict};
+use haft_core::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
 use haft_core::protocol::RawJson;
 use haft_core::tool::ToolOutput;
 
@@ -33,12 +33,12 @@ pub fn check(script: &[u8]) {
     let verdict = play.run();
     if play.unfit {
         return assert!(
-            matches!(verdict, Verdict::Block { .. }),
+            refusal(&verdict).is_some_and(|(scope, _)| scope == RefusalScope::Call),
             "a rewrite that does not fit came to {verdict:?}"
         );
     }
     if let Some(first) = play.hooks.iter().position(|hook| hook.refusal.is_some()) {
-        let expect = play.hooks[first].refusal.map(|refusal| (refusal, format!("hook {first}")));
+        let expect = play.hooks[first].refusal.map(|scope| (scope, format!("hook {first}")));
         assert_eq!(refusal(&verdict), expect, "the first refusal decides");
         assert!(
             !play.hooks[..first].iter().any(|hook| hook.open),
@@ -54,12 +54,7 @@ pub fn check(script: &[u8]) {
             assert_eq!(runs, play.standing(), "another call is executed than stands");
         }
         Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
-        Verdict::Block { .. }
-        | Verdict::AbortTurn { .. }
-        | Verdict::HardAbort { .. }
-        | Verdict::AbortAgent { .. } => {
-            panic!("nobody refused, and it came to {verdict:?}")
-        }
+        Verdict::Refuse(_) => panic!("nobody refused, and it came to {verdict:?}"),
     }
     for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.stands.0).is_some())
     {
@@ -88,18 +83,9 @@ struct Hook<'a> {
     decisions: std::slice::Iter<'a, u8>,
     /// What it was asked about, or wrote, last.
     saw: Option<Call>,
-    refusal: Option<Refusal>,
+    refusal: Option<RefusalScope>,
     /// It was asked and has not answered.
     open: bool,
-}
-
-/// The ways to refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refusal {
-    Block,
-    AbortTurn,
-    HardAbort,
-    AbortAgent,
 }
 
 impl<'a> Hook<'a> {
@@ -126,11 +112,12 @@ impl<'a> Hook<'a> {
             tool: Some(tool.to_owned()),
             args: args.clone(),
         };
+        let refuse = |scope, reason: &str| ToolDecision::Refuse(Refusal::new(scope, by.clone(), reason));
         match self.decisions.next() {
-            Some(b'b') => ToolDecision::Block { by, reason: "no".to_owned() },
-            Some(b't') => ToolDecision::AbortTurn { by, reason: "stop".to_owned() },
-            Some(b'h') => ToolDecision::HardAbort { by, reason: "undo".to_owned() },
-            Some(b'x') => ToolDecision::AbortAgent { by, reason: "end".to_owned() },
+            Some(b'b') => refuse(RefusalScope::Call, "no"),
+            Some(b't') => refuse(RefusalScope::Turn, "stop"),
+            Some(b'h') => refuse(RefusalScope::DiscardedTurn, "undo"),
+            Some(b'x') => refuse(RefusalScope::Run, "end"),
             Some(b's') => ToolDecision::Respond { by, output: ToolOutput::text("done") },
             Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, tool: None, args: numbered(*digit) },
             Some(b'A') => other(CALLED),
@@ -167,20 +154,19 @@ impl<'a> Play<'a> {
         let mut last_round = false;
         for _ in 0..=5 * self.hooks.len() {
             // An answer that nobody asked for counts for nothing.
-            let stranger = ToolDecision::Block { by: "a stranger".to_owned(), reason: "no".to_owned() };
+            let stranger = ToolDecision::block("a stranger", "no");
             assert!(chain.answer(self.hooks.len(), stranger).is_none());
             match chain.step() {
                 ChainStep::Ask(index) => {
                     assert!(!last_round, "asked in order after the last round began");
                     self.ask_in_order(&mut chain, index);
                 }
-                ChainStep::Resolve => {
-                    assert_eq!(chain.tool(), self.stands.0, "another tool is looked for than is called");
-                    chain.resolved(Ok(self.roles()));
-                }
-                ChainStep::Validate => {
+                ChainStep::Check { renamed, .. } => {
+                    assert_eq!(&*chain.call().tool, self.stands.0, "another tool is checked than is called");
                     self.unfit = !self.fits;
-                    chain.validated(if self.fits { Ok(()) } else { Err("it does not fit".to_owned()) });
+                    let roles = if renamed { self.roles() } else { Vec::new() };
+                    let misfit = || Misfit::Args("it does not fit".to_owned());
+                    chain.checked(if self.fits { Ok(roles) } else { Err(misfit()) });
                 }
                 ChainStep::AskAll(indices) => {
                     if !std::mem::replace(&mut last_round, true) {
@@ -188,14 +174,14 @@ impl<'a> Play<'a> {
                     }
                     self.answer_one(&mut chain, &indices);
                 }
-                ChainStep::Done(verdict) => return verdict,
+                ChainStep::Done(outcome) => return outcome.verdict,
             }
         }
         panic!("asked without end")
     }
 
     fn ask_in_order(&mut self, chain: &mut ToolChain, index: usize) {
-        assert_eq!((chain.tool(), chain.args()), self.standing(), "hook {index} is asked about another call");
+        assert_eq!(called(chain), self.standing(), "hook {index} is asked about another call");
         assert!(!self.unfit && self.hooks.iter().all(|hook| hook.refusal.is_none()), "asked after a refusal");
         let hook = &mut self.hooks[index];
         assert_eq!(
@@ -215,11 +201,7 @@ impl<'a> Play<'a> {
                 self.stands = (tool, args.clone());
             }
             ToolDecision::Respond { .. } => self.responded = true,
-            ToolDecision::Allow
-            | ToolDecision::Block { .. }
-            | ToolDecision::AbortTurn { .. }
-            | ToolDecision::HardAbort { .. }
-            | ToolDecision::AbortAgent { .. } => {}
+            ToolDecision::Allow | ToolDecision::Refuse(_) => {}
         }
         hook.saw = Some(self.stands.clone());
         chain.answer(index, decision);
@@ -238,7 +220,7 @@ impl<'a> Play<'a> {
     }
 
     fn answer_one(&mut self, chain: &mut ToolChain, indices: &[usize]) {
-        assert_eq!((chain.tool(), chain.args()), self.standing(), "the last round is about another call");
+        assert_eq!(called(chain), self.standing(), "the last round is about another call");
         let open = self.hooks.iter().enumerate().filter(|(_, hook)| hook.open).map(|(index, _)| index);
         assert_eq!(indices, open.collect::<Vec<_>>(), "who has not answered");
         self.turn = self.turn.wrapping_mul(31).wrapping_add(7) & 0xffff;
@@ -248,28 +230,27 @@ impl<'a> Play<'a> {
         let decision = hook.decide(format!("hook {index}"), &self.stands.1);
         // A gate may only say yes or no.
         let more = matches!(decision, ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. });
-        hook.refusal = if hook.gate && more { Some(Refusal::Block) } else { refused(&decision) };
+        hook.refusal = if hook.gate && more { Some(RefusalScope::Call) } else { refused(&decision) };
         chain.answer(index, decision);
     }
 }
 
-fn refused(decision: &ToolDecision) -> Option<Refusal> {
+/// The call that hooks are asked about.
+fn called(chain: &ToolChain) -> (&str, &RawJson) {
+    (&chain.call().tool, &chain.call().args)
+}
+
+fn refused(decision: &ToolDecision) -> Option<RefusalScope> {
     match decision {
-        ToolDecision::Block { .. } => Some(Refusal::Block),
-        ToolDecision::AbortTurn { .. } => Some(Refusal::AbortTurn),
-        ToolDecision::HardAbort { .. } => Some(Refusal::HardAbort),
-        ToolDecision::AbortAgent { .. } => Some(Refusal::AbortAgent),
+        ToolDecision::Refuse(refusal) => Some(refusal.scope),
         ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
 }
 
-/// How a call was refused, and by whom.
-fn refusal(verdict: &Verdict) -> Option<(Refusal, String)> {
+/// Returns the work that a verdict ends, and the hook that refused.
+fn refusal(verdict: &Verdict) -> Option<(RefusalScope, String)> {
     match verdict {
-        Verdict::Block { by, .. } => Some((Refusal::Block, by.clone())),
-        Verdict::AbortTurn { by, .. } => Some((Refusal::AbortTurn, by.clone())),
-        Verdict::HardAbort { by, .. } => Some((Refusal::HardAbort, by.clone())),
-        Verdict::AbortAgent { by, .. } => Some((Refusal::AbortAgent, by.clone())),
+        Verdict::Refuse(refusal) => Some((refusal.scope, refusal.by.clone())),
         Verdict::Run { .. } | Verdict::Respond { .. } => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_host::manifest::{MANIFEST_FILE, MAX_NAME, Manifest};
+use haft_packages::manifest::{MANIFEST_FILE, MAX_NAME, Manifest};
 
 /// A manifest is read or refused. One that is read has a name that is safe as the name of a file, and a program that
 /// can be started, unless it brings a theme. `data` is its text; what is no UTF-8 in it is replaced.

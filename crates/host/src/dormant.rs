@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 
-use crate::entry::Stage;
-use crate::keeper::Keeper;
+use crate::supervision::keeper::Keeper;
+use crate::supervision::slot::Stage;
 
 /// Holds a keeper until it is needed, if it ever is.
 pub(crate) struct Dormant {

@@ -1,13 +1,14 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
 mod first_use;
-mod slot;
 mod view;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use futures::channel::mpsc;
+use haft_packages::ExtensionSpec;
+use haft_packages::discovery::dir_name;
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Mutex, oneshot, watch};
@@ -15,16 +16,16 @@ use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::backlog::Backlog;
-use crate::discovery::dir_name;
 use crate::dormant::Dormant;
-use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Watching};
-use crate::fault::CallError;
-use crate::keeper::Order;
-use crate::policy::{self, Role, Verdict};
-use crate::spec::ExtensionSpec;
-use crate::supervisor::Failure;
+use crate::extension::{Deadline, Extension, PANICKED, Watching};
+use crate::policy::{self, Verdict};
+use crate::session::ExtensionState;
+use crate::session::filter::Role;
+use crate::session::offers::{OfferedTool, Offers};
+use crate::supervision::keeper::Order;
+use crate::supervision::slot::{Slot, Stage};
 use crate::timeouts::Timeouts;
-pub(crate) use slot::{Slot, Stage};
+use crate::wire::fault::{CallError, Failure};
 use view::View;
 
 /// One extension of a host. It lives over restarts; a reload puts another one in its place.

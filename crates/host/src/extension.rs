@@ -3,22 +3,13 @@
 mod actor;
 mod alarm;
 mod commands;
-mod connection;
-mod decode;
-mod dialect;
-mod filter;
-mod granted;
-mod greeting;
-mod ids;
-mod offers;
-mod outlet;
-mod pending;
-mod scratch;
+pub(crate) mod fanout;
+pub(crate) mod frontend;
 mod seldom;
-mod session;
+pub(crate) mod services;
+pub(crate) mod status_line;
 mod watching;
 mod writer;
-mod written;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -35,21 +26,14 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::fanout::{Topic, Word};
-use crate::fault::{CallError, FaultCode};
-use crate::frontend::Reporter;
-pub(crate) use actor::{Start, start};
-pub(crate) use connection::Connection;
-use dialect::Answer;
-pub(crate) use dialect::{Speech, Words};
-pub(crate) use filter::ToolFilter;
-pub(crate) use greeting::{Common, Greeting, Places};
-use ids::Ids;
-pub(crate) use ids::random;
-pub(crate) use offers::{OfferedTool, Offers};
-pub use session::ExtensionState;
-pub(crate) use session::Facts;
-use session::{Question, Session};
+use crate::extension::fanout::Word;
+use crate::extension::frontend::Reporter;
+use crate::session::dialect::{Answer, Words};
+use crate::session::ids::Ids;
+use crate::session::offers::{Offers, Topic};
+use crate::session::{ExtensionState, Question, Session};
+use crate::wire::fault::{CallError, FaultCode};
+pub(crate) use actor::{EndHandler, Start, start};
 pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.

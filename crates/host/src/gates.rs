@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::frontend::{GateChoice, GateFailing};
+use crate::extension::frontend::{GateChoice, GateFailing};
 use crate::policy;
 
 /// After so many failures in a row the person is asked.

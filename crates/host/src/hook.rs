@@ -8,12 +8,10 @@ mod audience;
 mod before_llm;
 mod before_tool;
 mod bounds;
-mod code;
 mod messages;
 mod names;
 mod output;
 mod part;
-mod spec;
 mod story;
 mod turns;
 
@@ -23,10 +21,7 @@ use haft_core::hooks::Hooks;
 use haft_protocol::hook::Mode;
 
 pub(crate) use audience::HookAudience;
-pub(crate) use code::FirstCode;
-pub use names::ToolNames;
 pub(crate) use part::HookPart;
-pub use spec::{EventForm, HookCommand, HookSpec, HookTimeouts};
 pub(crate) use turns::Turns;
 
 /// Adds the parts that a hook takes in a turn.

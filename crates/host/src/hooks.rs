@@ -25,9 +25,10 @@ use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
-use crate::fanout::{Fanout, Topic};
-use crate::fault::{CallError, FaultCode};
+use crate::extension::fanout::Fanout;
 use crate::policy::Verdict;
+use crate::session::offers::Topic;
+use crate::wire::fault::{CallError, FaultCode};
 
 pub(crate) use blocked::Blocked;
 pub(crate) use tool_call::ToolCallHook;

@@ -3,7 +3,6 @@
 mod builder;
 mod commands;
 mod completions;
-mod config;
 mod life;
 mod reload;
 mod source;
@@ -25,22 +24,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
-use crate::extension::OfferedTool;
-use crate::fault::FaultCode;
-use crate::frontend::{Frontend, Reporter};
+use crate::extension::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
-use crate::hook::{self, HookAudience, HookPart};
+use crate::hook::{self, HookAudience, HookPart, Turns};
 use crate::hooks::{Audience, Blocked, ToolCallHook};
-use crate::log::log_path;
-use crate::pins::locked;
-use crate::shared::Shared;
+use crate::pins::{Pins, locked};
+use crate::process::log::log_path;
+use crate::session::offers::OfferedTool;
+use crate::supervision::config::HostConfig;
+use crate::supervision::shared::Shared;
 use crate::tool::{ExtensionTool, Results};
+use crate::wire::fault::FaultCode;
 pub use builder::HostBuilder;
-#[cfg(test)]
-pub(crate) use builder::stream_spec;
 pub use commands::{CommandError, CommandInfo, CommandOutcome};
 use completions::Completing;
-pub use config::HostConfig;
 pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use source::{Found, SpecSource};
@@ -87,6 +84,12 @@ pub struct Host {
 
 struct Inner {
     shared: Arc<Shared>,
+    /// Results that are too long for a model.
+    results: Arc<Results>,
+    /// The texts of tools as the model was told them before.
+    pins: Arc<Pins>,
+    /// The turn of the moment, for process hooks.
+    turns: Arc<Turns>,
     source: SpecSource,
     gates: Gates,
     set: Mutex<Set>,
@@ -133,9 +136,9 @@ impl Host {
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         self.claim_tools(|entry, tool| {
-            let results = Arc::clone(&self.shared().results);
+            let results = Arc::clone(&self.inner.results);
             let reporter = self.reporter(entry.name());
-            let pins = Arc::clone(&self.shared().pins);
+            let pins = Arc::clone(&self.inner.pins);
             tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, pins, reporter)));
         });
         tools
@@ -145,7 +148,7 @@ impl Host {
     fn claim_tools(&self, mut granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
         let mut set = self.set();
         let Set { entries, tools: names, .. } = &mut *set;
-        let pins = &self.shared().pins;
+        let pins = &self.inner.pins;
         let mut lost = Lost::default();
         for entry in entries.iter() {
             for tool in &entry.offers().tools {
@@ -281,7 +284,7 @@ impl Host {
 
     /// Where the whole of what is too long for a model is kept.
     pub(crate) fn results(&self) -> &Arc<Results> {
-        &self.shared().results
+        &self.inner.results
     }
 
     fn set(&self) -> MutexGuard<'_, Set> {
@@ -335,7 +338,7 @@ impl HookSource for Host {
             if let Some(process_hook) = entry.spec.as_hook() {
                 listening.push(Arc::clone(entry));
                 if !off {
-                    let turns = || Arc::clone(&self.shared().turns);
+                    let turns = || Arc::clone(&self.inner.turns);
                     hook::add(&mut hooks, &process_hook.watch, || {
                         HookPart::new(entry, turns(), self.clone())
                     });
@@ -370,7 +373,7 @@ impl HookSource for Host {
         drop(set);
         hooks.observers.push(Arc::new(self.audience(told)));
         if !listening.is_empty() {
-            let turns = Arc::clone(&self.shared().turns);
+            let turns = Arc::clone(&self.inner.turns);
             let workspace = self.shared().config.cwd.display().to_string();
             let host = self.clone();
             hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, host }));

@@ -22,24 +22,11 @@ use haft_protocol::ext::InterceptKind;
 use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
-use crate::fault::CallError;
-use crate::log::PRINTED;
+use crate::session::filter::Role;
+use crate::wire::fault::{CallError, PRINTED};
 
 /// Characters of a failure that stand in a question.
 const MOST_QUOTED: usize = 200;
-
-/// What an interceptor is there for, as its manifest and its subscription say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Nothing was said: it may do everything.
-    Plain,
-    /// It says yes or no.
-    Gate,
-    /// It changes arguments.
-    Rewrite,
-    /// It takes out what the user shall not see.
-    Redactor,
-}
 
 /// What becomes of the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Starts extension processes. The one file of this crate that does.
 
-#[cfg(unix)]
-mod input;
+pub(crate) mod connection;
+pub(crate) mod log;
 
 use std::ffi::OsString;
 use std::io;
@@ -12,14 +12,11 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_packages::ExtensionSpec;
 use haft_protocol::defence::{Defence, is_up};
-#[cfg(not(unix))]
-pub(crate) use tokio::process::ChildStdin as Input;
 use tokio::process::{ChildStderr, ChildStdout};
 
-use crate::spec::ExtensionSpec;
-#[cfg(unix)]
-pub(crate) use input::Input;
+use crate::wire::Input;
 
 /// The three ends of a started extension's pipes.
 #[derive(Debug)]

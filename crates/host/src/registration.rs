@@ -13,19 +13,17 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use haft_packages::hash::{Fnv, fnv};
+use haft_packages::{ExtensionSpec, Launch, Lazy, Origin};
 use haft_protocol::ext::{InterceptKind, Limits, PROTOCOL_VERSION};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::extension::Offers;
-use crate::hash::{Fnv, fnv};
-use crate::host::HostConfig;
-use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
+use crate::session::offers::Offers;
+use crate::supervision::config::HostConfig;
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};
-pub(crate) use stamp::Change;
-pub use stamp::Glance;
 use stamp::{Glances, Stamp};
 
 /// The registrations of one host. Without a directory for its state it has none.

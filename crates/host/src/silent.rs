@@ -5,11 +5,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_packages::ExtensionSpec;
+use haft_packages::file_name::safe_file_name;
+use haft_packages::state_files::{StateFiles, looks};
 use haft_protocol::ids::ExtensionName;
-
-use crate::log::slug;
-use crate::spec::ExtensionSpec;
-use crate::state_files::{StateFiles, looks};
 
 /// How the names of the files begin.
 pub(crate) const PREFIX: &str = "silent-";
@@ -61,7 +60,7 @@ fn now(spec: &ExtensionSpec) -> String {
 }
 
 fn name(extension: &ExtensionName) -> String {
-    format!("{PREFIX}{}", slug(extension.as_str()))
+    format!("{PREFIX}{}", safe_file_name(extension.as_str()))
 }
 
 #[cfg(test)]
@@ -70,8 +69,8 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::host::stream_spec;
-    use crate::manifest::MANIFEST_FILE;
+    use crate::supervision::streams::stream_spec;
+    use haft_packages::manifest::MANIFEST_FILE;
 
     fn files(dir: Option<PathBuf>) -> Arc<StateFiles> {
         Arc::new(StateFiles::new(dir, &[PREFIX]))

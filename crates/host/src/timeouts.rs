@@ -160,15 +160,6 @@ impl Timeouts {
     }
 }
 
-/// From the start of a process hook to its answer to `hook.hello`.
-pub(crate) const HOOK_HELLO: Duration = Duration::from_secs(5);
-
-/// A process hook before and after the model and tools, unless the user says otherwise.
-pub(crate) const HOOK_INTERCEPT: Duration = Duration::from_secs(5);
-
-/// A process hook that approves a tool, unless the user says otherwise.
-pub(crate) const HOOK_APPROVAL: Duration = Duration::from_secs(60);
-
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
@@ -188,36 +179,11 @@ pub(crate) const CALLS_END: Duration = Duration::from_secs(4);
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// How far the clock that dates changes of files may lag behind, where dates are finer than seconds: a tick of the system's
-/// clock, or the step of file systems that count hundredths.
-pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
-
-/// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
-pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
-
-/// The longest deadline for `hello`, `ready` or an interception that a manifest may ask for.
-pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
-
 /// So long without an excess, and the next one is another episode, with a report of its own.
 pub(crate) const CALM: Duration = Duration::from_secs(1);
 
-/// The longest time that `git` may take to clone an extension.
-pub(crate) const CLONE: Duration = Duration::from_secs(300);
-
-/// Between two looks at how much a clone has written.
-pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
-
-/// What somebody prepared in a private copy and left for so long is of no use to anybody.
-pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
-
 /// So many lines within this span that are no text at all end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
-
-/// How long a change of what is installed waits for another one, or for a start that sweeps up.
-pub(crate) const WORKSHOP: Duration = Duration::from_secs(5);
-
-/// How often it looks.
-pub(crate) const WORKSHOP_LOOK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {

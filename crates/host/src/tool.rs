@@ -18,10 +18,11 @@ use tokio::task::JoinError;
 use tokio::time::timeout;
 
 use crate::entry::Entry;
-use crate::extension::{Deadline, Extension, OfferedTool};
-use crate::fault::{CallError, FaultCode};
-use crate::frontend::Reporter;
+use crate::extension::frontend::Reporter;
+use crate::extension::{Deadline, Extension};
 use crate::pins::Pins;
+use crate::session::offers::OfferedTool;
+use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use kept::Results;
 pub(crate) use result::Read;
 

@@ -1,12 +1,12 @@
 //! `GroupChild`: a running program with everything it started.
 
 use std::io::{self, PipeReader};
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::group::Group;
+use crate::program::explain;
 use crate::sandbox::Sandbox;
 use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
 use crate::wish::TerminalWish;
@@ -177,14 +177,6 @@ fn through(launcher: crate::Launcher, spec: &mut Spawn) -> io::Result<()> {
     Ok(())
 }
 
-/// The three pipes and the id of a program that has just started.
-pub(crate) struct Started {
-    pub(crate) id: u32,
-    pub(crate) stdin: Option<ChildStdin>,
-    pub(crate) stdout: Option<ChildStdout>,
-    pub(crate) stderr: Option<ChildStderr>,
-}
-
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]
 fn command(spec: Spawn) -> io::Result<(Command, Option<PipeReader>)> {
     let mut command = Command::new(spec.program);
@@ -249,23 +241,4 @@ fn own_end(reader: PipeReader) -> std::process::ChildStdout {
 #[cfg(windows)]
 fn own_end(reader: PipeReader) -> std::process::ChildStdout {
     std::os::windows::io::OwnedHandle::from(reader).into()
-}
-
-/// The system says "not found" for a missing program, a missing interpreter and a missing directory alike.
-pub(crate) fn explain(program: &Path, cwd: Option<&Path>, error: &io::Error) -> io::Error {
-    let text = match cwd {
-        Some(cwd) if !cwd.is_dir() => format!(
-            "cannot start {}: its directory {} cannot be entered: {error}",
-            program.display(),
-            cwd.display()
-        ),
-        _ if error.kind() == io::ErrorKind::NotFound && program.exists() => {
-            format!(
-                "cannot start {}: the interpreter in its first line is missing: {error}",
-                program.display()
-            )
-        }
-        _ => format!("cannot start {}: {error}", program.display()),
-    };
-    io::Error::new(error.kind(), text)
 }

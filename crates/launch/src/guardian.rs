@@ -9,7 +9,6 @@ mod inside;
 mod order;
 mod prepare;
 mod signals;
-mod sys;
 pub(crate) mod tree;
 
 use std::ffi::OsString;
@@ -24,8 +23,8 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 use host::HostWatch;
 pub(crate) use order::{Confine, Order};
 use signals::Inbox;
-#[cfg(target_os = "linux")]
-pub(crate) use sys::{can_filter_calls, landlock_abi};
+
+use crate::sys;
 
 /// Asks a guardian to kill the whole tree at once.
 pub(crate) const KILL_TREE: Signal = Signal::USR1;

@@ -16,6 +16,8 @@ mod program;
 pub mod sandbox;
 mod spawn;
 #[cfg(unix)]
+mod sys;
+#[cfg(unix)]
 mod timeouts;
 mod wish;
 

@@ -87,3 +87,22 @@ pub(crate) fn first_line(program: &Path) -> Option<(PathBuf, Option<String>)> {
 /// What Linux reads of a first line.
 #[cfg(unix)]
 const LONGEST_FIRST_LINE: u64 = 256;
+
+/// The system says "not found" for a missing program, a missing interpreter and a missing directory alike.
+pub(crate) fn explain(program: &Path, cwd: Option<&Path>, error: &io::Error) -> io::Error {
+    let text = match cwd {
+        Some(cwd) if !cwd.is_dir() => format!(
+            "cannot start {}: its directory {} cannot be entered: {error}",
+            program.display(),
+            cwd.display()
+        ),
+        _ if error.kind() == io::ErrorKind::NotFound && program.exists() => {
+            format!(
+                "cannot start {}: the interpreter in its first line is missing: {error}",
+                program.display()
+            )
+        }
+        _ => format!("cannot start {}: {error}", program.display()),
+    };
+    io::Error::new(error.kind(), text)
+}

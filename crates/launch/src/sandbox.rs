@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(target_os = "linux")]
 pub(crate) use bubblewrap::{Bubblewrap, Wrapped};
 #[cfg(target_os = "linux")]
-pub(crate) use confinement::{Confinement, Place};
+pub(crate) use confinement::Confinement;
 #[cfg(target_os = "linux")]
 pub use places::started_by;
 #[cfg(target_os = "macos")]

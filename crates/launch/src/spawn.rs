@@ -5,6 +5,8 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
 use crate::launcher::Launcher;
 use crate::sandbox::Sandbox;
 
@@ -96,4 +98,12 @@ pub enum Stderr {
     Own(Stream),
     /// Whatever standard output is, so that both arrive in the order they were written.
     SameAsStdout,
+}
+
+/// The three pipes and the id of a program that has just started.
+pub(crate) struct Started {
+    pub(crate) id: u32,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
 }

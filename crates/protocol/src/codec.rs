@@ -9,10 +9,9 @@ use serde_json::value::RawValue;
 
 use crate::compact;
 use crate::defence::{Defence, is_up};
-use crate::error::DecodeError;
+use crate::error::{DecodeError, without_position};
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
-use crate::read::without_position;
 use crate::reader::Form;
 use crate::scan::{self, ScanLimits};
 use crate::shared;

@@ -71,3 +71,9 @@ impl DecodeError {
         }
     }
 }
+
+/// The parser's message alone: a frame is one line, and inside a nested text the column would mislead.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.as_str(), |(before, _)| before).to_owned()
+}

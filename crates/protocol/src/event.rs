@@ -3,16 +3,17 @@
 mod compaction;
 mod failing;
 mod fault;
+mod host_call_error;
 mod level;
 
 pub use compaction::CompactReason;
 pub use failing::{ErrorStage, RetryReason};
 pub use fault::ExtensionFault;
+pub use host_call_error::HostCallError;
 pub use level::Level;
 use serde::Serialize;
 
 use crate::content::Content;
-use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};

@@ -3,6 +3,7 @@
 //! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
 //! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
 
+mod answer;
 mod author;
 mod command;
 mod completion;
@@ -22,6 +23,8 @@ mod status;
 mod subscription;
 mod tool;
 
+pub use crate::event::HostCallError;
+pub use answer::AnswerError;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
 pub use event::{Event, EventGap};
@@ -29,7 +32,7 @@ pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
-pub use host_call::{HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult};
+pub use host_call::{HostCall, HostCallCancel, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
     EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
@@ -41,8 +44,7 @@ pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
-pub(crate) use request::null_is_default;
-pub use request::{AnswerError, CallTool, CompleteCommand, InvokeCommand, Request, Response};
+pub use request::{CallTool, CompleteCommand, InvokeCommand, Request, Response};
 pub use service::Service;
 pub use status::SetStatus;
 pub use subscription::{InterceptRole, Subscription};

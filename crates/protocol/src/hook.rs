@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod action;
 mod after_llm;
 mod after_tool;
 mod approve_tool;
@@ -37,6 +38,7 @@ mod event;
 mod fold;
 mod hello;
 mod message;
+mod method;
 mod modes;
 mod observed;
 mod outline;
@@ -45,14 +47,15 @@ mod question;
 mod results;
 pub mod texts;
 
+pub use action::Action;
 pub use after_llm::{AfterLlm, ChangedResponse, PartialResponse, ResponseDecision, ResponseReply};
 pub use after_tool::{AfterTool, ChangedResult, PartialResult, ResultDecision, ResultReply};
 pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
 pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
 pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
-pub use call::{Call, Line, Method, RawLine, Version};
+pub use call::{Call, Line, RawLine};
 pub use context::{Inbound, Meta, Route, Scope, TurnContext};
-pub use envelope::{BOUNDS, Reply, RpcError, Unread, read_reply};
+pub use envelope::{BOUNDS, Reply, RpcError, Unread, Version, read_reply};
 pub use event::{
     Attrs, ContextCompress, Correlation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
     InterruptReceived, Kind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
@@ -66,9 +69,10 @@ pub use message::{
     Attachment, FunctionCall, FunctionDefinition, LlmResponse, Message, SystemPart, ToolCall, ToolDefinition,
     ToolResult, UsageInfo,
 };
+pub use method::Method;
 pub use modes::{InterceptPoint, Mode, Watch, WatchError};
 pub use observed::{Observed, UnsupportedEvent};
-pub use question::{Action, Decided, Malformed, Question};
+pub use question::{Decided, Malformed, Question};
 #[cfg(feature = "schema")]
 pub use results::Results;
 

@@ -8,7 +8,7 @@
 //! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
 //! * [`rpc`]: the dialect of programs that drive haft, commands in and events out;
 //! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
-//! * [`project`], [`thinking`], [`names`], [`limits`], [`digest`], [`difference`]: words that several crates share and
+//! * [`project`], [`thinking`], [`names`], [`text`], [`limits`], [`digest`], [`difference`]: words that several crates share and
 //!   that stand in no frame of their own;
 //! * [`codec`]: lines to frames and back.
 //!
@@ -40,6 +40,7 @@ pub mod message;
 pub mod names;
 pub mod project;
 pub mod rpc;
+pub mod text;
 pub mod thinking;
 
 mod compact;

@@ -1,7 +1,9 @@
 //! Reading a typed value out of JSON text, with an error that names the field.
 
+use serde::Deserializer;
 use serde::de::{Deserialize, Error, MapAccess};
 
+use crate::error::without_position;
 use crate::reader::{Checked, Reader};
 
 /// Reads `T`. The error says where and what: `` content[0].text: invalid type: integer `5`, expected a string ``.
@@ -41,8 +43,11 @@ fn read_carefully<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     })
 }
 
-/// The parser's message alone: a frame is one line, and inside a nested text the column would mislead.
-pub(crate) fn without_position(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    message.rsplit_once(" at line ").map_or(message.as_str(), |(before, _)| before).to_owned()
+/// Absent and `null` mean the same for optional fields: Go writes empty lists as `null`.
+pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }

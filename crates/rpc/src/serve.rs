@@ -6,9 +6,11 @@
 
 mod carry;
 mod extension;
+mod fork;
 mod hub;
 mod messages;
-mod open;
+mod news;
+mod outcome;
 mod route;
 mod seat;
 mod session;

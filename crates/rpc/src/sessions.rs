@@ -7,11 +7,13 @@ use haft_core::Agent;
 use haft_core::model;
 use haft_core::session::Session;
 use haft_core::session::store::{Found, Summary};
-use haft_core::tool::Tool;
+use haft_core::tool::{Tool, ToolSet};
 use haft_host::Host;
+use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo};
 
 use crate::screen::{Screen, Screens};
+use crate::shortened;
 
 /// What a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and templates. What a
 /// future of its methods waits for holds up nothing: it is dropped when the process is told to end.
@@ -169,6 +171,56 @@ impl Opened {
     pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
         Self { extensions: Some(Extensions { host, own }), ..self }
     }
+
+    /// Returns the host of the session's extensions, if it has any.
+    pub(crate) fn host(&self) -> Option<&Host> {
+        self.extensions.as_ref().map(|extensions| &extensions.host)
+    }
+
+    /// Returns the host of a panel that is open.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    pub(crate) fn panel(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, Failure> {
+        let host = self.extension_host()?;
+        if self.screen.has_panel(extension, panel) {
+            return Ok(host);
+        }
+        let (extension, panel) = (shortened(extension.as_str()), shortened(panel.as_str()));
+        let error = format!("extension {extension} has no panel {panel:?} open");
+        Err(Failure::new(ErrorCode::NotOpen, error))
+    }
+
+    /// Returns the host of the session's extensions.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    pub(crate) fn extension_host(&self) -> Result<&Host, Failure> {
+        let none = || Failure::new(ErrorCode::Unsupported, "this session has no extensions");
+        self.host().ok_or_else(none)
+    }
+
+    /// Offers the tools of this moment: the program's, then the extensions'.
+    pub(crate) fn offer_tools(&self) {
+        let Some(Extensions { host, own }) = &self.extensions else { return };
+        let mut tools = ToolSet::default();
+        for tool in own.iter().cloned().chain(host.tools()) {
+            if let Err(error) = tools.add(Arc::clone(&tool)) {
+                tracing::error!(%error, "a tool is not offered");
+            }
+        }
+        if let Err(error) = self.agent.set_tools(tools) {
+            tracing::error!(%error, "the tools stay as they were");
+        }
+    }
+
+    /// Has the extensions leave, if there are any, and waits until they have.
+    pub(crate) async fn end_extensions(&self) -> Result<(), Failure> {
+        if let Some(extensions) = &self.extensions {
+            extensions.host.shutdown().await;
+        }
+        Ok(())
+    }
 }
 
 /// A session on the disk, as [`Sessions::stored`] tells it. Whether it is open, the server knows.
@@ -189,16 +241,6 @@ pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
         messages: messages as u64,
         usage,
         forked_from: forked_from.map(|origin| origin.session.to_string()),
-    }
-}
-
-impl Opened {
-    /// Has the extensions leave, if there are any, and waits until they have.
-    pub(crate) async fn end_extensions(&self) -> Result<(), Failure> {
-        if let Some(extensions) = &self.extensions {
-            extensions.host.shutdown().await;
-        }
-        Ok(())
     }
 }
 

@@ -1,24 +1,28 @@
-//! The builder: what an extension has to offer, said once.
+//! The builder of an extension: what it offers, the check of that, and the frames that register it.
+
+use std::collections::BTreeSet;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Event,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, RegisterCommand, RegisterRejected, RegisterTool, TurnStartDecision,
+    ExtensionFrame, Hello, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact,
+    InterceptKind, InterceptToolCall, InterceptTurnStart, Ready, RegisterCommand, RegisterRejected,
+    RegisterTool, Subscribe, Subscription, ToolCallDecision, TurnStartDecision, capability,
 };
 use haft_protocol::ids::PanelId;
+use haft_protocol::limits::MAX_TOOLS;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::completion::Completion;
+use crate::error::ServeError;
 use crate::handler::{Failure, Handler, IntoAnswer};
 use crate::host::Host;
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
 pub(crate) mod check;
-mod frames;
 mod tool_call;
 
 pub use tool_call::{GateDecision, Tools};
@@ -292,5 +296,192 @@ impl Extension {
             (self.before_compact.is_some(), InterceptKind::BeforeCompact),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
+    }
+
+    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Answer within 5 s; late or
+    /// failed means blocked.
+    ///
+    /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
+    /// tools nothing.
+    pub fn intercept_tool_call<F, Fut>(self, handler: F) -> Self
+    where
+        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
+    {
+        let kind = Kind::Ordered { rewrite: false, handler: Handler::new(handler) };
+        self.on_tools(Tools::all(), kind)
+    }
+
+    /// Says yes or no to calls of these tools. It is asked last, with the arguments that the tool will get, and beside
+    /// all other gates. Answer within 5 s; late or failed means blocked.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, GateDecision};
+    ///
+    /// let extension = Extension::new("guard", "1.0.0").gate("bash", |call, _host| async move {
+    ///     match call.tool_args.as_str().contains("git push") {
+    ///         true => GateDecision::block("pushing is for people"),
+    ///         false => GateDecision::allow(),
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn gate<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
+    where
+        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<GateDecision>> + Send + 'static,
+    {
+        self.on_tools(tools.into(), Kind::Gate(Handler::new(handler)))
+    }
+
+    /// Changes the arguments of calls of these tools, or lets them be. It is asked in its turn, before any gate. Answer
+    /// within 5 s; late or failed means blocked.
+    ///
+    /// ```
+    /// use haft_sdk::{Extension, ToolCallDecision};
+    /// use serde_json::{Value, json};
+    ///
+    /// let extension = Extension::new("polite", "1.0.0").rewrite(["read", "ls"], |call, _host| async move {
+    ///     let args: Value = call.tool_args.read()?;
+    ///     match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
+    ///         Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
+    ///         None => Ok(ToolCallDecision::allow()),
+    ///     }
+    /// });
+    /// # drop(extension);
+    /// ```
+    pub fn rewrite<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
+    where
+        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
+    {
+        self.on_tools(tools.into(), Kind::Ordered { rewrite: true, handler: Handler::new(handler) })
+    }
+
+    /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
+    pub fn on_tool_call<F, Fut>(mut self, tools: impl Into<Tools>, handler: F) -> Self
+    where
+        F: Fn(Event, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
+    {
+        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), Handler::new(handler)));
+        self
+    }
+
+    /// Who decides about calls of this tool.
+    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&Kind> {
+        self.tool_calls.iter().find(|handler| handler.tools.has(tool)).map(|handler| &handler.kind)
+    }
+
+    /// Two handlers for one tool are refused: which of them the host heard of would be anybody's guess.
+    fn on_tools(mut self, tools: Tools, kind: Kind) -> Self {
+        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.shared(&tools));
+        if let Some(tool) = shared {
+            self.faults.push(match tool.as_str() {
+                "" => "intercept tool_call has two handlers".to_owned(),
+                tool => format!("calls of tool {tool:?} have two handlers"),
+            });
+        }
+        self.tool_calls.push(ToolCallHandler { tools, kind });
+        self
+    }
+
+    /// The first thing that is wrong with what was registered.
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        let mut faults = self.faults.clone();
+        faults.extend(self.name.is_empty().then(|| "the extension has no name".to_owned()));
+        let commands: Vec<&str> = self.commands.iter().map(|(command, _)| command.name.as_str()).collect();
+        let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.name.as_str()).collect();
+        let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
+        faults.extend(check::twice("command", &commands));
+        faults.extend(check::twice("tool", &tools));
+        faults.extend(check::twice("panel", &panels));
+        faults.extend(commands.iter().filter_map(|name| check::bad_name("command", name)));
+        faults.extend(tools.iter().filter_map(|name| check::bad_tool_name(name)));
+        faults.extend(
+            (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
+        );
+        faults.extend(self.tools.iter().filter_map(|(tool, _)| check::bad_tool(tool)));
+        match faults.into_iter().next() {
+            Some(detail) => Err(ServeError::Registration { detail }),
+            None => Ok(()),
+        }
+    }
+
+    /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.
+    pub(crate) fn opening(&self) -> Vec<ExtensionFrame> {
+        let mut frames = vec![self.hello().into()];
+        frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
+        frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
+        if !self.is_narrow() {
+            frames.extend(self.subscriptions(false));
+        }
+        frames
+    }
+
+    /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
+    /// not is told the names alone, and what it asks or tells too much is passed over here.
+    pub(crate) fn subscriptions(&self, roles: bool) -> Vec<ExtensionFrame> {
+        let (events, intercept) = if roles { (self.events(), self.asked()) } else { self.plain() };
+        let empty = events.is_empty() && intercept.is_empty();
+        let subscribe = (!empty).then_some(Subscribe { events, intercept });
+        subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
+    }
+
+    /// Whether it has something to subscribe to that not every host can read: then it waits for the greeting.
+    pub(crate) fn is_narrow(&self) -> bool {
+        let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
+        !self.events().iter().chain(&self.asked()).all(plain)
+    }
+
+    fn hello(&self) -> Hello {
+        let has_intercepts = self.intercepts().next().is_some();
+        let offered = [
+            (!self.commands.is_empty(), capability::COMMANDS),
+            (!self.tools.is_empty(), capability::TOOLS),
+            (!self.events.is_empty() || has_intercepts, capability::EVENTS),
+            (!self.panels.is_empty(), capability::PANELS),
+            (!self.panels.is_empty(), capability::PANEL_RESIZE),
+            (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
+            (self.before_compact.is_some(), capability::BEFORE_COMPACT),
+            (true, capability::PING),
+            (!self.events.is_empty(), capability::EVENT_GAP),
+            (true, capability::HOST_SERVICES),
+            (self.rejected.is_some(), capability::REGISTER_REJECTED),
+        ];
+        let capabilities =
+            offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());
+        Hello {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            capabilities: capabilities.collect(),
+            protocol_version: None,
+        }
+    }
+
+    fn events(&self) -> Vec<Subscription> {
+        let names: BTreeSet<&str> = self.events.iter().map(|(event, ..)| event.as_str()).collect();
+        names.into_iter().map(|name| Subscription::new(name).tools(self.watched(name))).collect()
+    }
+
+    /// The tools that an event is watched for; none when one handler wants them all.
+    fn watched(&self, event: &str) -> BTreeSet<&str> {
+        let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
+        match tools().any(Tools::is_all) {
+            true => BTreeSet::new(),
+            false => tools().flat_map(Tools::names).map(String::as_str).collect(),
+        }
+    }
+
+    fn asked(&self) -> Vec<Subscription> {
+        let others = self.intercepts().filter(|kind| *kind != InterceptKind::ToolCall);
+        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::subscription);
+        tool_calls.chain(others.map(|kind| kind.name().into())).collect()
+    }
+
+    fn plain(&self) -> (Vec<Subscription>, Vec<Subscription>) {
+        let events = self.events().into_iter().map(|entry| Subscription::new(entry.event));
+        let intercept = self.intercepts().map(|kind| Subscription::new(kind.name()));
+        (events.collect(), intercept.collect())
     }
 }

@@ -52,13 +52,13 @@ pub(crate) mod run;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
-use haft_protocol::hook::InterceptPoint;
 /// What hooks are asked and what they decide, in PicoClaw's words.
 pub use haft_protocol::hook::{
     AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Hello, Kind, LlmOptions,
     LlmResponse, Message, Meta, Payload, ResponseDecision, ResultDecision, ToolCall, ToolDecision,
     ToolDefinition, ToolResult, TurnContext,
 };
+use haft_protocol::hook::{InterceptPoint, Mode};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -323,6 +323,33 @@ impl Hook {
             Some(detail) => Err(ServeError::Registration { detail }),
             None => Ok(()),
         }
+    }
+
+    /// Its tools, as the model is offered them.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
+        self.tools.iter().map(|(tool, _)| {
+            let schema = tool.schema.clone().unwrap_or_else(RawJson::empty_object_schema);
+            ToolDefinition::new(&tool.name, &tool.description, schema)
+        })
+    }
+
+    /// What it has handlers for and is not called for: a policy that nobody asks does not hold.
+    fn missed(&self, modes: &[Mode]) -> impl Iterator<Item = String> {
+        let own_tools = !self.tools.is_empty();
+        let points = [
+            (self.before_llm.is_some() || own_tools, InterceptPoint::BeforeLlm),
+            (self.after_llm.is_some(), InterceptPoint::AfterLlm),
+            (self.before_tool.is_some() || own_tools, InterceptPoint::BeforeTool),
+            (self.after_tool.is_some(), InterceptPoint::AfterTool),
+            (self.approve_tool.is_some(), InterceptPoint::ApproveTool),
+        ];
+        let missed = points.into_iter().filter(|(has, point)| *has && !modes.contains(&point.mode()));
+        let asked = missed.map(|(_, point)| {
+            let name = point.name();
+            format!("{name} is never asked: add \"{name}\" to this hook's intercept")
+        });
+        let deaf = !self.events.is_empty() && !modes.contains(&Mode::Observe);
+        asked.chain(deaf.then(|| "no event is ever told: add some to this hook's observe".to_owned()))
     }
 }
 

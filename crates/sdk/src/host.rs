@@ -13,10 +13,10 @@ use haft_protocol::ids::PanelId;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use crate::calls::Calls;
 use crate::config::ConfigError;
 use crate::logging;
 use crate::outbox::Outbox;
-use crate::service::Calls;
 
 /// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
 /// what is sent goes nowhere.

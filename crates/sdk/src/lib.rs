@@ -26,6 +26,7 @@
 
 #![warn(clippy::exhaustive_structs)]
 
+mod calls;
 mod completion;
 mod config;
 mod dispatch;

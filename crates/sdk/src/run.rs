@@ -1,4 +1,4 @@
-//! An extension as a process: stdin and stdout.
+//! Running an extension: as a process over stdin and stdout, or over any pair of streams.
 //!
 //! The thread that runs it reads stdin, finds the handler, and writes the answer of an intercept that need not wait:
 //! two system calls a question, whatever stdin is (a pipe, a file, a socket, a terminal). tokio's stdin would hand
@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use haft_protocol::ext::ShutdownAck;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle};
 
 use crate::dispatch::{Dispatch, Dispatcher, Flow};
@@ -18,6 +19,7 @@ use crate::extension::Extension;
 use crate::logging::log;
 use crate::outbox::Outbox;
 use crate::platform;
+use crate::serve;
 use crate::serve::cutter::Cutter;
 use crate::serve::lines::end_of_reset;
 use crate::timeouts::HANDLER_GRACE;
@@ -42,6 +44,22 @@ impl Extension {
     pub fn run(self) -> ExitCode {
         let name = self.name.clone();
         exit_code(run(self), format_args!("extension {name:?}"))
+    }
+
+    /// Serves one connection over any pair of byte streams, all handlers on the caller's runtime: for tests, and for
+    /// hosts that run an extension in their own process.
+    ///
+    /// Returns after `shutdown` or the end of input, when the handlers that were running are done or one second has
+    /// passed. Must be polled inside a tokio runtime with its timer enabled.
+    ///
+    /// # Errors
+    /// [`ServeError`] when the registrations are wrong, the connection breaks or the host speaks another version.
+    pub async fn serve_on<R, W>(self, reader: R, writer: W) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin,
+        W: AsyncWrite + Send + Unpin,
+    {
+        serve::serve(self, reader, writer, None).await
     }
 }
 

@@ -15,24 +15,6 @@ pub(crate) mod lines;
 
 use lines::Lines;
 
-impl Extension {
-    /// Serves one connection over any pair of byte streams, all handlers on the caller's runtime: for tests, and for
-    /// hosts that run an extension in their own process.
-    ///
-    /// Returns after `shutdown` or the end of input, when the handlers that were running are done or one second has
-    /// passed. Must be polled inside a tokio runtime with its timer enabled.
-    ///
-    /// # Errors
-    /// [`ServeError`] when the registrations are wrong, the connection breaks or the host speaks another version.
-    pub async fn serve_on<R, W>(self, reader: R, writer: W) -> Result<(), ServeError>
-    where
-        R: AsyncRead + Send + Unpin,
-        W: AsyncWrite + Send + Unpin,
-    {
-        serve(self, reader, writer, None).await
-    }
-}
-
 /// `handled` is a line to send after each event and panel event that was dealt with; for the harness.
 pub(crate) async fn serve<R, W>(
     extension: Extension,

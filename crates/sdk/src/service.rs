@@ -1,8 +1,5 @@
 //! What the host does for an extension: reading, writing, editing and running, under the same gates as for the model.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_protocol::RawJson;
@@ -10,7 +7,6 @@ use haft_protocol::ext::{HostCall, HostCallCancel, HostCallError, HostCallKind, 
 use haft_protocol::ids::RequestId;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use crate::host::Host;
 use crate::tool::ToolResult;
@@ -98,39 +94,6 @@ pub enum HostError {
         /// Why.
         reason: String,
     },
-}
-
-/// The calls that wait for their results.
-#[derive(Debug, Default)]
-pub(crate) struct Calls {
-    last: AtomicU64,
-    open: Mutex<HashMap<RequestId, oneshot::Sender<HostResult>>>,
-}
-
-impl Calls {
-    /// A result came. One that nobody waits for any more counts for nothing.
-    pub(crate) fn done(&self, result: HostResult) {
-        if let Some(waiting) = self.open().remove(&result.id) {
-            // Whoever waited may have gone.
-            drop(waiting.send(result));
-        }
-    }
-
-    /// No result will come any more.
-    pub(crate) fn close(&self) {
-        self.open().clear();
-    }
-
-    fn begin(&self) -> (RequestId, oneshot::Receiver<HostResult>) {
-        let id = RequestId::new(format!("c{}", self.last.fetch_add(1, Ordering::Relaxed) + 1));
-        let (sender, receiver) = oneshot::channel();
-        self.open().insert(id.clone(), sender);
-        (id, receiver)
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<HostResult>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What an extension can have done. Each call passes the gates that a call of the model passes, and waits its turn for a
@@ -240,7 +203,7 @@ impl Asking<'_> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take()
-            && self.host.calls().open().remove(&id).is_some()
+            && self.host.calls().forget(&id)
         {
             self.host.outbox().push(HostCallCancel { id });
         }

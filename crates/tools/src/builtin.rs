@@ -15,47 +15,8 @@ use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 
-use crate::bash::Bash;
-use crate::edit::Edit;
 use crate::environment::{Environment, EnvironmentError};
-use crate::find::Find;
-use crate::grep::Grep;
-use crate::ls::Ls;
-use crate::read::Read;
 use crate::seen::Seen;
-use crate::write::Write;
-
-/// The names of the built-in tools, in the order they are shown to the model.
-pub const NAMES: [&str; 7] =
-    [Read::NAME, Bash::NAME, Edit::NAME, Write::NAME, Grep::NAME, Find::NAME, Ls::NAME];
-
-/// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
-/// session should have its own.
-pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Arc::new(Ground { environment, seen: Seen::default(), reader: Reader::Model });
-    vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
-        On::<Grep>::tool(&ground),
-        On::<Find>::tool(&ground),
-        On::<Ls>::tool(&ground),
-    ]
-}
-
-/// Those of the built-in tools that programs use: read, bash, edit and write, with the same names, arguments and limits.
-/// Their results keep what is in a file or what a command printed apart from remarks about it, which come in texts of
-/// their own, and have details. They know together which files were read, so each program should have its own.
-pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Arc::new(Ground { environment, seen: Seen::default(), reader: Reader::Program });
-    vec![
-        On::<Read>::tool(&ground),
-        On::<Bash>::tool(&ground),
-        On::<Edit>::tool(&ground),
-        On::<Write>::tool(&ground),
-    ]
-}
 
 /// What the tools of one session stand on.
 pub(crate) struct Ground {
@@ -74,6 +35,11 @@ pub(crate) enum Reader {
 }
 
 impl Ground {
+    /// A ground on which no file was read yet.
+    pub(crate) fn new(environment: Arc<dyn Environment>, reader: Reader) -> Arc<Self> {
+        Arc::new(Self { environment, seen: Seen::default(), reader })
+    }
+
     pub(crate) fn environment(&self) -> &dyn Environment {
         self.environment.as_ref()
     }
@@ -140,14 +106,14 @@ impl From<String> for ToolFailure {
 }
 
 /// A built-in tool on a ground.
-struct On<T> {
+pub(crate) struct On<T> {
     ground: Arc<Ground>,
     spec: Arc<ToolSpec>,
     tool: PhantomData<T>,
 }
 
 impl<T: BuiltIn> On<T> {
-    fn tool(ground: &Arc<Ground>) -> Arc<dyn Tool> {
+    pub(crate) fn tool(ground: &Arc<Ground>) -> Arc<dyn Tool> {
         let spec = ToolSpec {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),

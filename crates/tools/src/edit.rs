@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head};
 use crate::diff::Diff;
 use crate::environment::Parents;
-use crate::off_thread::off_thread;
+use crate::environment::off_thread;
 use crate::path;
 use crate::write::{claim, known, put, remark};
 use replace::{Replacement, replace};

@@ -12,8 +12,8 @@ mod edit;
 mod environment;
 mod find;
 mod grep;
+mod list;
 mod ls;
-mod off_thread;
 mod path;
 mod read;
 mod results;
@@ -23,12 +23,12 @@ mod skill;
 mod timeouts;
 mod write;
 
-pub use builtin::{NAMES, builtin_tools, service_tools};
 pub use environment::{
     ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
     FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, Reach, RunEnd,
     RunReport, ShellCommand, Stat, Written,
 };
+pub use list::{NAMES, builtin_tools, service_tools};
 pub use results::clear_results;
 pub use service_tools::ServiceTools;
 pub use skill::{SkillSource, skill_tool};

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure, while_wanted};
+use crate::environment::with_bytes;
 use crate::environment::{Environment, FileKind, Parents};
-use crate::off_thread::with_bytes;
 use crate::path;
 use crate::write::{MAX_FILE, claim};
 use pager::{Page, Pager};

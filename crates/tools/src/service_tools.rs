@@ -6,8 +6,8 @@ use std::sync::Arc;
 use haft_core::services::{ServiceReach, Services, Within};
 use haft_core::tool::Tool;
 
-use crate::builtin::service_tools;
 use crate::environment::{HostEnvironment, Reach};
+use crate::list::service_tools;
 
 /// What a program that embeds haft gives its host, so that extensions can read, write, edit and run things through it:
 /// [`service_tools`] on the machine that the model's own tools work on, and in their queue of changes.

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
 use crate::diff::Diff;
+use crate::environment::with_bytes;
 use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
-use crate::off_thread::with_bytes;
 use crate::path;
 use crate::seen::{Print, Unseen};
 

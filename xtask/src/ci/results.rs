@@ -81,9 +81,10 @@ fn from_junit(text: &str) -> Result<Vec<Case>> {
         .collect())
 }
 
-/// Returns the first lines of what a failed test said.
+/// Returns the first lines of what a failed test said, without the backtrace.
 fn beginning(said: &str) -> String {
-    let lines = said.lines().filter(|line| !line.trim().is_empty()).take(REASON);
+    let lines = said.lines().take_while(|line| !line.starts_with("stack backtrace"));
+    let lines = lines.filter(|line| !line.trim().is_empty()).take(REASON);
     lines.collect::<Vec<_>>().join("\n")
 }
 

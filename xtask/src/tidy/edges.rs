@@ -22,16 +22,17 @@ const RULES: &[Rule] = &[
     rule("haft-config", &["haft-protocol"]),
     rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-providers", &["haft-core", "haft-protocol"]),
-    rule("haft-host", &["haft-core", "haft-launch", "haft-protocol"]),
+    rule("haft-packages", &["haft-launch", "haft-protocol"]),
+    rule("haft-host", &["haft-core", "haft-launch", "haft-packages", "haft-protocol"]),
     rule("haft-sdk", &["haft-protocol"]),
     rule("haft-rpc", &["haft-core", "haft-host", "haft-protocol"]),
     rule("haft-export", &["haft-core", "haft-protocol"]),
-    rule("haft-tui", &["haft-core", "haft-host", "haft-protocol"]),
+    rule("haft-tui", &["haft-config", "haft-core", "haft-host", "haft-protocol"]),
     rule("haft", &[ANY]),
     rule("haft-test-support", &[]),
     rule("haft-bench", &[ANY]),
     rule("haft-faults", &[ANY]),
-    rule("haft-fuzz", &["haft-core", "haft-host", "haft-protocol", "xtask"]),
+    rule("haft-fuzz", &["haft-core", "haft-host", "haft-packages", "haft-protocol", "xtask"]),
     rule("haft-example-embed", &[ANY]),
     rule("haft-example-frames", &["haft-protocol"]),
     rule("haft-example-guard", &["haft-sdk"]),
@@ -103,6 +104,8 @@ fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
             let feature = features.find(|feature| NOT_IN_CORE_TOKIO.contains(feature))?;
             Some(format!("must not use tokio's {feature}"))
         }
+        // It is synchronous.
+        "haft-packages" if name == "tokio" => Some(format!("must not use {name}")),
         _ => None,
     }
 }
@@ -142,6 +145,7 @@ mod tests {
     fn reach() {
         check_edge("haft-protocol", json!({ "name": "tokio" }), &["haft-protocol: must not use tokio"]);
         check_edge("haft-protocol", json!({ "name": "proptest", "kind": "dev" }), &[]);
+        check_edge("haft-packages", json!({ "name": "tokio" }), &["haft-packages: must not use tokio"]);
         check_edge("haft-core", json!({ "name": "rustix" }), &["haft-core: must not use rustix"]);
         check_edge("haft-core", json!({ "name": "tokio", "features": ["sync"] }), &[]);
         let process = json!({ "name": "tokio", "features": ["sync", "process"] });

@@ -7,7 +7,7 @@ use crate::repo::File;
 const SPAWNS: &[(&str, &str)] = &[
     ("crates/launch/src/", "the launcher"),
     ("crates/host/src/process.rs", "extension processes"),
-    ("crates/host/src/install/git.rs", "`git clone` of `haft ext install`"),
+    ("crates/packages/src/install/git.rs", "`git clone` of `haft ext install`"),
     ("crates/tools/src/environment", "commands of the bash tool"),
     ("crates/cli/src/interactive/desk/editor.rs", "the person's own editor, which has the terminal"),
     ("crates/test-support/", "peers of tests"),

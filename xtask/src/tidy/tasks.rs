@@ -16,7 +16,7 @@ const PARTS: &[(&str, &[Place])] = &[
             ("extension/actor.rs", 1, "the loop behind an extension"),
             ("extension/actor/sources.rs", 1, "what that rarely waits for"),
             ("extension/writer/from_log.rs", 1, "the writer of one that only watches"),
-            ("keeper.rs", 1, "an order beside whatever is waited for"),
+            ("supervision/keeper.rs", 1, "an order beside whatever is waited for"),
         ],
     ),
     (
@@ -25,15 +25,14 @@ const PARTS: &[(&str, &[Place])] = &[
             ("dormant.rs", 1, "the keeper of one that waited for its first use"),
             ("extension/actor.rs", 1, "the actor"),
             ("extension/actor/calls.rs", 1, "what is done for an extension"),
-            ("extension/connection.rs", 1, "standard error"),
+            ("process/connection.rs", 1, "standard error"),
             ("extension/writer.rs", 4, "the writer, wherever it goes on"),
-            ("fanout.rs", 1, "the thread for events"),
+            ("extension/fanout.rs", 1, "the thread for events"),
             ("host/start.rs", 1, "the keeper"),
-            ("install/git/bounded.rs", 2, "`git` and its output"),
             ("process.rs", 1, "the process"),
         ],
     ),
-    ("struct Pending<", &[("extension/pending.rs", 1, "the open questions of a connection")]),
+    ("struct Pending<", &[("session/pending.rs", 1, "the open questions of a connection")]),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<String> {
@@ -78,8 +77,8 @@ mod tests {
         check("hook/tool.rs", "tokio::spawn(async move {})", 1);
         check("hook/tool.rs", "struct Pending<T> {", 1);
         check("hook/tool.rs", "spawn_blocking(|| ())\n// tokio::select!\nmod tests {\ntokio::spawn(x)", 0);
-        check("keeper.rs", "tokio::select! {", 0);
-        check("keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
-        check("keeper.rs", "", 1);
+        check("supervision/keeper.rs", "tokio::select! {", 0);
+        check("supervision/keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
+        check("supervision/keeper.rs", "", 1);
     }
 }

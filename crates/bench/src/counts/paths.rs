@@ -119,10 +119,9 @@ fn chain(times: u64) -> Result<()> {
                         chain.answer(hook, ToolDecision::Allow);
                     }
                 }
-                ChainStep::Validate => chain.validated(Ok(())),
-                ChainStep::Resolve => chain.resolved(Ok(Vec::new())),
-                ChainStep::Done(verdict) => {
-                    black_box(verdict);
+                ChainStep::Check { .. } => chain.checked(Ok(Vec::new())),
+                ChainStep::Done(outcome) => {
+                    black_box(outcome);
                     break;
                 }
             }

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::facts::Machine;
+use crate::method::Effort;
 use crate::method::median;
-use crate::options::Effort;
 use crate::report::{Found, Line, Purpose, Report};
 use crate::rows::{ROWS, Row};
 

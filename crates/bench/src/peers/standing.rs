@@ -6,7 +6,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
-use crate::asking::{Asked, Raw, call, line, runtime, spec, specs};
+use crate::asking::{Asked, Raw, call, config, line, runtime, spec, specs};
+use crate::calling::Called;
 use crate::children::Program;
 use crate::{peers, platform};
 
@@ -15,7 +16,7 @@ pub(super) fn host_of(count: usize) -> Result<()> {
     platform::allow_many_files()?;
     let program = Program::own(peers::LEAST)?;
     let runtime = runtime()?;
-    let host = runtime.block_on(Host::builder(peers::config()).specs(specs(count, &program)).start());
+    let host = runtime.block_on(Host::builder(config()).specs(specs(count, &program)).start());
     let up = host.hook_source().hooks().before_tool_execute.len();
     ensure!(up == count, "{up} of {count} extensions came up");
     peers::idle()?;
@@ -33,7 +34,7 @@ pub(super) fn spawner(megabytes: usize) -> Result<()> {
     for line in io::stdin().lock().lines() {
         line?;
         let (start, cpu) = (Instant::now(), platform::cpu_time());
-        let host = runtime.block_on(Host::builder(peers::config()).specs(specs.to_vec()).start());
+        let host = runtime.block_on(Host::builder(config()).specs(specs.to_vec()).start());
         let (wall, cpu) = (start.elapsed().as_secs_f64(), platform::cpu_time() - cpu);
         writeln!(io::stdout().lock(), "{wall} {cpu}")?;
         runtime.block_on(host.shutdown());
@@ -54,5 +55,15 @@ pub(super) fn asks(trips: usize) -> Result<()> {
 pub(super) fn raw_asks(trips: usize) -> Result<()> {
     let line = line(&call(200)?)?;
     Raw::start(&Program::own(peers::LEAST)?, &line, trips)?.block().context("ask")?;
+    Ok(())
+}
+
+/// A host carries on a picture of a mebibyte so often.
+pub(super) fn carries(times: usize) -> Result<()> {
+    let mut called = Called::start(&Program::own(&peers::with(peers::Payload::Image.role(), 1024))?)?;
+    for _ in 0..times {
+        called.block(true)?;
+    }
+    called.end();
     Ok(())
 }

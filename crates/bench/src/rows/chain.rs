@@ -18,7 +18,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{TOOL, call, line, runtime, specs};
+use crate::asking::{TOOL, call, config, line, runtime, specs};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::peers;
@@ -131,7 +131,7 @@ impl Asking {
     fn start(program: &Program, length: u32, calls: u32) -> Result<Self> {
         let runtime = runtime()?;
         let specs = specs(usize::try_from(length)?, program);
-        let host = runtime.block_on(Host::builder(peers::config()).specs(specs).start());
+        let host = runtime.block_on(Host::builder(config()).specs(specs).start());
         let up = host.hook_source().hooks().before_tool_execute.len();
         ensure!(up == usize::try_from(length)?, "{up} of {length} extensions came up");
         let script = Script { call: call(FRAME)?, calls, watch: Watch::default() };

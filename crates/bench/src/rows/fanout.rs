@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig};
+use haft_host::{ExtensionState, Host, HostConfig};
+use haft_packages::ExtensionSpec;
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::event::AgentEvent;
@@ -23,7 +24,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{runtime, spec};
+use crate::asking::{self, runtime, spec};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::peers::watcher::{LAST, PACE};
@@ -198,7 +199,7 @@ fn watchers(stalled: usize) -> Result<Vec<ExtensionSpec>> {
 
 /// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
 fn config() -> HostConfig {
-    let mut config = peers::config();
+    let mut config = asking::config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
     config.timeouts.write_stall *= 1_000;

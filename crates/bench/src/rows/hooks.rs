@@ -10,7 +10,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{CancellationToken, OutgoingRequest, RequestDecision, ToolDecision};
 use haft_core::model::{ModelInfo, RequestOptions, Thinking};
-use haft_host::{Dialect, ExtensionSpec, HookCommand, HookSpec, Host};
+use haft_host::Host;
+use haft_packages::{Dialect, ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::event::AgentEvent;
@@ -19,7 +20,7 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
 use tokio::runtime::Runtime;
 
-use crate::asking::{Asked, Raw, call, runtime};
+use crate::asking::{Asked, Raw, call, config, runtime};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::peers;
@@ -167,7 +168,7 @@ struct Hooked {
 impl Hooked {
     fn start(spec: ExtensionSpec) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(peers::config()).specs(vec![spec]).start());
+        let host = runtime.block_on(Host::builder(config()).specs(vec![spec]).start());
         let hooked = Self { runtime, host };
         // Only what belongs to a turn is told.
         let (content, time) = (vec![Content::text("go")], Time("2026-01-01T00:00:00.000Z".to_owned()));

@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
-use haft_host::discovery::{Discovery, Search};
-use haft_host::install::lock::{Approved, How};
-use haft_host::install::{Source, Store};
 use haft_host::{ExtensionState, Host, HostConfig};
+use haft_packages::discovery::{Discovery, Search};
+use haft_packages::install::lock::{Approved, How};
+use haft_packages::install::{Source, Store};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::start::Clock;
-use crate::asking::runtime;
+use crate::asking::{config, runtime};
 use crate::children::Program;
 use crate::method::{Plan, compare, median};
 use crate::peers;
@@ -110,12 +110,8 @@ impl Home {
 
     fn config(&self) -> HostConfig {
         let in_home = |name: &str| Some(self.root.path().join(name));
-        let mut config = HostConfig {
-            state: in_home("state"),
-            logs: in_home("logs"),
-            data: in_home("data"),
-            ..peers::config()
-        };
+        let mut config =
+            HostConfig { state: in_home("state"), logs: in_home("logs"), data: in_home("data"), ..config() };
         config.limits.max_tools_in_all = 3 * self.count;
         config
     }

@@ -3,20 +3,11 @@
 //! Base: the same bytes read from a pipe of the usual size, blocking, and thrown away.
 
 use std::process::Stdio;
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use haft_core::hooks::CancellationToken;
-use haft_core::tool::{Tool, ToolContext, ToolOutput};
-use haft_host::Host;
-use haft_protocol::RawJson;
-use haft_protocol::content::{Content, ToolCall};
-use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
-use tokio::runtime::Runtime;
 
-use crate::asking::{runtime, spec};
+use crate::calling::Called;
 use crate::children::{Piped, Program};
 use crate::counts::{has_valgrind, valgrind};
 use crate::method::{Plan, compare};
@@ -31,9 +22,6 @@ const SIZES: [(u32, &str); 3] = [(64, "64 KB"), (1024, "1 MiB"), (4096, "4 MiB")
 const RECEIVED: Goal = Goal { goal: 1.0, gate: 1.3 };
 const CARRIED_ON: Goal = Goal { goal: 4.0, gate: 5.0 };
 const ALLOCATED: Goal = Goal { goal: 1.05, gate: 2.1 };
-
-/// Bytes for what stands around a content, and for escapes in it.
-const ROOM: usize = 4096;
 
 /// Pictures of the two counts.
 const TIMES: (u32, u32) = (10, 30);
@@ -113,16 +101,6 @@ fn heap_usage(said: &str) -> Option<f64> {
     bytes.replace(',', "").parse().ok()
 }
 
-/// A picture carried on so many times, for who counts from outside.
-pub(crate) fn carry(times: usize) -> Result<()> {
-    let mut called = Called::start(&Program::own(&peers::with(Payload::Image.role(), 1024))?)?;
-    for _ in 0..times {
-        called.block(true)?;
-    }
-    called.end();
-    Ok(())
-}
-
 struct Raw(Piped);
 
 impl Raw {
@@ -135,85 +113,6 @@ impl Raw {
         self.0.swallow(QUESTION.as_bytes())?;
         Ok([start.elapsed().as_secs_f64()])
     }
-}
-
-/// The candidate's side: the tool as an agent calls it.
-struct Called {
-    runtime: Runtime,
-    host: Host,
-    tool: Arc<dyn Tool>,
-    call: ToolCall,
-    /// Of the event's line, as whoever writes lines to a file keeps one.
-    line: Vec<u8>,
-}
-
-impl Called {
-    fn start(program: &Program) -> Result<Self> {
-        let runtime = runtime()?;
-        let host =
-            runtime.block_on(Host::builder(peers::config()).specs(vec![spec("peer", program)]).start());
-        let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.states()))?;
-        let call =
-            ToolCall { id: ToolCallId::new("call_1"), name: "long".into(), args: RawJson::empty_object() };
-        Ok(Self { runtime, host, tool, call, line: Vec::new() })
-    }
-
-    /// `on`: what came is carried on, in an event's line and in a message to the model.
-    fn block(&mut self, on: bool) -> Result<[f64; 1]> {
-        let context = ToolContext::new(CancellationToken::new(), drop);
-        let start = Instant::now();
-        let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
-        ensure!(!output.is_error, "it failed: {:?}", output.content.first());
-        let kept = output.content.last().and_then(Content::as_text).and_then(kept).map(ToOwned::to_owned);
-        if on {
-            carried_on(output, &mut self.line)?;
-        }
-        let elapsed = start.elapsed();
-        if let Some(file) = kept {
-            std::fs::remove_file(&file).with_context(|| format!("remove {file}"))?;
-        }
-        Ok([elapsed.as_secs_f64()])
-    }
-
-    fn end(self) {
-        self.runtime.block_on(self.host.shutdown());
-    }
-}
-
-/// The file with the whole of a text that was cut.
-fn kept(text: &str) -> Option<&str> {
-    let (_, file) = text.rsplit_once("; all of it is in ")?;
-    file.strip_suffix(']')
-}
-
-/// The content as a body's part, and the line of the event that says it.
-fn carried_on(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
-    // Made with room for all of it, as a body whose length is nearly known.
-    let most = |content: &Content| match content {
-        Content::Text { text } => text.len() + ROOM,
-        Content::Image(image) => image.data.len() + ROOM,
-    };
-    let mut body = Vec::with_capacity(output.content.iter().map(most).sum());
-    serde_json::to_writer(&mut body, &output.content)?;
-    // Of an image an event says only what it is and how long.
-    let said = |content: &Content| match content {
-        Content::Text { text } => text.len(),
-        Content::Image(_) => 0,
-    };
-    let said: usize = output.content.iter().map(said).sum();
-    let event = AgentEvent::ToolResult {
-        id: ToolCallId::new("call_1"),
-        name: "long".into(),
-        is_error: output.is_error,
-        content: output.content,
-        extension: None,
-        synthetic_by: None,
-        details: None,
-    };
-    line.clear();
-    serde_json::to_writer(&mut *line, &event)?;
-    ensure!(line.len() > said, "an event without its content");
-    Ok(())
 }
 
 #[cfg(test)]
@@ -230,11 +129,5 @@ mod tests {
 ";
         assert_eq!(heap_usage(said), Some(23_456_789.0));
         assert_eq!(heap_usage(""), None);
-    }
-
-    #[test]
-    fn the_file_of_a_cut_text_is_named_at_its_end() {
-        assert_eq!(kept("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"), Some("/tmp/x.txt"));
-        assert_eq!(kept("a"), None);
     }
 }

@@ -16,8 +16,8 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Ti
 use haft_test_support::pty::{Pty, Setup};
 
 use crate::children::haft;
+use crate::method::Effort;
 use crate::model::Paced;
-use crate::options::Effort;
 use crate::report::{Goal, Report, Unit};
 
 const MESSAGES: usize = 100_000;

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use haft_core::hooks::HookSource;
-use haft_host::{ExtensionSpec, Host};
+use haft_host::Host;
+use haft_packages::ExtensionSpec;
 use tokio::runtime::Runtime;
 
-use crate::asking::{runtime, specs};
+use crate::asking::{config, runtime, specs};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::platform::allow_many_files;
@@ -64,7 +65,7 @@ fn started(runtime: &Runtime, specs: &[ExtensionSpec]) -> Result<[f64; 2]> {
     let (specs, count) = (specs.to_vec(), specs.len());
     runtime.block_on(async {
         let clock = Clock::start();
-        let host = Host::builder(peers::config()).specs(specs).start().await;
+        let host = Host::builder(config()).specs(specs).start().await;
         let times = clock.stop();
         let ready = host.hooks().before_tool_execute.len();
         host.shutdown().await;

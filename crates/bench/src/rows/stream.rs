@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::asking::{runtime, spec};
+use crate::asking::{config, runtime, spec};
 use crate::children::Program;
 use crate::peers;
 use crate::peers::stream::{COMMAND, DURATION, FRAMES, number};
@@ -73,8 +73,7 @@ fn streamed(role: &str, until: Until) -> Result<Streamed> {
     let screen = Arc::new(Screen::default());
     let specs = vec![spec(role, &Program::own(role)?)];
     runtime()?.block_on(async {
-        let host =
-            Host::builder(peers::config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
+        let host = Host::builder(config()).specs(specs).frontend(Arc::clone(&screen) as _).start().await;
         let (wakes, cpu) = (platform::wakes()?, platform::cpu_time());
         host.run_command(&CancellationToken::new(), COMMAND, "").await.context("begin the stream")?;
         match until {

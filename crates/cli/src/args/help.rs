@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use haft_config::all_keys;
+
 use crate::exit::Exit;
 
 /// Below `haft -h`.
@@ -29,7 +31,7 @@ Examples:
 
 Environment:
   HAFT_HOME          where haft keeps its files (see docs/config.md for the default)
-  HAFT_PROVIDER, HAFT_MODEL, HAFT_BASE_URL, HAFT_THINKING, HAFT_FALLBACK, HAFT_MAX_STEPS
+  {variables}
                      what the flags of these names set; flags are stronger, config.toml is weaker
   ANTHROPIC_API_KEY, OPENAI_API_KEY
                      keys of the providers; --api-key is stronger, auth.json is weaker
@@ -57,7 +59,8 @@ Environment:
 
 /// Below `haft --help`.
 pub(super) fn long() -> String {
-    let mut text = EXAMPLES.to_owned();
+    let variables: Vec<&str> = all_keys().filter_map(|key| key.variables.first().copied()).collect();
+    let mut text = EXAMPLES.replace("{variables}", &variables.join(", "));
     for exit in Exit::ALL {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {:<4} {}", exit.code(), exit.meaning());

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use haft_config::SecretString;
 
-use super::CompactArgs;
-use super::session_files::{ExportArgs, ImportArgs};
+use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, values};
 
 /// Which session a run goes on with.
 #[derive(Debug, Clone, Default, Args)]
@@ -126,4 +126,89 @@ pub(crate) struct WhichSession {
     /// The beginning of its id, its file, or `last` for the latest of this directory
     #[arg(value_name = "ID", value_hint = ValueHint::FilePath)]
     pub(crate) id: String,
+}
+
+/// `haft session export …`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// Write to this file; `-` is standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a page for people: one HTML file that needs nothing else
+    #[arg(long)]
+    pub(crate) html: bool,
+    /// The last entry of the branch; the beginning of its id, as haft session tree shows it
+    #[arg(long, value_name = "ENTRY", value_hint = ValueHint::Other)]
+    pub(crate) at: Option<String>,
+    /// All other branches, too
+    #[arg(long)]
+    pub(crate) all_branches: bool,
+}
+
+/// `haft session import …`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// What haft exported, a session file of haft or pi, or a .zotsession; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Give the session a name
+    #[arg(long, value_hint = ValueHint::Other)]
+    pub(crate) name: Option<String>,
+}
+
+/// `haft session compact …`.
+#[derive(Debug, Args)]
+pub(crate) struct CompactArgs {
+    #[command(flatten)]
+    pub(crate) which: WhichSession,
+    /// What the summary shall heed; several words are joined by spaces
+    #[arg(value_name = "INSTRUCTIONS", value_hint = ValueHint::Other)]
+    pub(crate) instructions: Vec<String>,
+    /// Print every event as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Where to work: the `--cwd` of all that `haft session` does.
+    #[arg(skip)]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    model: Summariser,
+    #[command(flatten)]
+    ext: ExtensionArgs,
+}
+
+/// Which model writes the summary.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+struct Summariser {
+    /// The provider of the model that writes the summary; without it the session's model does, which it keeps
+    #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
+    provider: Option<String>,
+    /// The model's id at that provider, or PROVIDER/ID
+    #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
+    model: Option<String>,
+    /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::Other)]
+    api_key: Option<SecretString>,
+    /// Where the provider is reached, for compatible servers
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
+    base_url: Option<String>,
+    /// Models to ask while the first is at its limit, down, or refuses its key; separated by commas
+    #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
+    fallback: Option<Vec<String>>,
+}
+
+/// The arguments of the run that the compaction is.
+impl From<CompactArgs> for RunArgs {
+    fn from(args: CompactArgs) -> Self {
+        let Summariser { provider, model, api_key, base_url, fallback } = args.model;
+        Self {
+            json: args.json,
+            model: ModelArgs { provider, model, api_key, base_url, fallback, ..ModelArgs::default() },
+            agent: AgentArgs { cwd: args.cwd, ..AgentArgs::default() },
+            ext: args.ext,
+            ..Self::default()
+        }
+    }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
-use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
-use haft_host::install::lock::{Approved, Entry};
-use haft_host::{ExtensionSpec, Launch, Origin, last_failure, last_failure_of_hook, starts_slowly};
+use haft_host::{last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{Level, available, started_by};
+use haft_packages::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
+use haft_packages::install::lock::{Approved, Entry};
+use haft_packages::{ExtensionSpec, Launch, Origin};
 
 use super::Seen;
 use super::files::{editor, with_causes};

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use haft_config::{Auth, AuthError, TrustFile};
-use haft_host::install::Lost;
-use haft_host::install::lock::{Approved, LockError, LockFile};
+use haft_packages::install::Lost;
+use haft_packages::install::lock::{Approved, LockError, LockFile};
 
 use super::Seen;
 use super::finding::{Area, Finding};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use haft_config::ProcessHook;
-use haft_host::{ExtensionSpec, Launch};
+use haft_packages::{ExtensionSpec, Launch};
 
 /// Programs that run what their first argument names.
 const INTERPRETERS: &[&str] = &["python", "node", "sh", "bash", "dash", "zsh", "ruby", "perl", "php", "lua"];

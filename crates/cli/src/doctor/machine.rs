@@ -1,7 +1,7 @@
 //! What the machine can do: sandboxes, and programs that haft starts.
 
-use haft_host::install::Store;
 use haft_launch::sandbox::{Basis, available};
+use haft_packages::install::Store;
 
 use super::Seen;
 use super::finding::{Area, Finding};

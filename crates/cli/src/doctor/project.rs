@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use haft_config::{Asked, Decision, Home, Project, Trust, TrustFile};
-use haft_host::discovery::SkipReason;
+use haft_packages::discovery::SkipReason;
 
 use super::Seen;
 use super::finding::{Area, Finding};

@@ -1,17 +1,17 @@
 //! `haft ext install`, `trust`, `update` and `rollback`: everything is shown, then asked, then done.
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
-use haft_host::{Origin, forget_failure};
+use haft_host::forget_failure;
+use haft_packages::Origin;
+use haft_packages::install::lock::{Came, Entry, How};
+use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::{tools, warn};
-use crate::ask::confirmed;
+use crate::ask::agreed;
 use crate::console::{mark, note, print};
 
 /// Fetches an extension and asks whether it may run.
@@ -187,14 +187,6 @@ fn tell_kept(kept: &[Kept]) {
 
 fn described(entry: &Entry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
-}
-
-pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
-    anyhow::ensure!(
-        io::stdin().is_terminal() && io::stderr().is_terminal(),
-        "nobody to ask; look at what is shown, then use --yes"
-    );
-    confirmed(question)
 }
 
 /// What must not be overlooked is marked, and red on a terminal.

@@ -3,15 +3,15 @@
 use std::time::SystemTime;
 
 use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
-use haft_host::install::Row;
-use haft_host::install::lock::Came;
-use haft_host::{LastFailure, Origin};
+use haft_host::LastFailure;
+use haft_packages::Origin;
+use haft_packages::install::Row;
+use haft_packages::install::lock::Came;
 use haft_rpc::escaped;
 use serde_json::{Value, json};
 
 use super::hook::OfHook;
-use super::list::Listed;
-use super::problem::problems;
+use super::listed::Listed;
 
 /// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
 pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
 fn of(listed: &Listed, now: SystemTime) -> Value {
     let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
-    let problems = problems(listed, now).into_iter();
+    let problems = listed.problems(now).into_iter();
     let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
     json!({
         "name": row.name,

@@ -5,9 +5,9 @@ use std::path::Path;
 use haft_config::{
     Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
 };
-use haft_host::install::{InstallError, Row, State, Store};
-use haft_host::manifest::Exec;
-use haft_host::{ExtensionSpec, Origin};
+use haft_packages::install::{InstallError, Row, State, Store};
+use haft_packages::manifest::Exec;
+use haft_packages::{ExtensionSpec, Origin};
 
 use crate::args::ExtCommand;
 use crate::hooks::{self, Ground, Loosened};

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use haft_config::{Config, Files, Home, HooksFile, Layer, Place, Project, Trust, add_hooks};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::Line;
+use haft_packages::install::Line;
 
-use super::approve::{agreed, show};
+use super::approve::show;
+use crate::ask::agreed;
 use crate::console::{note, rows, width};
 use crate::hooks::{self, Loosened};
 

@@ -6,41 +6,24 @@ use std::time::SystemTime;
 
 use haft_config::{ConfigError, Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::Entry;
-use haft_host::install::{Row, State, Store};
-use haft_host::{LastFailure, Origin, last_failure, last_failure_of_hook, starts_slowly};
+use haft_host::{LastFailure, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::Level;
+use haft_packages::Origin;
+use haft_packages::install::lock::Entry;
+use haft_packages::install::{Row, State, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, OfHook};
-use super::problem::{Problem, again, problems};
+use super::listed::Listed;
+use super::problem::{Problem, again};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants::unborne;
-use crate::hooks::Loosened;
 
 /// The columns of a list that goes nowhere near a terminal.
 const COLUMNS: usize = 80;
-
-/// An extension, how it failed when it last ran, and what confines it.
-pub(crate) struct Listed {
-    pub(crate) row: Row,
-    pub(crate) failure: Option<LastFailure>,
-    /// Whether a start does not wait for it, because it did not say hello in time.
-    pub(crate) is_slow: bool,
-    /// Where the user's own lies that has its name, and comes first.
-    pub(crate) behind: Option<PathBuf>,
-    /// Whether the project is trusted that it may belong to.
-    pub(crate) trusted: bool,
-    /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
-    pub(crate) sandbox: Option<SandboxLevel>,
-    /// What lets pass what it would stop.
-    pub(crate) loosened: Loosened,
-    /// What there is to say of a process hook; none for an extension.
-    pub(crate) hook: Option<OfHook>,
-}
 
 /// The project that is listed beside what is the user's own.
 #[derive(Debug)]
@@ -116,7 +99,7 @@ fn print_rows(
 /// What is wrong with one, each in a line that is safe to be shown.
 pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
     let line = |problem: Problem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
-    problems(listed, now).into_iter().map(line).collect()
+    listed.problems(now).into_iter().map(line).collect()
 }
 
 /// What is to be known of no extension alone.
@@ -193,42 +176,5 @@ fn level(level: Level) -> SandboxLevel {
     match level {
         Level::Standard => SandboxLevel::Standard,
         Level::Strict => SandboxLevel::Strict,
-    }
-}
-
-impl Listed {
-    /// Its state in a word.
-    pub(super) fn word(&self) -> &'static str {
-        match (&self.row.state, self.row.origin, &self.failure) {
-            (State::Broken(_), _, _) => "broken",
-            (State::Disabled, _, _) => "disabled",
-            (State::NotApproved, _, _) => "unapproved",
-            (State::Changed(_), _, _) => "changed",
-            (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
-            (State::Enabled, _, _) if self.behind.is_some() => "shadowed",
-            (State::Enabled, _, Some(_)) => "failed",
-            (State::Enabled, _, None) => "enabled",
-        }
-    }
-
-    /// Whether it would run, if only its project were trusted.
-    pub(super) fn is_untrusted(&self) -> bool {
-        self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
-    }
-
-    /// Whether a run starts something of it.
-    pub(super) fn runs(&self) -> bool {
-        self.row.state == State::Enabled
-            && !self.is_untrusted()
-            && self.behind.is_none()
-            && self.row.exec.is_some()
-    }
-
-    /// Whose it is.
-    pub(super) fn scope(&self) -> &'static str {
-        match self.row.origin {
-            Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
-            Origin::Project => "project",
-        }
     }
 }

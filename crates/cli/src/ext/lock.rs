@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::Store;
-use haft_host::install::lock::{Entry, How};
+use haft_packages::install::Store;
+use haft_packages::install::lock::{Entry, How};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use haft_config::Home;
 use haft_core::sanitize::Sanitizer;
-use haft_host::install::{InstallError, Store};
 use haft_host::log_path;
+use haft_packages::install::{InstallError, Store};
 use haft_protocol::ids::ExtensionName;
 
 use crate::console;

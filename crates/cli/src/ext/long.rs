@@ -2,10 +2,10 @@
 
 use haft_config::SandboxLevel;
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::{Entry, How};
-use haft_host::install::quoted;
+use haft_packages::install::lock::{Entry, How};
+use haft_packages::install::quoted;
 
-use super::list::Listed;
+use super::listed::Listed;
 
 /// A paragraph for each.
 pub(crate) fn text(listed: &[Listed]) -> String {

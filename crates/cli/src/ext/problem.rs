@@ -2,12 +2,10 @@
 
 use std::time::SystemTime;
 
-use haft_host::install::State;
-use haft_host::install::lock::{Came, Entry};
-use haft_host::{LastFailure, Origin};
+use haft_host::LastFailure;
+use haft_packages::Origin;
+use haft_packages::install::lock::{Came, Entry};
 
-use super::list::Listed;
-use super::tools;
 use crate::session::age;
 
 /// One thing that is wrong. Nothing in it is safe to be shown as it is.
@@ -26,6 +24,11 @@ impl Problem {
         Self { text: text.into(), next: Some(next.into()), does }
     }
 
+    /// A problem without a next step.
+    pub(super) fn without_step(text: impl Into<String>) -> Self {
+        Self { text: text.into(), next: None, does: "" }
+    }
+
     /// The whole of it in a sentence.
     pub(crate) fn sentence(&self) -> String {
         match (&self.next, self.does) {
@@ -33,42 +36,6 @@ impl Problem {
             (Some(next), does) => format!("{}; `{next}` {does}", self.text),
         }
     }
-}
-
-/// Everything that is wrong with one.
-pub(super) fn problems(listed: &Listed, now: SystemTime) -> Vec<Problem> {
-    let Listed { row, failure, .. } = listed;
-    let (name, held) = (&row.name, row.entry.as_ref());
-    if listed.is_untrusted() {
-        return vec![Problem::new(
-            "is not run, because the project is not trusted",
-            "haft trust",
-            "shows and allows it",
-        )];
-    }
-    if let Some(first) = listed.behind.as_ref().filter(|_| row.state == State::Enabled) {
-        let text = format!("is not run: {} has the same name, and comes first", first.display());
-        return vec![Problem { text, next: None, does: "" }];
-    }
-    if held.is_some_and(|entry| entry.waiting.is_some()) {
-        let text = "is disabled, because its new version asks for more than was granted";
-        return vec![Problem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
-    }
-    let state = match &row.state {
-        State::Broken(why) => Some(Problem { text: why.clone(), next: None, does: "" }),
-        // That says already what to do.
-        State::Changed(why) => Some(Problem::new(why, again(name, held).0, "")),
-        State::NotApproved => Some(Problem::new(
-            "is not run, because it was not approved",
-            format!("haft ext trust {name}"),
-            "shows it, and asks",
-        )),
-        State::Enabled => failure.as_ref().map(|failure| failed(name, row.origin, held, failure, now)),
-        State::Disabled => None,
-    };
-    let locked = held.filter(|_| row.state == State::Enabled).into_iter();
-    let slow = listed.is_slow.then(|| slow(name));
-    state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
 }
 
 /// It did not say hello in time.

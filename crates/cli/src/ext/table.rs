@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use haft_config::{SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::lock::Came;
+use haft_packages::install::lock::Came;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::OfHook;
-use super::list::Listed;
+use super::listed::Listed;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
@@ -92,7 +92,7 @@ fn from(Listed { row, hook, .. }: &Listed, places: &Places) -> String {
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(Came::Git { url, .. }) => url.clone(),
-        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),
+        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(&path),
         None => places.short(&row.dir),
     }
 }

@@ -1,13 +1,13 @@
 //! Tools that came with other texts than when their extension was approved: what is different, and whether that is wanted.
 
 use haft_core::sanitize::sanitize_line;
-use haft_host::PinnedTool;
-use haft_host::install::lock::Entry;
-use haft_host::install::{InstallError, Row, Store};
+use haft_packages::PinnedTool;
+use haft_packages::install::lock::Entry;
+use haft_packages::install::{InstallError, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
-use super::approve::agreed;
 use super::problem::Problem;
+use crate::ask::agreed;
 use crate::console::{note, print};
 
 /// Shows the texts that are locked and asks whether they may be used; nothing when none are.

@@ -1,7 +1,7 @@
 //! Hooks among extensions: nobody has the name of another one.
 
 use haft_config::{Owner, ProcessHook};
-use haft_host::{ExtensionSpec, Origin};
+use haft_packages::{ExtensionSpec, Origin};
 
 use super::{Ground, same, spec};
 
@@ -88,7 +88,7 @@ mod tests {
 
     fn extension(name: &str, origin: Origin) -> ExtensionSpec {
         let like = spec(&hooks(&[(name, Owner::User)])[0], &ground());
-        ExtensionSpec { origin, dialect: haft_host::Dialect::Native, dir: PathBuf::from("/e"), ..like }
+        ExtensionSpec { origin, dialect: haft_packages::Dialect::Native, dir: PathBuf::from("/e"), ..like }
     }
 
     #[track_caller]

@@ -29,7 +29,6 @@ use crate::args::RunArgs;
 use crate::trust;
 
 pub(super) use sessions::Open;
-pub(super) use settings::text;
 pub(super) use shell::Shells;
 
 /// What the questions are about.

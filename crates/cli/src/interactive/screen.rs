@@ -5,7 +5,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use haft_config::{Config, Home};
+use haft_config::{Config, Home, value_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
@@ -17,7 +17,7 @@ use haft_tui::terminal::{Connection, End, Environment, Setup, run, run_lines};
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::{Desk, text};
+use super::desk::Desk;
 use crate::console::note;
 use crate::login::Terminal;
 use crate::timeouts::SCREEN_END;
@@ -58,7 +58,7 @@ pub(super) fn keymap(home: &Home) -> Keymap {
 pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
-        let Some(value) = row.value.as_ref().map(text) else { continue };
+        let Some(value) = row.value.as_ref().map(value_text) else { continue };
         if let Err(error) = settings.set(&row.key, &value) {
             note(&format!("haft: {}: {error}", row.origin));
         }
@@ -172,8 +172,7 @@ async fn shown(
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{Files, Layer, Place, Project, Trust, Tui};
-    use haft_tui::app::settings::SETTINGS;
+    use haft_config::{Files, Layer, Place, Project, Trust};
     use haft_tui::keys::{Context, Edit};
 
     use super::*;
@@ -191,20 +190,6 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_the_interface_is_one_of_the_file_and_the_other_way_round() {
-        let of_file: Vec<&str> = Tui::KEYS.iter().map(|key| key.path).collect();
-        let of_interface: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
-        assert_eq!(of_file, of_interface);
-        let home = tempfile::tempdir().unwrap();
-        for setting in SETTINGS {
-            for value in setting.choices.iter().chain([&setting.default]) {
-                let file = home.path().join("config.toml");
-                haft_config::set(&file, setting.name, value).unwrap();
-            }
-        }
-    }
-
-    #[test]
     fn what_nobody_sets_is_as_the_interface_has_it() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
@@ -212,9 +197,7 @@ mod tests {
         let config =
             files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
         let settings = settings(&config, None);
-        for setting in SETTINGS {
-            assert_eq!(settings.get(setting.name), setting.default, "{}", setting.name);
-        }
+        assert_eq!(settings, Settings::default());
         assert_eq!(super::settings(&config, Some("linear")).screen(), Where::Linear);
         assert_eq!(super::settings(&config, Some("inline")).screen(), Where::Inline);
     }

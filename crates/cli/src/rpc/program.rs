@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use haft_core::model::{Model, ModelInfo};
 use haft_core::session::Session;
 use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
-use haft_rpc::{Expanded, Opened, Screens, Which};
+use haft_rpc::{Expanded, Opened, Screens, Which, stored_info};
 
-use super::failure::{coded, failed, not_found};
-use super::stored;
 use crate::args::RunArgs;
 use crate::console::note;
+use crate::exit::Exit;
 use crate::resources::Resources;
 use crate::run::{self, Chosen, Ends, Parts};
 use crate::session::Sessions;
@@ -146,7 +145,7 @@ impl haft_rpc::Sessions for Program {
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
         let stored = Arc::clone(&self.stored);
-        let listed = off_thread(move || stored::here(&stored)).await;
+        let listed = off_thread(move || stored_here(&stored)).await;
         listed.flatten().map_err(|error| failed(&error))
     }
 
@@ -191,4 +190,69 @@ async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 /// Each change is one assignment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An error that has no code of its own, but for a session that is open elsewhere.
+fn failed(error: &anyhow::Error) -> Failure {
+    let code =
+        if Exit::of(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };
+    coded(code, error)
+}
+
+/// An error of looking for a session: that there is none, or more than one.
+fn not_found(error: &anyhow::Error) -> Failure {
+    if Exit::of(error) == Exit::Session { coded(ErrorCode::SessionNotFound, error) } else { failed(error) }
+}
+
+/// An error with this code.
+fn coded(code: ErrorCode, error: &anyhow::Error) -> Failure {
+    Failure::new(code, format!("{error:#}"))
+}
+
+/// The sessions of the directory, the latest first. A session that cannot be read is left out.
+fn stored_here(sessions: &Sessions) -> anyhow::Result<Vec<SessionInfo>> {
+    let told = sessions.here()?.into_iter().filter_map(|found| match found.summary() {
+        Ok(summary) => Some(stored_info(&found, summary)),
+        Err(error) => {
+            tracing::warn!(%error, path = %found.path.display(), "a session is not listed");
+            None
+        }
+    });
+    Ok(told.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_config::Home;
+    use haft_core::session::Durability;
+    use haft_core::session::entry::Name;
+
+    use super::*;
+
+    #[test]
+    fn the_code_follows_from_the_exit() {
+        let error = |exit: Exit| exit.with(anyhow::anyhow!("why"));
+        assert_eq!(failed(&error(Exit::SessionInUse)), Failure::new(ErrorCode::SessionLocked, "why"));
+        assert_eq!(failed(&error(Exit::Session)).code, ErrorCode::Failed);
+        assert_eq!(not_found(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
+        assert_eq!(not_found(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
+        let chain = Err::<(), _>(anyhow::anyhow!("why")).context("what").unwrap_err();
+        assert_eq!(not_found(&chain), Failure::new(ErrorCode::Failed, "what: why"));
+    }
+
+    #[test]
+    fn a_session_is_told_as_its_file_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::new(&Home::at(dir.path()), dir.path());
+        assert_eq!(stored_here(&sessions).unwrap(), []);
+        let session = sessions.create();
+        let named = session.append(Name { name: "tidy".into() }, Durability::Now);
+        futures::executor::block_on(named).unwrap();
+        let told = stored_here(&sessions).unwrap();
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].session, session.id().to_string());
+        assert_eq!((told[0].name.as_deref(), told[0].messages), (Some("tidy"), 0));
+        assert!(!told[0].open && !told[0].current && !told[0].busy);
+        assert_eq!(told[0].path.as_deref(), session.path().unwrap().to_str());
+    }
 }

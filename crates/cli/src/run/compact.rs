@@ -4,8 +4,9 @@ use haft_core::compact::{CompactError, Compacted};
 use haft_core::sanitize::sanitize_line;
 use haft_protocol::event::AgentEvent;
 
-use super::drive::{Flow, Screen, exit_of_model, interrupted};
 use super::join::Joined;
+use super::screen::{Flow, Screen, exit_of_model, interrupted};
+use crate::args::CompactArgs;
 use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{short, spent};
@@ -17,6 +18,13 @@ pub(crate) struct Wish {
     pub(crate) instructions: Option<String>,
     /// Whether programs read of it, who get the agent's events.
     pub(crate) json: bool,
+}
+
+impl From<&CompactArgs> for Wish {
+    fn from(args: &CompactArgs) -> Self {
+        let instructions = args.instructions.join(" ");
+        Self { instructions: (!instructions.trim().is_empty()).then_some(instructions), json: args.json }
+    }
 }
 
 impl Wish {

@@ -6,7 +6,6 @@ use futures::StreamExt as _;
 use haft_config::{Expanded, Templates};
 use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
-use haft_core::model::ModelErrorKind;
 use haft_core::sanitize::sanitize_line;
 use haft_host::{CommandError, CommandInfo};
 use haft_protocol::event::AgentEvent;
@@ -17,7 +16,7 @@ use super::compact::{self, Wish};
 use super::ends::Ends;
 use super::join::{Joined, Parts, join};
 use super::output::Output;
-use super::queue::Receiver;
+use super::screen::{Flow, Screen, exit_of_model, interrupted};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
@@ -94,52 +93,6 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
     };
     screen.output.finish().await?;
     Ok(exit)
-}
-
-/// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
-/// hold up an interrupt.
-pub(super) struct Screen {
-    output: Output,
-    pub(super) interrupts: Interrupts,
-    /// Notes and faults of the extensions, and what else is [observed](Task::observed).
-    pub(super) events: Receiver,
-    /// Cancelled by the first interrupt.
-    pub(super) cancel: CancellationToken,
-}
-
-/// Whether there is anything left to wait for.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    GoOn,
-    /// The second interrupt came.
-    StopAtOnce,
-}
-
-impl Screen {
-    /// Shows an event.
-    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
-        let shown = self.output.event(event);
-        tokio::pin!(shown);
-        loop {
-            tokio::select! {
-                biased;
-                () = self.interrupts.next() => if interrupted(&self.interrupts, &self.cancel) == Flow::StopAtOnce {
-                    return Ok(Flow::StopAtOnce);
-                },
-                outcome = &mut shown => return outcome.map(|()| Flow::GoOn),
-            }
-        }
-    }
-}
-
-/// The first interrupt asks to stop, the second does not wait for it.
-pub(crate) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
-    if interrupts.at_once() {
-        return Flow::StopAtOnce;
-    }
-    note("haft: stopping; once more to stop at once");
-    cancel.cancel();
-    Flow::GoOn
 }
 
 /// What a prompt comes to before the model hears of it.
@@ -276,19 +229,5 @@ fn exit_of(error: &TurnError) -> Exit {
         // Without a prompt there was an answer to wait for, or none.
         TurnErrorKind::NothingToDo => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
-    }
-}
-
-/// How haft ends when a model did not answer.
-pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
-    match kind {
-        ModelErrorKind::Auth => Exit::NoProvider,
-        ModelErrorKind::Cancelled => Exit::Aborted,
-        ModelErrorKind::RateLimited
-        | ModelErrorKind::Unavailable
-        | ModelErrorKind::Rejected
-        | ModelErrorKind::Overflow
-        | ModelErrorKind::Connection
-        | ModelErrorKind::Truncated => Exit::Provider,
     }
 }

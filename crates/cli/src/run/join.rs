@@ -9,19 +9,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project, Settings};
+use haft_config::{CompactionSettings, Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
-use haft_host::discovery::Search;
-use haft_host::install::LockedTools;
-use haft_host::{
-    ExtensionEnv, ExtensionState, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant,
-};
+use haft_host::{ExtensionState, Host, HostConfig, run_in_background};
 use haft_launch::Launcher;
+use haft_packages::discovery::Search;
+use haft_packages::install::LockedTools;
+use haft_packages::install::lock::Approved;
+use haft_packages::{ExtensionEnv, ProjectCheck, SandboxGrant, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
@@ -34,8 +34,8 @@ use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, OnlyProjects};
 use crate::hooks::Ground;
 use crate::resources::Resources;
-use crate::rpc::WITHHELD;
 use crate::setup::Setup;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 use super::ends::Ends;
 use super::model::{self, OtherModels};
@@ -126,7 +126,7 @@ impl Parts {
             system,
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
-            compaction: compaction(&config.settings),
+            compaction: compaction(&config.compaction),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
             extension_config: extension_config(config, Owner::User)?,
@@ -150,11 +150,11 @@ impl Parts {
     }
 }
 
-fn compaction(settings: &Settings) -> CompactSettings {
+fn compaction(settings: &CompactionSettings) -> CompactSettings {
     CompactSettings {
-        auto: settings.compaction_auto.value,
-        reserve: settings.compaction_reserve.as_ref().map(|sourced| sourced.value.get()),
-        keep: settings.compaction_keep.as_ref().map(|sourced| sourced.value.get()),
+        auto: settings.auto.value,
+        reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
+        keep: settings.keep.as_ref().map(|sourced| sourced.value.get()),
     }
 }
 
@@ -207,13 +207,18 @@ pub(crate) struct Joined {
     tools: ToolChoice,
 }
 
+/// Keeps the tools of approved extensions in the lock file.
+fn tool_pins(approved: Approved) -> Arc<dyn ToolPins> {
+    Arc::new(LockedTools::new(approved, run_in_background))
+}
+
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let ground = parts.ground();
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"))
-        .without_variables(WITHHELD);
+        .without_variables(TOKEN_VARIABLES);
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
@@ -232,12 +237,11 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     config.env = ExtensionEnv {
         granted: parts.granted,
         set: Vec::new(),
-        withheld: WITHHELD.map(str::to_owned).into(),
+        withheld: TOKEN_VARIABLES.map(str::to_owned).into(),
     };
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
-    let approved = parts.search.approved.clone();
-    config.tool_pins = approved.map(|approved| Arc::new(LockedTools::new(approved)) as Arc<dyn ToolPins>);
+    config.tool_pins = parts.search.approved.clone().map(tool_pins);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;

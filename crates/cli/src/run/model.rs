@@ -3,7 +3,6 @@
 mod others;
 
 use std::sync::Arc;
-use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
@@ -146,19 +145,6 @@ pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
         }
         format!("haft: {info} has no thinking level {wanted}; {level} is used")
     })
-}
-
-/// Has what is known of models read on another thread, as soon as it is known that it will be needed: it takes longer
-/// than all else before the first request, and all APIs but Ollama's need it to make one. Not for a script, which sends
-/// none.
-pub(crate) fn preload(settings: &Settings) {
-    const WITHOUT: [&str; 2] = ["scripted", "ollama"];
-    let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
-    let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
-    if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
-        // Without a thread the first request reads it itself.
-        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
-    }
 }
 
 /// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.

@@ -1,7 +1,6 @@
 //! What a run prints: the answer alone, every event as JSON, or a story for people.
 
-mod calls;
-
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -9,14 +8,13 @@ use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_core::session::Session;
 use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
-use haft_protocol::ids::ExtensionName;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{Usage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
 use crate::console::{note, print, rows, width, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{cost, spent};
-use calls::Calls;
 
 /// Where events go.
 pub(crate) enum Output {
@@ -298,7 +296,7 @@ fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> 
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
         AgentEvent::ToolResult { name, is_error, content, synthetic_by, .. } => {
-            let what = calls::result(name, synthetic_by.as_deref(), &short(&joined_text(content)));
+            let what = result_text(name, synthetic_by.as_deref(), &short(&joined_text(content)));
             Told::Meanwhile(format!("{} {what}", mark(*is_error)))
         }
         AgentEvent::HostCallStart { extension, name, args, .. } => {
@@ -347,8 +345,37 @@ fn short(text: &str) -> String {
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
 }
 
+/// The calls without a result, each as it is told.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(BTreeMap<ToolCallId, String>);
+
+impl Calls {
+    /// A line about an event, with the call that it is about where others were told in between.
+    fn named(&mut self, event: &AgentEvent, line: String) -> String {
+        if let AgentEvent::ToolCall { id, name, args } = event {
+            self.0.insert(id.clone(), called(None, name, args.as_str()));
+        } else if let AgentEvent::ToolResult { id, .. } = event {
+            self.0.remove(id);
+        } else if let AgentEvent::ToolBlocked { id, .. } = event
+            && let Some(call) = self.0.get(id)
+        {
+            return format!("{line}: {call}");
+        }
+        line
+    }
+}
+
+/// A result, and whether it is the tool's own.
+fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
+    match synthetic_by {
+        None => format!("{} {text}", short(name)),
+        Some(by) => format!("{} (not run: {} answered) {text}", short(name), short(by)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use haft_protocol::RawJson;
     use haft_protocol::message::{AssistantBlock, Time};
 
     use super::*;
@@ -394,5 +421,29 @@ mod tests {
             bill(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
             format!("{tokens}, $0.25; the session: $0.75")
         );
+    }
+
+    #[test]
+    fn of_several_calls_the_refused_one_is_named() {
+        let mut calls = Calls::default();
+        for (id, command) in [("1", "ls"), ("2", "rm")] {
+            let args = RawJson::from(serde_json::json!({ "command": command }));
+            let call = AgentEvent::ToolCall { id: ToolCallId::new(id), name: "bash".into(), args };
+            assert_eq!(calls.named(&call, "→".to_owned()), "→");
+        }
+        let refused = |id: &str| AgentEvent::ToolBlocked {
+            id: ToolCallId::new(id),
+            by: "policy".into(),
+            reason: "no".into(),
+        };
+        let line = || "  refused by policy".to_owned();
+        assert_eq!(calls.named(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
+        assert_eq!(calls.named(&refused("3"), line()), line());
+    }
+
+    #[test]
+    fn an_answer_in_a_tools_place_is_told_as_that() {
+        assert_eq!(result_text("bash", None, "FAKE"), "bash FAKE");
+        assert_eq!(result_text("bash", Some("aa"), "FAKE"), "bash (not run: aa answered) FAKE");
     }
 }

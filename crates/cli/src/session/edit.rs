@@ -7,7 +7,8 @@ use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Label, Name, Tags};
 use haft_core::session::store::{self, Found};
 use haft_core::session::{Durability, Session, SessionError};
 
-use super::find::{entry, explained, short};
+use super::find::entry;
+use super::text::{explained, short};
 use crate::ask::confirmed;
 use crate::console::{note, print};
 use crate::exit::{Exit, OrExit as _};

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::session::store::{Found, Store};
-use haft_core::session::{EntryId, Session, SessionError, SessionId, recover};
+use haft_core::session::{EntryId, Session, SessionId, recover};
 
 use crate::exit::{Exit, OrExit as _};
 use crate::session::text::Row;
@@ -151,26 +151,4 @@ pub(super) fn entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow:
         )),
     }
     .or_exit(Exit::Session)
-}
-
-/// Why a session cannot be used, with what can be done instead.
-pub(crate) fn explained(error: SessionError, id: SessionId) -> anyhow::Error {
-    let id = short(id);
-    if let SessionError::Locked { .. } = error {
-        return Exit::SessionInUse.with(anyhow::anyhow!(
-            "session {id} is open elsewhere; fork it with haft session fork {id}, or look at it with haft session \
-             show {id}"
-        ));
-    }
-    if let SessionError::ReadOnly { .. } | SessionError::Newer { .. } = error {
-        return Exit::Session.with(anyhow::anyhow!(
-            "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
-        ));
-    }
-    error.into()
-}
-
-/// Enough of an id for people.
-pub(crate) fn short(id: SessionId) -> String {
-    id.to_string().chars().take(8).collect()
 }

@@ -13,7 +13,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
 use serde_json::json;
 
-use super::find::explained;
+use super::text::explained;
 use super::text::{Row, cut, first_line, spent};
 use crate::console::{note, print, rows, width, write};
 

@@ -4,10 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::{Found, Summary};
+use haft_core::session::{SessionError, SessionId};
 use haft_protocol::message::Usage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::find::explained;
+use crate::exit::Exit;
 
 /// One session in a list.
 #[derive(Debug, Clone)]
@@ -108,6 +109,28 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     };
     let shown: String = line.chars().take_while(fits).collect();
     format!("{}…", shown.trim_end())
+}
+
+/// Why a session cannot be used, with what can be done instead.
+pub(crate) fn explained(error: SessionError, id: SessionId) -> anyhow::Error {
+    let id = short(id);
+    if let SessionError::Locked { .. } = error {
+        return Exit::SessionInUse.with(anyhow::anyhow!(
+            "session {id} is open elsewhere; fork it with haft session fork {id}, or look at it with haft session \
+             show {id}"
+        ));
+    }
+    if let SessionError::ReadOnly { .. } | SessionError::Newer { .. } = error {
+        return Exit::Session.with(anyhow::anyhow!(
+            "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
+        ));
+    }
+    error.into()
+}
+
+/// Enough of an id for people.
+pub(crate) fn short(id: SessionId) -> String {
+    id.to_string().chars().take(8).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use haft_core::session::{EntryId, Recovered, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
-use super::find::explained;
+use super::text::explained;
 use super::text::{cut, first_line};
 use crate::console::{note, print, width};
 

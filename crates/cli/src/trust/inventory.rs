@@ -6,9 +6,9 @@ use haft_config::{
     Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Settings, Sourced, Trust,
     Unused,
 };
-use haft_host::discovery::Discovery;
-use haft_host::manifest::Manifest;
-use haft_host::{ExtensionSpec, Launch, Origin, Permissions, check_grant};
+use haft_packages::discovery::Discovery;
+use haft_packages::manifest::Manifest;
+use haft_packages::{ExtensionSpec, Launch, Origin, Permissions, check_grant};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;

@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use haft_host::install::Store;
-use haft_host::install::lock::How;
+use haft_packages::install::Store;
+use haft_packages::install::lock::How;
 use tempfile::TempDir;
 
 /// Directories of one test.

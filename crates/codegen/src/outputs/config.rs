@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use haft_config::{Key, Reach, all_keys};
+use haft_config::{Key, Reach, TableKind, ValueKind, all_keys};
 
 use super::Output;
 use super::docs::replace;
@@ -27,11 +27,12 @@ fn tables() -> Result<String> {
             Reach::User => "no",
             Reach::TrustedProject => "yes",
         };
-        let Key { takes, default, .. } = key;
-        let (variable, flag) = (code(key.variable), code(key.flag));
+        let below = if key.kind == ValueKind::Table(TableKind::Keys) { ", below" } else { "" };
+        let (takes, default) = (key.kind.takes(), key.default_text());
+        let (variable, flag) = (code(key.variables.first().copied()), code(key.flag));
         writeln!(
             out,
-            "| [`{}`](#{}) | {takes} | {default} | {variable} | {flag} | {may} |",
+            "| [`{}`](#{}) | {takes}{below} | {default} | {variable} | {flag} | {may} |",
             key.path,
             anchor(key)
         )?;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::rpc::{CommandKind, ErrorCode, ReplyData, Request, RpcEvent};
+use haft_protocol::rpc::{ErrorCode, ReplyData, Request, RpcEvent};
 use serde_json::Value;
 
 use super::docs::{replace, write_fields};
@@ -121,14 +121,4 @@ fn codes() -> Result<String> {
 
 fn with<'a>(lines: &'a str, part: &str) -> Vec<&'a str> {
     lines.lines().filter(|line| line.contains(part)).collect()
-}
-
-/// The names of all events of a union.
-pub(super) fn event_names(root: &Value) -> Vec<String> {
-    fields::branches(root, root, "type").into_iter().map(|(name, _)| name).collect()
-}
-
-/// The names of all commands.
-pub(super) fn command_names() -> Vec<&'static str> {
-    CommandKind::ALL.iter().map(|kind| kind.name()).collect()
 }

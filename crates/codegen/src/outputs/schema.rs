@@ -7,10 +7,10 @@ use haft_protocol::ext::{
     Event, ExtensionFrame, HostFrame, InterceptKind, Limits, PROTOCOL_VERSION, capability,
 };
 use haft_protocol::hook::{Kind, Line, Method, Results};
-use haft_protocol::rpc::{self, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent};
+use haft_protocol::rpc::{self, CommandKind, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent};
 use serde_json::{Value, json};
 
-use super::{Output, rpc as commands};
+use super::{Output, fields};
 
 /// The schemas of everything that crosses a process border, and what a program may want to know beside them.
 pub(super) fn outputs() -> Result<Vec<Output>> {
@@ -54,13 +54,23 @@ fn meta() -> Value {
         "capabilities": capability::ALL,
         "hook_methods": Method::ALL.iter().map(|method| method.name()).collect::<Vec<_>>(),
         "hook_events": Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
-        "rpc_commands": commands::command_names(),
-        "rpc_events": commands::event_names(&schema(schemars::schema_for!(RpcEvent))),
+        "rpc_commands": command_names(),
+        "rpc_events": event_names(&schema(schemars::schema_for!(RpcEvent))),
         "rpc_codes": ErrorCode::ALL,
         "rpc_capabilities": rpc::capability::ALL,
-        "agent_events": commands::event_names(&schema(schemars::schema_for!(AgentEvent))),
+        "agent_events": event_names(&schema(schemars::schema_for!(AgentEvent))),
         "limits": Limits::default(),
     })
+}
+
+/// The names of all events of a union.
+fn event_names(root: &Value) -> Vec<String> {
+    fields::branches(root, root, "type").into_iter().map(|(name, _)| name).collect()
+}
+
+/// The names of all commands.
+fn command_names() -> Vec<&'static str> {
+    CommandKind::ALL.iter().map(|kind| kind.name()).collect()
 }
 
 fn unlink_descriptions(value: &mut Value) {

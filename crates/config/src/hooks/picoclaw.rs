@@ -1,12 +1,14 @@
 //! A PicoClaw `config.json`, as it is.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use serde_path_to_error::Segment;
 
 use super::{HookTimeouts, ProcessHook};
-use crate::file::{ConfigError, MAX_FILE, read_text, takes};
-use crate::keys::{HookDefaults, HookProcess, Hooks, Key, ToolNames};
+use crate::file::{ConfigError, MAX_FILE, kind_of, read_text};
+use crate::keys::{HookDefaults, HookProcess, Hooks, Key, ToolNames, ValueKind};
 use crate::layers::Owner;
 use crate::settings::SettingOrigin;
 
@@ -41,12 +43,14 @@ impl HooksFile {
         let hooks = hooks.get("hooks").ok_or_else(|| wrong("it has no object `hooks`".to_owned()))?;
         let mistake = |key: String, detail| ConfigError::Hook { path: path.into(), line: None, key, detail };
         let mut content: Hooks = serde_path_to_error::deserialize(folded(hooks)).map_err(|error| {
-            let below = error.path().to_string();
-            let key = if below == "." { "hooks".to_owned() } else { format!("hooks.{below}") };
-            // An element of a list is not a key.
-            let key = key.split('[').next().unwrap_or_default().to_owned();
-            let detail = format!("must be {}", takes(&key));
-            mistake(key, detail)
+            let names = error.path().iter().map_while(|segment| match segment {
+                Segment::Map { key } => Some(key.as_str()),
+                // An element of a list is not a key.
+                Segment::Seq { .. } | Segment::Enum { .. } | Segment::Unknown => None,
+            });
+            let path: Vec<&str> = iter::once("hooks").chain(names).collect();
+            let takes = kind_of(&path).map_or_else(|| "a table".to_owned(), ValueKind::takes);
+            mistake(path.join("."), format!("must be {takes}"))
         })?;
         for process in content.processes.values_mut() {
             process.tool_names.get_or_insert(ToolNames::PicoClaw);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::file::ReadFile;
-use crate::keys::{HookDefaults, HookProcess, Hooks, Key};
+use crate::keys::{HookDefaults, HookProcess, Hooks, Key, TableKind, ValueKind};
 use crate::rows::{HIDDEN, Row, written};
 
 /// What a file sets.
@@ -14,18 +14,13 @@ pub(crate) fn rows(file: &ReadFile) -> Vec<Row> {
         for (own, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let known = keys.iter().find(|key| key.path.rsplit('.').next() == Some(own));
             // A table has rows of its own.
-            let known = known.filter(|known| !known.takes.ends_with(", below") && !value.is_null());
+            let known =
+                known.filter(|known| known.kind != ValueKind::Table(TableKind::Keys) && !value.is_null());
             let Some(known) = known else { continue };
             let origin = file.source.origin(&format!("{table}.{own}"));
             // What hooks are handed this way are secrets more often than not.
             let value = if own == "env" { hidden(value) } else { value.clone() };
-            rows.push(Row {
-                key: format!("{shown}.{own}"),
-                value: Some(value),
-                default: known.default,
-                origin,
-                only_projects: false,
-            });
+            rows.push(Row::new(known, format!("{shown}.{own}"), Some((value, origin))));
         }
     };
     add(Hooks::KEYS, "hooks", "hooks", Some(&hooks));

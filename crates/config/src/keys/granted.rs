@@ -1,69 +1,37 @@
-//! What can be said in `[grant.NAME]`, as types.
+//! The choices in `[grant.NAME]`, as types.
 
 use serde::{Deserialize, Serialize};
 
-/// What a gate's silence means. Only the user can choose; an extension cannot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnTimeout {
-    /// The action does not happen; haft's default for gates.
-    Block,
-    /// The action happens, and the failure is reported.
-    Allow,
-}
-
-impl OnTimeout {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Allow => "allow",
-        }
+choices! {
+    /// The meaning of a gate's silence. Only the user can choose; an extension cannot.
+    OnTimeout {
+        /// The action does not happen; haft's default for gates.
+        Block = "block",
+        /// The action happens, and the failure is reported.
+        Allow = "allow",
     }
 }
 
-/// The sandbox that an extension runs in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxLevel {
-    /// It runs with the user's rights.
-    None,
-    /// The kernel's access control and a filter of system calls.
-    Standard,
-    /// That, in namespaces of its own.
-    Strict,
-}
-
-impl SandboxLevel {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-        }
+choices! {
+    /// The sandbox that an extension runs in.
+    SandboxLevel {
+        /// None: the extension runs with the user's rights.
+        None = "none",
+        /// The kernel's access control and a filter of system calls.
+        Standard = "standard",
+        /// As standard, in namespaces of its own.
+        Strict = "strict",
     }
 }
 
-/// Whom an extension may talk to from its sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxNet {
-    /// Nobody.
-    None,
-    /// Its own processes.
-    Loopback,
-    /// Everybody.
-    All,
-}
-
-impl SandboxNet {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Loopback => "loopback",
-            Self::All => "all",
-        }
+choices! {
+    /// The peers that an extension may talk to from its sandbox.
+    SandboxNet {
+        /// Nobody.
+        None = "none",
+        /// Its own processes.
+        Loopback = "loopback",
+        /// Everybody.
+        All = "all",
     }
 }

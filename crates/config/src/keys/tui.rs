@@ -1,138 +1,113 @@
 //! `[tui]`: how the interactive mode looks and behaves.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Key, Reach};
-use crate::file::ReadFile;
-use crate::rows::Row;
-use crate::settings::SettingOrigin;
+use super::ValueKind::{Choice, List, Text};
+use super::{ConfigFile, Key, Reach};
+use crate::rows::{Row, RowValue as _};
+use crate::settings::{Layer, SettingOrigin, Sourced, first};
 
 keys! {
     /// How the interactive mode looks and behaves.
-    #[derive(Serialize)]
-    Tui {
+    Tui as TuiSettings {
         /// The theme: `dark`, `light`, or the `name` in a `theme.json` in `$HAFT_HOME/themes` or of an extension that is one.
         /// See [themes.md](themes.md).
-        theme: Option<String> = "tui.theme" {
-            takes: "a name",
-            default: "`auto`: `dark` or `light`, as the terminal's background is",
+        theme: String = "tui.theme" {
+            kind: Text("a name"),
+            default: "auto".to_owned(),
+            unset: "`dark` or `light`, as the terminal's background is",
             reach: User,
+            brief: "The colours: `auto` as the terminal's background is, `dark`, `light`, or the name of a theme.",
         }
         /// Where the interactive mode is drawn. `alternate`: on a screen of its own, which is gone afterwards but for the end
         /// of the conversation. `inline`: below what the terminal shows; what was said is printed and stays, and the terminal
         /// scrolls, searches and selects it; also with `--inline`. `linear`: line by line, nothing is drawn over, as screen
         /// readers want it, and as it is where a terminal can do nothing else (`TERM` is `dumb` or not set) and with
         /// `--linear`.
-        screen: Option<TuiScreen> = "tui.screen" {
-            takes: "`alternate`, `inline` or `linear`",
-            default: "`alternate`",
+        screen: TuiScreen = "tui.screen" {
+            kind: Choice(TuiScreen::NAMES),
+            default: TuiScreen::Alternate,
             reach: User,
+            brief: "A screen of its own; or below what the terminal shows, where the conversation is printed and stays; or lines that are printed and never drawn anew, for screen readers.",
         }
         /// Whether the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.
-        mouse: Option<TuiSwitch> = "tui.mouse" {
-            takes: "`on` or `off`",
-            default: "`on`",
+        mouse: TuiSwitch = "tui.mouse" {
+            kind: Choice(TuiSwitch::NAMES),
+            default: TuiSwitch::On,
             reach: User,
+            brief: "Whether the wheel scrolls and the mouse selects; without it, both are the terminal's.",
         }
         /// Whether images are shown where the terminal can show them.
-        images: Option<TuiImages> = "tui.images" {
-            takes: "`auto` or `off`",
-            default: "`auto`",
+        images: TuiImages = "tui.images" {
+            kind: Choice(TuiImages::NAMES),
+            default: TuiImages::Auto,
             reach: User,
+            brief: "Whether images are shown where the terminal can.",
         }
         /// Whether what the model thinks is shown whole, or folded into one row.
-        thinking: Option<TuiShown> = "tui.thinking" {
-            takes: "`folded` or `shown`",
-            default: "`folded`",
+        thinking: TuiShown = "tui.thinking" {
+            kind: Choice(TuiShown::NAMES),
+            default: TuiShown::Folded,
             reach: User,
+            brief: "Whether what the model thinks is shown in full.",
         }
         /// Tools that you are asked about before each call of theirs; `"*"` for all.
-        approve: Option<Vec<String>> = "tui.approve" {
-            takes: "a list of tools",
-            default: "none",
+        approve: Vec<String> = "tui.approve" {
+            kind: List("tools"),
+            default: Vec::<String>::new(),
             reach: User,
+            brief: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none. In the file it is a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
         /// Whether the terminal's bell rings when haft waits for you, and when it is done.
-        bell: Option<TuiSwitch> = "tui.bell" {
-            takes: "`on` or `off`",
-            default: "`off`",
+        bell: TuiSwitch = "tui.bell" {
+            kind: Choice(TuiSwitch::NAMES),
+            default: TuiSwitch::Off,
             reach: User,
+            brief: "Whether the terminal's bell rings when something is asked, and when the work is done.",
         }
     }
 }
 
-/// Where the interactive mode is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TuiScreen {
-    /// On a screen of its own.
-    Alternate,
-    /// Below what the terminal shows; what was said is printed there and stays.
-    Inline,
-    /// Line by line.
-    Linear,
-}
-
-/// How what the model thinks is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TuiShown {
-    /// In one row.
-    Folded,
-    /// Whole.
-    Shown,
-}
-
-/// Whether images are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TuiImages {
-    /// Where the terminal can show them.
-    Auto,
-    /// Nowhere.
-    Off,
-}
-
-/// Whether something is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TuiSwitch {
-    /// It is.
-    On,
-    /// It is not.
-    Off,
-}
-
-impl Tui {
-    /// What holds where nobody sets it, by key.
-    fn defaults() -> BTreeMap<&'static str, Value> {
-        BTreeMap::from([
-            ("tui.theme", "auto".into()),
-            ("tui.screen", "alternate".into()),
-            ("tui.mouse", "on".into()),
-            ("tui.images", "auto".into()),
-            ("tui.thinking", "folded".into()),
-            ("tui.approve", Value::Array(Vec::new())),
-            ("tui.bell", "off".into()),
-        ])
+choices! {
+    /// The part of the terminal that the interactive mode uses.
+    TuiScreen {
+        /// A screen of its own.
+        Alternate = "alternate",
+        /// The rows below what the terminal shows; the conversation is printed there and stays.
+        Inline = "inline",
+        /// Lines that are printed and never drawn anew.
+        Linear = "linear",
     }
 }
 
-/// What holds: what the user's file sets, and haft's own choice where it sets nothing.
-pub(crate) fn rows(file: &ReadFile) -> Vec<Row> {
-    let set = serde_json::to_value(&file.content.tui).unwrap_or_default();
-    let mut defaults = Tui::defaults();
-    let row = |key: &'static Key| {
-        let name = key.path.rsplit('.').next().unwrap_or_default();
-        let value = set.get(name).filter(|value| !value.is_null()).cloned();
-        let origin = value.as_ref().map_or(SettingOrigin::Default, |_| file.source.origin(key.path));
-        let value = value.or_else(|| defaults.remove(key.path));
-        Row { key: key.path.into(), value, default: key.default, origin, only_projects: false }
-    };
-    Tui::KEYS.iter().map(row).collect()
+choices! {
+    /// The form in which the model's thinking is shown.
+    TuiShown {
+        /// In one row.
+        Folded = "folded",
+        /// Whole.
+        Shown = "shown",
+    }
+}
+
+choices! {
+    /// The terminals on which images are shown.
+    TuiImages {
+        /// All that can show them.
+        Auto = "auto",
+        /// None.
+        Off = "off",
+    }
+}
+
+choices! {
+    /// A switch.
+    TuiSwitch {
+        /// It is on.
+        On = "on",
+        /// It is off.
+        Off = "off",
+    }
 }
 
 #[cfg(test)]
@@ -140,13 +115,15 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::file::ReadFile;
 
     #[test]
     fn what_nobody_sets_has_a_value() {
-        let rows = rows(&ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap());
-        let shown = rows
-            .iter()
-            .map(|row| format!("{} {} {}", row.key, row.value.clone().unwrap_or_default(), row.origin));
+        let file = ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
+        let settings = TuiSettings::from_layers(&[Layer::from_file(&file)], "", |file| Some(&file.tui));
+        assert_eq!(settings.screen.value, TuiScreen::Linear);
+        let rows = settings.rows().into_iter();
+        let shown = rows.map(|row| format!("{} {} {}", row.key, row.value.unwrap_or_default(), row.origin));
         insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r#"
         tui.theme "auto" default
         tui.screen "linear" c:2

@@ -18,8 +18,8 @@ impl Refused {
     pub(super) fn take_out(project: &mut ReadFile, user: &ReadFile) -> Self {
         let content = &mut project.content;
         let mut refused = Self::default();
-        let forgotten = content.forget_the_users();
-        refused.keys.extend(forgotten.iter().filter_map(|key| Some(key.split('.').next()?.to_owned())));
+        let removed = content.remove_user_only();
+        refused.keys.extend(removed.iter().filter_map(|key| Some(key.split('.').next()?.to_owned())));
         let users = &user.content.hooks.processes;
         content.hooks.processes.retain(|name, process| {
             let is_users = users.keys().any(|other| other.eq_ignore_ascii_case(name));
@@ -29,7 +29,7 @@ impl Refused {
             let own = [("on_timeout", process.on_timeout.is_some()), ("vouches", process.vouches.is_some())];
             let set = own.iter().filter(|(_, is_set)| *is_set && !is_users);
             refused.keys.extend(set.map(|(key, _)| format!("hooks.processes.{name}.{key}")));
-            process.forget_the_users();
+            process.remove_user_only();
             !is_users
         });
         refused

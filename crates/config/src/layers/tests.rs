@@ -1,6 +1,7 @@
 //! Files in real directories.
 
 use super::*;
+use crate::keys::OnTimeout;
 use crate::settings::Place;
 use haft_protocol::project::Trust;
 

@@ -11,24 +11,26 @@ pub type TakeApart<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, Strin
 /// layer names, and that one's address is not its own.
 pub(super) fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
     // An address without a provider is that of a server which is asked for any model, whatever it is called.
-    let server = layers.iter().any(|layer| layer.base_url.is_some() && layer.provider.is_none());
+    let server =
+        layers.iter().any(|layer| layer.values.base_url.is_some() && layer.values.provider.is_none());
     for layer in layers {
-        if server && layer.provider.is_none() {
+        let values = &layer.values;
+        if server && values.provider.is_none() {
             continue;
         }
-        let named = layer.model.as_deref().and_then(|model| apart(model, layer.provider.as_deref()));
+        let named = values.model.as_deref().and_then(|model| apart(model, values.provider.as_deref()));
         let Some((provider, model)) = named else { continue };
-        if layer.provider.is_none() {
-            layer.provider_origin = Some(layer.place.origin("model"));
+        if values.provider.is_none() {
+            layer.origins.insert("provider", layer.origin("model"));
         }
-        (layer.provider, layer.model) = (Some(provider), Some(model));
+        (layer.values.provider, layer.values.model) = (Some(provider), Some(model));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Place;
     use super::super::tests::{check_apart, in_file, layer};
-    use super::super::{Place, env};
 
     #[test]
     fn a_models_own_provider_beats_a_weaker_ones_and_its_address() {
@@ -41,7 +43,7 @@ mod tests {
         let variables = layer(Place::Env, None, Some("dn/x"), None);
         check_apart(
             vec![layer(Place::Flags, None, None, None), variables, file()],
-            [&format!("dn ({})", env::MODEL), &format!("x ({})", env::MODEL), "-"],
+            ["dn (HAFT_MODEL)", "x (HAFT_MODEL)", "-"],
         );
         let in_file = layer(in_file(), None, Some("dn/x"), None);
         check_apart(vec![in_file.clone()], ["dn (config.toml:2)", "x (config.toml:2)", "-"]);

@@ -1,5 +1,9 @@
 //! Layers over each other.
 
+use std::num::NonZeroU32;
+
+use haft_protocol::thinking::Thinking;
+
 use super::*;
 
 pub(super) fn layer(
@@ -8,12 +12,13 @@ pub(super) fn layer(
     model: Option<&str>,
     base_url: Option<&str>,
 ) -> Layer {
-    Layer {
+    let values = ConfigFile {
         provider: provider.map(Into::into),
         model: model.map(Into::into),
         base_url: base_url.map(Into::into),
-        ..Layer::empty(place)
-    }
+        ..ConfigFile::default()
+    };
+    Layer::new(place, values)
 }
 
 pub(super) fn in_file() -> Place {
@@ -32,8 +37,8 @@ fn check(layers: &[Layer], expect: [&str; 3]) {
 
 /// As [`check`], where `lab` and `dn` are providers.
 #[track_caller]
-pub(super) fn check_apart(layers: Vec<Layer>, expect: [&str; 3]) {
-    let got = Settings::merge(layers, &|model, beside| {
+pub(super) fn check_apart(mut layers: Vec<Layer>, expect: [&str; 3]) {
+    let got = Settings::merge(&mut layers, &|model, beside| {
         let (provider, id) = model.split_once('/')?;
         let known = ["lab", "dn"].contains(&provider) && beside.is_none_or(|beside| beside == provider);
         known.then(|| (provider.to_owned(), id.to_owned()))
@@ -42,7 +47,7 @@ pub(super) fn check_apart(layers: Vec<Layer>, expect: [&str; 3]) {
 }
 
 fn merge(layer: Layer) -> Settings {
-    Settings::merge(vec![layer], &|_, _| None)
+    Settings::merge(&mut [layer], &|_, _| None)
 }
 
 #[test]
@@ -65,8 +70,8 @@ fn another_providers_model_and_address_are_left_out() {
 
 #[test]
 fn the_rest_has_defaults() {
-    let got = merge(Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) });
-    assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::THINKING) });
+    let got = merge(Layer::from_env(|name| (name == "HAFT_THINKING").then(|| "low".to_owned())).unwrap());
+    assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_THINKING") });
     assert_eq!(got.max_steps, None);
 }
 
@@ -75,18 +80,18 @@ fn the_environment_is_read_and_checked() {
     let with = |name: &'static str, value: &'static str| {
         Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
     };
-    assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
-    assert_eq!(with(env::FALLBACK, "a/b, c/d").unwrap().fallback.unwrap(), ["a/b", "c/d"]);
-    assert_eq!(with(env::FALLBACK, "a/b, ,").unwrap().fallback.unwrap(), ["a/b"]);
-    assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
-    let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
+    assert_eq!(with("HAFT_MAX_STEPS", "3").unwrap().values.max_steps, NonZeroU32::new(3));
+    assert_eq!(with("HAFT_FALLBACK", "a/b, c/d").unwrap().values.fallback.unwrap(), ["a/b", "c/d"]);
+    assert_eq!(with("HAFT_FALLBACK", "a/b, ,").unwrap().values.fallback.unwrap(), ["a/b"]);
+    assert_eq!(with("HAFT_MODEL", "").unwrap(), Layer::empty(Place::Env));
+    let error = with("HAFT_MAX_STEPS", "0").unwrap_err().to_string();
     assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
-    assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
-    let former = merge(with(env::REASONING, "low").unwrap()).thinking;
-    assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::REASONING) });
-    let error = with(env::REASONING, "lots").unwrap_err().to_string();
+    assert_eq!(with("HAFT_THINKING", "xhigh").unwrap().values.thinking, Some(Thinking::XHigh));
+    let former = merge(with("HAFT_REASONING", "low").unwrap()).thinking;
+    assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env("HAFT_REASONING") });
+    let error = with("HAFT_REASONING", "lots").unwrap_err().to_string();
     assert!(
-        error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),
+        error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join("`, `")),
         "{error}"
     );
 }

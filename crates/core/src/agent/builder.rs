@@ -1,13 +1,14 @@
 //! Building an [`Agent`].
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_protocol::message::{Message, Time};
 
-use super::setup::Setup;
-use super::{Agent, Inner, ToolSchemaError, ToolTable};
+use super::Agent;
+use crate::agent_state::{AgentConfig, AgentState, Setup, ToolSchemaError, ToolTable};
+use crate::clock::now;
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
@@ -48,40 +49,35 @@ pub struct AgentBuilder {
     model: Arc<dyn Model>,
     tools: ToolSet,
     taken: Option<NameTaken>,
-    hooks: Hooks,
-    sources: Vec<Arc<dyn HookSource>>,
-    system: SystemPrompt,
+    config: AgentConfig,
     thinking: Option<Thinking>,
-    max_steps: Option<u32>,
-    gate_budget: Duration,
     messages: Vec<Message>,
     session: Option<Session>,
     modes: Modes,
-    compact: CompactSettings,
-    clock: Arc<dyn Fn() -> Time + Send + Sync>,
-    models: Option<Arc<dyn ModelSource>>,
-    steering_skips: bool,
 }
 
 impl AgentBuilder {
     pub(super) fn new(model: Arc<dyn Model>) -> Self {
+        let config = AgentConfig {
+            hooks: Hooks::default(),
+            sources: Vec::new(),
+            system: SystemPrompt::default(),
+            max_steps: None,
+            compact: CompactSettings::default(),
+            gate_budget: timeouts::GATE_BUDGET,
+            clock: Arc::new(now),
+            models: None,
+            steering_skips: false,
+        };
         Self {
             model,
             tools: ToolSet::default(),
             taken: None,
-            hooks: Hooks::default(),
-            sources: Vec::new(),
-            system: SystemPrompt::default(),
+            config,
             thinking: None,
-            max_steps: None,
-            gate_budget: timeouts::GATE_BUDGET,
             messages: Vec::new(),
             session: None,
             modes: Modes::default(),
-            compact: CompactSettings::default(),
-            clock: Arc::new(now),
-            models: None,
-            steering_skips: false,
         }
     }
 
@@ -109,86 +105,86 @@ impl AgentBuilder {
 
     /// Adds a hook that is asked when a prompt arrives.
     pub fn before_agent_start(mut self, hook: impl BeforeAgentStart + 'static) -> Self {
-        self.hooks.before_agent_start.push(Arc::new(hook));
+        self.config.hooks.before_agent_start.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked before each call of the model.
     pub fn before_turn(mut self, hook: impl BeforeTurn + 'static) -> Self {
-        self.hooks.before_turn.push(Arc::new(hook));
+        self.config.hooks.before_turn.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked before each request to the model.
     pub fn before_model_request(mut self, hook: impl BeforeModelRequest + 'static) -> Self {
-        self.hooks.before_model_request.push(Arc::new(hook));
+        self.config.hooks.before_model_request.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked about each answer of the model.
     pub fn after_model_response(mut self, hook: impl AfterModelResponse + 'static) -> Self {
-        self.hooks.after_model_response.push(Arc::new(hook));
+        self.config.hooks.after_model_response.push(Arc::new(hook));
         self
     }
 
     /// Sets how models are found that a [`BeforeModelRequest`] hook names. Without it a hook cannot have another model
     /// asked.
     pub fn models(mut self, source: impl ModelSource + 'static) -> Self {
-        self.models = Some(Arc::new(source));
+        self.config.models = Some(Arc::new(source));
         self
     }
 
     /// Adds a hook that is asked before each tool call.
     pub fn before_tool_execute(mut self, hook: impl BeforeToolExecute + 'static) -> Self {
-        self.hooks.before_tool_execute.push(Arc::new(hook));
+        self.config.hooks.before_tool_execute.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked about each tool call that has passed the others.
     pub fn approve_tool(mut self, hook: impl ApproveTool + 'static) -> Self {
-        self.hooks.approve_tool.push(Arc::new(hook));
+        self.config.hooks.approve_tool.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked after each tool call.
     pub fn after_tool_execute(mut self, hook: impl AfterToolExecute + 'static) -> Self {
-        self.hooks.after_tool_execute.push(Arc::new(hook));
+        self.config.hooks.after_tool_execute.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked before the user sees a message.
     pub fn before_assistant_message(mut self, hook: impl BeforeAssistantMessage + 'static) -> Self {
-        self.hooks.before_assistant_message.push(Arc::new(hook));
+        self.config.hooks.before_assistant_message.push(Arc::new(hook));
         self
     }
 
     /// Adds a hook that is asked before the context is summed up.
     pub fn before_compact(mut self, hook: impl BeforeCompact + 'static) -> Self {
-        self.hooks.before_compact.push(Arc::new(hook));
+        self.config.hooks.before_compact.push(Arc::new(hook));
         self
     }
 
     /// Sets when the context is summed up, and how much of it is kept.
     pub fn compaction(mut self, settings: CompactSettings) -> Self {
-        self.compact = settings;
+        self.config.compact = settings;
         self
     }
 
     /// Adds an observer.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.hooks.observers.push(Arc::new(observer));
+        self.config.hooks.observers.push(Arc::new(observer));
         self
     }
 
     /// Adds hooks that come and go, such as those of running extensions.
     pub fn hook_source(mut self, source: Arc<dyn HookSource>) -> Self {
-        self.sources.push(source);
+        self.config.sources.push(source);
         self
     }
 
     /// Sets the system prompt's fixed parts.
     pub fn system_prompt(mut self, system: SystemPrompt) -> Self {
-        self.system = system;
+        self.config.system = system;
         self
     }
 
@@ -200,7 +196,7 @@ impl AgentBuilder {
 
     /// Ends a prompt after this many calls of the model; without it there is no limit.
     pub fn max_steps(mut self, limit: u32) -> Self {
-        self.max_steps = Some(limit);
+        self.config.max_steps = Some(limit);
         self
     }
 
@@ -208,7 +204,7 @@ impl AgentBuilder {
     /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::patience) have that beside
     /// it.
     pub fn gate_budget(mut self, budget: Duration) -> Self {
-        self.gate_budget = budget;
+        self.config.gate_budget = budget;
         self
     }
 
@@ -236,7 +232,7 @@ impl AgentBuilder {
     /// Sets whether the calls of a message that have not begun are skipped when a message of [`Agent::steer`] waits. If
     /// not, which is usual, it is told when all of them are done.
     pub fn steering_skips(mut self, skips: bool) -> Self {
-        self.steering_skips = skips;
+        self.config.steering_skips = skips;
         self
     }
 
@@ -248,7 +244,7 @@ impl AgentBuilder {
 
     /// Replaces the clock that stamps messages, for output that is the same each time.
     pub fn clock(mut self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.config.clock = Arc::new(clock);
         self
     }
 
@@ -265,7 +261,7 @@ impl AgentBuilder {
         let transcript = Transcript::new(session);
         let unsaved = |error: SessionError| BuildError::Session(error.to_string());
         if !self.messages.is_empty() {
-            transcript.settle(|| (self.clock)()).map_err(unsaved)?;
+            transcript.settle(|| (self.config.clock)()).map_err(unsaved)?;
         }
         for message in answered(self.messages) {
             drop(transcript.add(message).map_err(unsaved)?);
@@ -278,23 +274,9 @@ impl AgentBuilder {
             thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
-        Ok(Agent {
-            inner: Arc::new(Inner {
-                hooks: self.hooks,
-                sources: self.sources,
-                system: self.system,
-                max_steps: self.max_steps,
-                compact: self.compact,
-                gate_budget: self.gate_budget,
-                clock: self.clock,
-                models: self.models,
-                steering_skips: self.steering_skips,
-                queues: Queues::new(self.modes),
-                transcript,
-                setup: Mutex::new(setup),
-                tools: Mutex::new(Arc::new(tools)),
-            }),
-        })
+        let queues = Queues::new(self.modes);
+        let inner = Arc::new(AgentState::new(self.config, queues, transcript, setup, tools));
+        Ok(Agent { inner })
     }
 }
 
@@ -302,15 +284,9 @@ impl std::fmt::Debug for AgentBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentBuilder")
             .field("tools", &self.tools)
-            .field("hooks", &self.hooks)
+            .field("hooks", &self.config.hooks)
             .finish_non_exhaustive()
     }
-}
-
-/// The time, as it is written everywhere.
-pub(crate) fn now() -> Time {
-    let now = jiff::Timestamp::now();
-    Time(format!("{now:.3}"))
 }
 
 /// Why an agent cannot be made.

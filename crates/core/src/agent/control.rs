@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Agent, Prompt, ToolSchemaError, ToolTable, lock};
+use super::Agent;
+use crate::agent_state::ToolSchemaError;
 use crate::model::{Model, ModelFacts, ModelInfo, Thinking};
-use crate::queue::{Queue, QueueError, Queued, Waiting};
+use crate::queue::{Prompt, Queue, QueueError, Queued, Waiting};
 use crate::session::{Durability, Session, SessionError};
 use crate::tool::{ToolSet, ToolSpec};
 
@@ -90,7 +91,8 @@ impl Agent {
 
     /// Asks another model from the next step on. Kept in the session when it is first asked.
     pub fn set_model(&self, model: impl Model + 'static) {
-        lock(&self.inner.setup).model = Arc::new(model);
+        let model: Arc<dyn Model> = Arc::new(model);
+        self.inner.change_setup(|setup| setup.model = model);
     }
 
     /// Says in a copy of its session what the agent works with by now, which its own session is told with the next
@@ -113,7 +115,7 @@ impl Agent {
 
     /// Has the model think more or less from the next step on.
     pub fn set_thinking(&self, thinking: Thinking) {
-        lock(&self.inner.setup).thinking = thinking;
+        self.inner.change_setup(|setup| setup.thinking = thinking);
     }
 
     /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them
@@ -123,9 +125,7 @@ impl Agent {
     /// [`ToolSchemaError`] when the schema of an embedder's tool does not compile; nothing is replaced then. Other
     /// tools' schemas are compiled at their first call, which is answered with an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
-        let table = Arc::new(ToolTable::new(tools)?);
-        *lock(&self.inner.tools) = table;
-        Ok(())
+        self.inner.set_tools(tools)
     }
 
     /// What the model is told about the tools of this moment, in order.
@@ -141,6 +141,6 @@ impl Agent {
     /// Offers the tools of these names alone from the next step on, or all there are if `None`. A name without a tool
     /// counts as soon as there is one. The model cannot call what it is not offered.
     pub fn set_active_tools(&self, names: Option<Vec<String>>) {
-        lock(&self.inner.setup).active = names.map(Arc::from);
+        self.inner.change_setup(|setup| setup.active = names.map(Arc::from));
     }
 }

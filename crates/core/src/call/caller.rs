@@ -1,7 +1,6 @@
 //! `Caller`: tools for extensions, under the same hooks as the model's calls.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -10,11 +9,12 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{Calling, Cancelled, Scope, fit};
-use crate::agent::{Inner, LateValidator};
+use super::{ApprovedCall, CallResult, Cancelled, Scope, ToolGate, fit};
+use crate::agent_state::{AgentState, LateValidator};
 use crate::chain::Verdict;
 use crate::emitter::Emitter;
-use crate::hooks::FinishedCall;
+use crate::hooks::Refusal;
+use crate::run_context::RunContext;
 use crate::schema::Validator;
 use crate::tool::{Failure, Tool, ToolOutput, ToolSpec};
 
@@ -26,7 +26,7 @@ use crate::tool::{Failure, Tool, ToolOutput, ToolSpec};
 /// all where its arguments do not fit the tool. The hooks of the extension that calls are not asked.
 #[derive(Clone)]
 pub struct Caller {
-    agent: Weak<Inner>,
+    agent: Weak<AgentState>,
 }
 
 /// A tool with what checks its arguments.
@@ -70,6 +70,32 @@ impl Callable {
     pub fn spec(&self) -> Arc<ToolSpec> {
         self.tool.spec()
     }
+
+    /// Makes a call whose arguments fit.
+    async fn call(&self, run: &RunContext, call: &ToolCall, validator: &Validator) -> Called {
+        // Another tool than the extension's cannot be called.
+        let scope = Scope { validator: Some(validator), others: None };
+        let args = match ToolGate::new(run, call, scope).decide().await {
+            Ok(Verdict::Run { args, .. }) => args,
+            Ok(Verdict::Respond { by, output }) => {
+                let result = CallResult::in_place_of_tool(run, call.clone(), output).await;
+                return Called { by: Some(by), ..Called::of(result) };
+            }
+            // A refusal that ends a run does not end this one, because the call is not part of it.
+            Ok(Verdict::Refuse(refusal)) => return Called::refused(refusal),
+            Err(Cancelled) => return cancelled(),
+        };
+        if run.cancel.is_cancelled() {
+            return cancelled();
+        }
+        let call = ToolCall { args, ..call.clone() };
+        let mut called = Called::of(ApprovedCall { run, call, tool: self.tool.as_ref() }.execute().await);
+        // The output of a cancelled tool says how far the tool got.
+        if called.code == Some(HostCallError::Failed) && run.cancel.is_cancelled() {
+            called.code = Some(HostCallError::Cancelled);
+        }
+        called
+    }
 }
 
 impl Called {
@@ -78,7 +104,11 @@ impl Called {
         Self { output: ToolOutput::error(text), code: Some(code), by: None }
     }
 
-    fn of(output: ToolOutput) -> Self {
+    /// A result that a hook refused is withheld, and that is all: there is no turn to end.
+    fn of(CallResult { output, refusal }: CallResult) -> Self {
+        if let Some(refusal) = refusal {
+            return Self { output, ..Self::refused(refusal) };
+        }
         let code = output.is_error.then_some(match output.failure {
             None => HostCallError::Failed,
             Some(Failure::NotFound) => HostCallError::NotFound,
@@ -96,13 +126,13 @@ impl Called {
         Self { output: self.output.legible(), ..self }
     }
 
-    fn blocked(by: String, reason: String) -> Self {
+    fn refused(Refusal { by, reason, .. }: Refusal) -> Self {
         Self { by: Some(by), ..Self::failed(HostCallError::Blocked, reason) }
     }
 }
 
 impl Caller {
-    pub(crate) fn new(agent: &Arc<Inner>) -> Self {
+    pub(crate) fn new(agent: &Arc<AgentState>) -> Self {
         Self { agent: Arc::downgrade(agent) }
     }
 
@@ -129,8 +159,13 @@ impl Caller {
             name: call.name.clone(),
             args: call.args.clone(),
         });
-        let calling = Calling { agent: &agent, emitter: &emitter, cancel, caller: Some(&caller) };
-        let called = calling.make(&call, tool, validator).await.legible();
+        let run = RunContext {
+            agent,
+            emitter: emitter.clone(),
+            cancel: cancel.clone(),
+            caller: Some(caller.clone()),
+        };
+        let called = tool.call(&run, &call, validator).await.legible();
         let output = called.output.clone();
         emitter.emit(AgentEvent::HostCallEnd {
             id: call.id,
@@ -145,47 +180,6 @@ impl Caller {
             emitter.emit(display.into());
         }
         called
-    }
-}
-
-impl Calling<'_> {
-    async fn make(&self, call: &ToolCall, tool: &Callable, validator: &Validator) -> Called {
-        // Another tool than the extension's cannot be called.
-        let scope = Scope { validator: Some(validator), others: None };
-        let args = match self.gate(call, scope).await {
-            Ok(Verdict::Run { args, .. }) => args,
-            Ok(Verdict::Respond { by, output }) => {
-                let finished = FinishedCall { call: call.clone(), took: Duration::ZERO };
-                return Called { by: Some(by), ..self.look_over(&finished, output).await };
-            }
-            // Whether the run goes on is for its own calls to find out: this one is not part of it.
-            Ok(
-                Verdict::Block { by, reason }
-                | Verdict::AbortTurn { by, reason }
-                | Verdict::HardAbort { by, reason }
-                | Verdict::AbortAgent { by, reason },
-            ) => return Called::blocked(by, reason),
-            Err(Cancelled) => return cancelled(),
-        };
-        if self.cancel.is_cancelled() {
-            return cancelled();
-        }
-        let call = ToolCall { args, ..call.clone() };
-        let (output, took) = self.run(&call, tool.tool.as_ref()).await;
-        let mut called = self.look_over(&FinishedCall { call, took }, output).await;
-        // How far it got is in its own words.
-        if called.code == Some(HostCallError::Failed) && self.cancel.is_cancelled() {
-            called.code = Some(HostCallError::Cancelled);
-        }
-        called
-    }
-
-    /// What the hooks leave of a result. That one of them would end the turn is nothing but that it withholds it.
-    async fn look_over(&self, finished: &FinishedCall, output: ToolOutput) -> Called {
-        match self.looked_over(finished, output).await {
-            (output, None) => Called::of(output),
-            (output, Some(abort)) => Called { output, ..Called::blocked(abort.by, abort.reason) },
-        }
     }
 }
 

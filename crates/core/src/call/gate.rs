@@ -6,15 +6,19 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{Calling, Cancelled, PANICKED};
-use crate::agent::Offered;
-use crate::chain::{ChainStep, Change, ToolChain, Verdict};
-use crate::hooks::{AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, ToolDecision};
+use crate::agent_state::{LateValidator, Offered};
+use crate::chain::{ChainCall, ChainStep, Change, Misfit, Outcome, ToolChain, Verdict};
+use crate::hooks::{
+    AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, Refusal, RefusalScope,
+    ToolDecision,
+};
+use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::schema::Validator;
 use crate::session::intervention::Action;
 use crate::timeouts::LONGEST_PATIENCE;
@@ -31,171 +35,205 @@ pub(crate) struct Scope<'a> {
     pub(crate) others: Option<&'a Offered>,
 }
 
-/// One call on its way through its hooks.
-struct Gating<'a> {
-    calling: &'a Calling<'a>,
+/// The gate that one call passes: the hooks before it, and then the approvers.
+pub(crate) struct ToolGate<'a> {
+    run: &'a RunContext,
     call: &'a ToolCall,
-    hooks: &'a [Arc<dyn BeforeToolExecute>],
+    hooks: Vec<Arc<dyn BeforeToolExecute>>,
+    approvers: Vec<Arc<dyn ApproveTool>>,
     scope: Scope<'a>,
     /// When the budget is used up.
     until: Instant,
 }
 
-/// Why the chain was left before it came to its end.
+/// The call was cancelled before the gate had decided.
+#[derive(Debug)]
+pub(crate) struct Cancelled;
+
+/// The reason why the chain was left before its end.
 enum Left {
     Cancelled,
     /// The budget was used up while these were asked.
     OutOfTime(Vec<usize>),
 }
 
-impl Calling<'_> {
-    /// Decides about one call and reports a block.
-    ///
-    /// # Errors
-    /// The call was cancelled meanwhile.
-    pub(crate) async fn gate(&self, call: &ToolCall, scope: Scope<'_>) -> Result<Verdict, Cancelled> {
-        let Hooks { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = self.agent.hooks();
-        if let Some(caller) = self.caller {
-            // Who waits for a call of its own cannot be asked about it: it might have no other thread to answer on.
+/// The hook or the approver whose refusal decided.
+enum Decider<'a> {
+    Hook(&'a dyn BeforeToolExecute),
+    Approver(&'a dyn ApproveTool),
+}
+
+/// Checks the arguments of a call; returns the check for the arguments that a hook may put in their place.
+///
+/// # Errors
+/// The reason why the call cannot run.
+pub(crate) fn fit<'a>(call: &ToolCall, validator: &'a LateValidator) -> Result<&'a Validator, String> {
+    let unfit = |error: &dyn std::fmt::Display| format!("{} was not run: {error}", call.name);
+    let validator = validator.get().map_err(|error| unfit(error))?;
+    validator.check(&call.args).map_err(|error| unfit(&error))?;
+    Ok(validator)
+}
+
+impl<'a> ToolGate<'a> {
+    /// A gate for a call whose arguments fit.
+    pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: Scope<'a>) -> Self {
+        let Hooks { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = run.agent.hooks();
+        if let Some(caller) = &run.caller {
+            // An extension that waits for its own call cannot be asked about it: it may have no other thread to answer on.
             hooks.retain(|hook| !hook.is_of(caller));
             approvers.retain(|approver| !approver.is_of(caller));
         }
-        let roles = hooks.iter().map(|hook| hook.role(&call.name));
-        let mut chain = ToolChain::new(&call.name, call.args.clone(), roles);
-        let until = Instant::now() + self.agent.gate_budget;
-        let gating = Gating { calling: self, call, hooks: &hooks, scope, until };
-        let mut verdict = match gating.drive(&mut chain).await {
-            Ok(verdict) => verdict,
+        let until = Instant::now() + run.agent.config.gate_budget;
+        Self { run, call, hooks, approvers, scope, until }
+    }
+
+    /// Decides about the call and reports a refusal of the call alone.
+    ///
+    /// # Errors
+    /// The call was cancelled meanwhile.
+    pub(crate) async fn decide(&self) -> Result<Verdict, Cancelled> {
+        let roles = self.hooks.iter().map(|hook| hook.role(&self.call.name));
+        let mut chain = ToolChain::new(&self.call.name, self.call.args.clone(), roles);
+        let mut outcome = match self.drive(&mut chain).await {
+            Ok(outcome) => outcome,
             Err(Left::Cancelled) => return Err(Cancelled),
-            Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
+            Err(Left::OutOfTime(asked)) => {
+                return self.refused(RefusalScope::Call, BUDGET, self.out_of_time(&asked), None).await;
+            }
         };
-        let mut denier = None;
-        if gating.needs_approval(&verdict, &chain)
-            && let Some((who, by, reason)) = self.denied(&approvers, &gating.subject(&chain)).await?
+        let mut decider = self.hook(outcome.decided_by).map(|hook| Decider::Hook(hook.as_ref()));
+        if self.needs_approval(&outcome)
+            && let Some((approver, refusal)) = self.denied(&self.with(&outcome.call)).await?
         {
-            (verdict, denier) = (Verdict::Block { by, reason }, Some(who));
+            (outcome.verdict, decider) = (Verdict::Refuse(refusal), Some(Decider::Approver(approver)));
         }
-        self.remark_verdict(call, &verdict, &chain);
-        let Verdict::Block { by, reason } = verdict else { return Ok(verdict) };
-        let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
-        let (id, refused) = (call.id.clone(), reason.clone());
-        self.emitter.emit(AgentEvent::ToolBlocked { id, by: by.clone(), reason: refused });
-        match gating.consequence(denier, chain.decided_by()).await? {
-            AfterBlock::GoOn => Ok(Verdict::Block { by, reason }),
-            AfterBlock::AbortAgent { reason } => Ok(Verdict::AbortAgent { by, reason }),
+        match outcome.verdict {
+            Verdict::Refuse(Refusal { by, reason, scope }) => self.refused(scope, &by, reason, decider).await,
+            Verdict::Run { .. } | Verdict::Respond { .. } => {
+                self.note_changes(&outcome);
+                Ok(outcome.verdict)
+            }
         }
     }
 
-    /// Asks who approves, one after the other; the first that denies the call, by what name, and why.
-    async fn denied<'a>(
+    /// Notes and reports a refusal; a hook that refuses the call alone may want more to end.
+    async fn refused(
         &self,
-        approvers: &'a [Arc<dyn ApproveTool>],
-        call: &ToolCall,
-    ) -> Result<Option<(&'a dyn ApproveTool, String, String)>, Cancelled> {
-        for approver in approvers {
-            match self.settle(approver.approve_tool(self.cancel, call)).await {
-                Some(Approval::Approve) => {}
-                Some(Approval::Deny { by, reason }) => return Ok(Some((approver.as_ref(), by, reason))),
-                None if self.cancel.is_cancelled() => return Err(Cancelled),
-                None => {
-                    let by = approver.name().to_owned();
-                    return Ok(Some((approver.as_ref(), by, PANICKED.to_owned())));
-                }
-            }
+        scope: RefusalScope,
+        by: &str,
+        mut reason: String,
+        decider: Option<Decider<'_>>,
+    ) -> Result<Verdict, Cancelled> {
+        let action = if scope == RefusalScope::Call { Action::Blocked } else { Action::TurnEnded };
+        self.run.note(Some(&self.call.id), action, vec![by.to_owned()]);
+        if scope != RefusalScope::Call {
+            return Ok(Verdict::Refuse(Refusal::new(scope, by, reason)));
+        }
+        if reason.is_empty() {
+            reason = format!("tool call refused by {by}");
+        }
+        let (id, told) = (self.call.id.clone(), reason.clone());
+        self.run.emitter.emit(AgentEvent::ToolBlocked { id, by: by.to_owned(), reason: told });
+        Ok(Verdict::Refuse(match self.consequence(decider).await? {
+            AfterBlock::GoOn => Refusal::new(RefusalScope::Call, by, reason),
+            AfterBlock::AbortAgent { reason } => Refusal::new(RefusalScope::Run, by, reason),
+        }))
+    }
+
+    /// Asks the approvers one after the other; returns the first that denies the call, with its refusal.
+    async fn denied(&self, call: &ToolCall) -> Result<Option<(&dyn ApproveTool, Refusal)>, Cancelled> {
+        for approver in &self.approvers {
+            let (by, reason) = match self.run.ask(approver.approve_tool(&self.run.cancel, call)).await {
+                Ok(Approval::Approve) => continue,
+                Ok(Approval::Deny { by, reason }) => (by, reason),
+                Err(NoDecision::Cancelled) => return Err(Cancelled),
+                Err(NoDecision::Panicked) => (approver.name().to_owned(), PANICKED.to_owned()),
+            };
+            return Ok(Some((approver.as_ref(), Refusal::new(RefusalScope::Call, by, reason))));
         }
         Ok(None)
     }
 
-    /// Notes who came between the call and its tool.
-    fn remark_verdict(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
-        let (action, by) = match verdict {
-            Verdict::Run { tool: None, args } if *args == call.args => return,
+    /// Notes the hooks that came between the call and its tool.
+    fn note_changes(&self, outcome: &Outcome) {
+        let (action, by) = match &outcome.verdict {
+            Verdict::Run { tool: None, args } if *args == self.call.args => return,
             Verdict::Run { .. } => {
-                let mut by: Vec<String> = chain.changes().iter().map(|change| change.by.clone()).collect();
+                let mut by: Vec<String> = outcome.changes.iter().map(|change| change.by.clone()).collect();
                 by.dedup();
                 (Action::Rewritten, by)
             }
             Verdict::Respond { by, .. } => (Action::Answered, vec![by.clone()]),
-            Verdict::Block { by, .. } => (Action::Blocked, vec![by.clone()]),
-            Verdict::AbortTurn { by, .. }
-            | Verdict::HardAbort { by, .. }
-            | Verdict::AbortAgent { by, .. } => (Action::TurnEnded, vec![by.clone()]),
+            Verdict::Refuse(_) => return,
         };
-        self.remark(Some(&call.id), action, by);
+        self.run.note(Some(&self.call.id), action, by);
     }
-}
 
-impl<'a> Gating<'a> {
-    async fn drive(&self, chain: &mut ToolChain) -> Result<Verdict, Left> {
+    async fn drive(&self, chain: &mut ToolChain) -> Result<Outcome, Left> {
         let mut validator = self.scope.validator;
-        let mut last_asked = None;
         // One timer for all of them: to set one and take it away again costs more than to look at one.
         let mut over = pin!(sleep_until(self.until));
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
-                    last_asked = Some(index);
-                    let call = self.standing(chain);
+                    let call = self.with(chain.call());
                     let answer = self.in_its_time(index, &mut over, self.ask(index, &call)).await;
                     let decision = answer.ok_or(Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
-                        self.record(change, chain);
+                        self.report(change, &chain.call().args);
                     }
                 }
-                ChainStep::Resolve => {
-                    let found = self.resolve(chain.tool());
-                    self.tell_unfit(last_asked, chain, found.as_ref().err());
-                    chain.resolved(found.map(|(checks, roles)| {
-                        validator = Some(checks);
-                        roles
-                    }));
-                }
-                ChainStep::Validate => {
-                    let outcome = validator.map_or(Ok(()), |checks| checks.check(chain.args()));
-                    let outcome = outcome.map_err(|error| error.to_string());
-                    self.tell_unfit(last_asked, chain, outcome.as_ref().err());
-                    chain.validated(outcome);
+                ChainStep::Check { hook, renamed } => {
+                    let checked = self.check(chain.call(), renamed, &mut validator);
+                    if let (Some(hook), Err(misfit)) = (self.hook(Some(hook)), &checked) {
+                        hook.rewrite_refused(&self.with(chain.call()), misfit.detail());
+                    }
+                    chain.checked(checked);
                 }
                 ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
-                ChainStep::Done(verdict) => return Ok(verdict),
+                ChainStep::Done(outcome) => return Ok(outcome),
             }
         }
     }
 
-    /// The call as the hooks have made it.
-    fn standing(&self, chain: &ToolChain) -> ToolCall {
-        ToolCall { id: self.call.id.clone(), name: chain.tool().to_owned(), args: chain.args().clone() }
+    /// The call with another tool or other arguments.
+    fn with(&self, ChainCall { tool, args }: &ChainCall) -> ToolCall {
+        ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
 
-    /// What those who approve calls are asked about.
-    fn subject(&self, chain: &ToolChain) -> ToolCall {
-        let (tool, args) = chain.subject();
-        ToolCall { id: self.call.id.clone(), name: tool.to_owned(), args: args.clone() }
+    /// Checks a call that a hook has rewritten. Where the tool is another one, finds its check and the hooks' parts in its
+    /// calls.
+    fn check(
+        &self,
+        ChainCall { tool, args }: &ChainCall,
+        renamed: bool,
+        validator: &mut Option<&'a Validator>,
+    ) -> Result<Vec<Option<HookRole>>, Misfit> {
+        let mut roles = Vec::new();
+        if renamed {
+            *validator = Some(self.validator_of(tool).map_err(Misfit::Tool)?);
+            roles = self.hooks.iter().map(|hook| hook.role(tool)).collect();
+        }
+        let checked = validator.map_or(Ok(()), |validator| validator.check(args));
+        checked.map(|()| roles).map_err(|error| Misfit::Args(error.to_string()))
     }
 
-    /// What checks the arguments of a tool that is called instead, and the hooks' parts in its calls.
-    fn resolve(&self, tool: &str) -> Result<(&'a Validator, Vec<Option<HookRole>>), String> {
+    /// Returns the check for the arguments of a tool that is called instead.
+    fn validator_of(&self, tool: &str) -> Result<&'a Validator, String> {
         let Some(others) = self.scope.others else {
             return Err(format!("{tool:?}, and what an extension calls stays what it is"));
         };
         let Some((_, validator)) = others.get(tool) else {
             return Err(format!("{tool:?}, which the model is not offered"));
         };
-        let validator = validator.get().map_err(|error| format!("{tool:?}: {error}"))?;
-        Ok((validator, self.hooks.iter().map(|hook| hook.role(tool)).collect()))
+        validator.get().map_err(|error| format!("{tool:?}: {error}"))
     }
 
-    fn tell_unfit(&self, rewriter: Option<usize>, chain: &ToolChain, detail: Option<&String>) {
-        if let (Some(hook), Some(detail)) = (self.hook(rewriter), detail) {
-            hook.rewrite_refused(&self.standing(chain), detail);
-        }
-    }
-
-    fn needs_approval(&self, verdict: &Verdict, chain: &ToolChain) -> bool {
-        let (tool, _) = chain.subject();
+    fn needs_approval(&self, outcome: &Outcome) -> bool {
+        let tool = &*outcome.call.tool;
         let known = self.scope.validator.is_some() || tool != self.call.name;
-        let vouched = self.hook(chain.responder()).is_some_and(|hook| hook.vouches(tool));
-        verdict.needs_approval(known, vouched)
+        let vouched = self.hook(outcome.decided_by).is_some_and(|hook| hook.vouches(tool));
+        outcome.verdict.needs_approval(known, vouched)
     }
 
     /// Asks several hooks at once, until the chain has heard enough; the others are let go.
@@ -205,7 +243,7 @@ impl<'a> Gating<'a> {
         chain: &mut ToolChain,
         over: &mut Pin<&mut Sleep>,
     ) -> Result<(), Left> {
-        let call = self.standing(chain);
+        let call = self.with(chain.call());
         if let Some(longest) = open.iter().filter_map(|index| self.patience(*index)).max() {
             // Nobody is asked after these.
             let until = over.deadline() + longest;
@@ -247,61 +285,54 @@ impl<'a> Gating<'a> {
     /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
     async fn ask(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
         let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
-        match self.calling.settle(self.question(hook.as_ref(), call)).await {
-            Some(decision) => Some(decision),
-            None if self.calling.cancel.is_cancelled() => None,
-            None => {
-                let (by, reason) = (hook.name().to_owned(), PANICKED.to_owned());
-                Some(ToolDecision::Block { by, reason })
-            }
+        match self.run.ask(self.question(hook.as_ref(), call)).await {
+            Ok(decision) => Some(decision),
+            Err(NoDecision::Cancelled) => None,
+            Err(NoDecision::Panicked) => Some(ToolDecision::block(hook.name(), PANICKED)),
         }
     }
 
     async fn question(&self, hook: &dyn BeforeToolExecute, call: &ToolCall) -> ToolDecision {
-        let cancel = self.calling.cancel;
-        match self.calling.caller {
+        let cancel = &self.run.cancel;
+        match &self.run.caller {
             None => hook.before_tool_execute(cancel, call).await,
             Some(caller) => hook.before_extension_call(cancel, call, caller).await,
         }
     }
 
-    /// Says who changed what, and over whose change.
-    fn record(&self, Change { by, tool, changed, conflicts }: Change, chain: &ToolChain) {
-        let (id, args) = (self.call.id.clone(), chain.args().clone());
-        self.calling.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), tool, args, changed });
+    /// Reports which hook changed what, and over whose change.
+    fn report(&self, Change { by, tool, changed, conflicts }: Change, args: &RawJson) {
+        let emitter = &self.run.emitter;
+        let (id, args) = (self.call.id.clone(), args.clone());
+        emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), tool, args, changed });
         for conflict in conflicts {
             let (id, by) = (self.call.id.clone(), [conflict.first, by.clone()]);
-            self.calling.emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
+            emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
         }
     }
 
-    fn out_of_time(&self, asked: &[usize]) -> Verdict {
+    fn out_of_time(&self, asked: &[usize]) -> String {
         let names: Vec<&str> =
             asked.iter().filter_map(|index| Some(self.hook(Some(*index))?.name())).collect();
-        let reason = format!(
+        format!(
             "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
-            self.calling.agent.gate_budget.as_secs_f64(),
+            self.run.agent.config.gate_budget.as_secs_f64(),
             names.join(", ")
-        );
-        Verdict::Block { by: BUDGET.to_owned(), reason }
+        )
     }
 
-    /// Asks whose block it was what else shall follow. One that panics has nothing more to say.
-    async fn consequence(
-        &self,
-        denier: Option<&dyn ApproveTool>,
-        decider: Option<usize>,
-    ) -> Result<AfterBlock, Cancelled> {
-        let Calling { cancel, .. } = self.calling;
-        let after = match (denier, self.hook(decider)) {
-            (Some(approver), _) => self.calling.settle(approver.denied(cancel, self.call)).await,
-            (None, Some(hook)) => self.calling.settle(hook.blocked(cancel, self.call)).await,
-            (None, None) => return Ok(AfterBlock::GoOn),
+    /// Asks the decider of a block whether more ends than the call. One that panics has nothing more to say.
+    async fn consequence(&self, decider: Option<Decider<'_>>) -> Result<AfterBlock, Cancelled> {
+        let cancel = &self.run.cancel;
+        let after = match decider {
+            Some(Decider::Approver(approver)) => self.run.ask(approver.denied(cancel, self.call)).await,
+            Some(Decider::Hook(hook)) => self.run.ask(hook.blocked(cancel, self.call)).await,
+            None => Ok(AfterBlock::GoOn),
         };
         match after {
-            Some(after) => Ok(after),
-            None if cancel.is_cancelled() => Err(Cancelled),
-            None => Ok(AfterBlock::GoOn),
+            Ok(after) => Ok(after),
+            Err(NoDecision::Cancelled) => Err(Cancelled),
+            Err(NoDecision::Panicked) => Ok(AfterBlock::GoOn),
         }
     }
 

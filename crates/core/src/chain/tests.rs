@@ -15,11 +15,19 @@ fn rewrite(by: &str, args: &str) -> ToolDecision {
 }
 
 fn block(by: &str) -> ToolDecision {
-    ToolDecision::Block { by: by.into(), reason: "no".into() }
+    ToolDecision::block(by, "no")
+}
+
+/// Returns the hook that refused the call alone.
+fn blocker(verdict: &Verdict) -> Option<&str> {
+    match verdict {
+        Verdict::Refuse(Refusal { by, scope: RefusalScope::Call, .. }) => Some(by),
+        Verdict::Refuse(_) | Verdict::Run { .. } | Verdict::Respond { .. } => None,
+    }
 }
 
 fn blocked(by: &str) -> Verdict {
-    Verdict::Block { by: by.into(), reason: "no".into() }
+    Verdict::Refuse(Refusal::new(RefusalScope::Call, by, "no"))
 }
 
 fn runs(args: &str) -> Verdict {
@@ -27,18 +35,18 @@ fn runs(args: &str) -> Verdict {
 }
 
 /// A hook of a test: its role, and its decisions in turn; then it allows.
-type Played = (HookRole, Vec<ToolDecision>);
+type Script = (HookRole, Vec<ToolDecision>);
 
-fn ordered(decisions: Vec<ToolDecision>) -> Played {
+fn ordered(decisions: Vec<ToolDecision>) -> Script {
     (Ordered, decisions)
 }
 
-fn gate(decisions: Vec<ToolDecision>) -> Played {
+fn gate(decisions: Vec<ToolDecision>) -> Script {
     (Gate, decisions)
 }
 
-/// What a chain did.
-struct Outcome {
+/// The course of a chain.
+struct Played {
     /// Who was asked about what, in order.
     asked: Vec<(usize, String)>,
     verdict: Verdict,
@@ -47,7 +55,7 @@ struct Outcome {
 
 /// Runs a chain. `pick` says whose answer comes first of those that are asked at once; `valid` what the schema is
 /// content with.
-fn run(script: &[Played], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Outcome {
+fn run(script: &[Script], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Played {
     let mut decisions: Vec<_> = script.iter().map(|(_, decisions)| decisions.clone().into_iter()).collect();
     let mut decide = |index: usize| decisions[index].next().unwrap_or(ToolDecision::Allow);
     let mut chain = ToolChain::new("a", json("{}"), script.iter().map(|(role, _)| *role));
@@ -56,29 +64,30 @@ fn run(script: &[Played], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&
     loop {
         match chain.step() {
             ChainStep::Ask(index) => {
-                asked.push((index, chain.args().to_string()));
+                asked.push((index, chain.call().args.to_string()));
                 chain.answer(index, decide(index));
             }
-            ChainStep::Validate => chain.validated(match valid(chain.args()) {
-                true => Ok(()),
-                false => Err("bad".into()),
+            ChainStep::Check { .. } => chain.checked(match valid(&chain.call().args) {
+                true => Ok(Vec::new()),
+                false => Err(Misfit::Args("bad".into())),
             }),
-            ChainStep::Resolve => chain.resolved(Ok(Vec::new())),
             ChainStep::AskAll(open) => {
                 for index in open.iter().filter(|index| !told.contains(index)) {
-                    asked.push((*index, chain.args().to_string()));
+                    asked.push((*index, chain.call().args.to_string()));
                 }
                 told.extend(&open);
                 let index = open[pick(open.len()) % open.len()];
                 chain.answer(index, decide(index));
             }
-            ChainStep::Done(verdict) => return Outcome { asked, verdict, by: chain.decided_by() },
+            ChainStep::Done(outcome) => {
+                return Played { asked, verdict: outcome.verdict, by: outcome.decided_by };
+            }
         }
     }
 }
 
 #[track_caller]
-fn check(script: &[Played], asked: &[(usize, &str)], verdict: Verdict) {
+fn check(script: &[Script], asked: &[(usize, &str)], verdict: Verdict) {
     let outcome = run(script, |_| 0, |_| true);
     let got: Vec<(usize, &str)> = outcome.asked.iter().map(|(index, args)| (*index, args.as_str())).collect();
     assert_eq!((got.as_slice(), outcome.verdict), (asked, verdict));
@@ -122,7 +131,7 @@ fn a_gate_that_does_more_than_yes_and_no_blocks() {
         ToolDecision::Respond { by: "a".into(), output: ToolOutput::text("x") },
     ] {
         let outcome = run(&[gate(vec![more])], |_| 0, |_| true);
-        assert!(matches!(&outcome.verdict, Verdict::Block { by, .. } if by == "a"), "{:?}", outcome.verdict);
+        assert_eq!(blocker(&outcome.verdict), Some("a"), "{:?}", outcome.verdict);
         assert_eq!(outcome.by, Some(0));
     }
 }
@@ -134,8 +143,8 @@ fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
     let asked = [(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)];
     check(&again(block("a")), &asked, blocked("a"));
     check(&again(rewrite("a", r#"{"a":9}"#)), &asked, runs(r#"{"a":1}"#));
-    let abort = ToolDecision::AbortAgent { by: "a".into(), reason: "no".into() };
-    check(&again(abort), &asked, Verdict::AbortAgent { by: "a".into(), reason: "no".into() });
+    let abort = Refusal::new(RefusalScope::Run, "a", "no");
+    check(&again(ToolDecision::Refuse(abort.clone())), &asked, Verdict::Refuse(abort));
 }
 
 #[test]
@@ -173,7 +182,7 @@ fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
     let script = [ordered(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), ordered(vec![])];
     let outcome = run(&script, |_| 0, |_| false);
     assert_eq!(outcome.asked.len(), 2);
-    assert!(matches!(&outcome.verdict, Verdict::Block { by, .. } if by == "b"));
+    assert_eq!(blocker(&outcome.verdict), Some("b"));
     assert_eq!(outcome.by, Some(1));
 }
 
@@ -193,8 +202,8 @@ fn nobody_behind_the_first_refusal_is_waited_for() {
     chain.answer(1, block("b"));
     assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 2]));
     chain.answer(0, ToolDecision::Allow);
-    assert_eq!(chain.step(), ChainStep::Done(blocked("b")));
-    assert_eq!(chain.decided_by(), Some(1));
+    let ChainStep::Done(outcome) = chain.step() else { panic!("it does not end") };
+    assert_eq!((outcome.verdict, outcome.decided_by), (blocked("b"), Some(1)));
 }
 
 #[test]
@@ -214,7 +223,7 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
         chain.step();
         let change = chain.answer(index, rewrite(by, args)).cloned();
         chain.step();
-        chain.validated(Ok(()));
+        chain.checked(Ok(Vec::new()));
         change
     };
     let change = |by: &str, changed: &[&str], conflicts: &[(&str, &str)]| {
@@ -250,8 +259,8 @@ fn who_needs_approval() {
 
 #[test]
 fn a_discarded_turn_is_one_from_wherever_it_is_said() {
-    let hard = || ToolDecision::HardAbort { by: "h".into(), reason: "undo".into() };
-    let verdict = || Verdict::HardAbort { by: "h".into(), reason: "undo".into() };
+    let refusal = || Refusal::discarding("h", "undo");
+    let (hard, verdict) = (|| ToolDecision::Refuse(refusal()), || Verdict::Refuse(refusal()));
     check(&[ordered(vec![hard()]), gate(vec![])], &[(0, "{}")], verdict());
     check(&[gate(vec![hard()])], &[(0, "{}")], verdict());
     let late = [ordered(vec![ToolDecision::Allow, hard()]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];

@@ -7,7 +7,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 
-use super::CancellationToken;
+use super::{CancellationToken, Refusal, RefusalScope};
 use crate::tool::ToolOutput;
 
 /// A tool is about to run. There is an example at the [module](super).
@@ -89,62 +89,47 @@ pub enum HookRole {
 pub enum AfterBlock {
     /// The model is told, and the run goes on.
     GoOn,
-    /// Nothing else of this run happens, as with [`ToolDecision::AbortAgent`].
+    /// Nothing else of this run happens, as with [`RefusalScope::Run`].
     AbortAgent {
         /// What the user is told.
         reason: String,
     },
 }
 
-/// What becomes of a tool call.
+/// The decision of one hook about a tool call.
+///
+/// An answer has four shapes on its way: the line of an extension
+/// ([`EventInterceptResponse`](haft_protocol::ext::EventInterceptResponse)), the decision that the line means
+/// ([`ToolCallDecision`](haft_protocol::ext::ToolCallDecision)), this type, which every hook gives whatever is behind it,
+/// and the [`Verdict`](crate::chain::Verdict) of all hooks together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// It runs with the arguments that were asked about.
+    /// The call runs with the arguments that the hook was asked about.
     Allow,
-    /// It runs with these, or another tool does.
+    /// The call runs with other arguments, or another tool runs.
     Rewrite {
-        /// Who changed it.
+        /// The hook that changed the call.
         by: String,
-        /// Another tool, which the model must be offered; the same one if it names none. The transcript keeps the call as
-        /// the model made it.
+        /// Another tool, which the model must be offered; `None` keeps the tool. The transcript keeps the call as the
+        /// model made it.
         tool: Option<String>,
         /// An object that fits the tool's schema.
         args: RawJson,
     },
-    /// It does not run; this is its result. Counts only when no other hook blocks.
+    /// The call does not run, and this is its result. Counts only when no other hook refuses.
     Respond {
-        /// Who answers.
+        /// The hook that answers.
         by: String,
         /// The result.
         output: ToolOutput,
     },
-    /// It does not run.
-    Block {
-        /// Who blocked it.
-        by: String,
-        /// What the model is told.
-        reason: String,
-    },
-    /// It does not run, and neither does anything else of this turn.
-    AbortTurn {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
-    /// It does not run, neither does anything else of this turn, and nothing of the turn stays in the context.
-    HardAbort {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
-    /// It does not run, neither does anything else of this run, and the program that runs the agent should end: what
-    /// keeps watch over it is broken. The run fails with [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
-    AbortAgent {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
+    /// The call does not run.
+    Refuse(Refusal),
+}
+
+impl ToolDecision {
+    /// Refuses the call alone: the model is told the reason, and the turn continues.
+    pub fn block(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Refuse(Refusal::new(RefusalScope::Call, by, reason))
+    }
 }

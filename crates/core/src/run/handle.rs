@@ -6,10 +6,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
-use crate::agent::{Inner, Prompt};
+use crate::agent_state::AgentState;
 use crate::emitter::RunMark;
 use crate::error::{TurnError, TurnErrorKind};
-use crate::queue::{Queue, QueueError};
+use crate::queue::{Prompt, Queue, QueueError};
 
 /// What the rest of a program does with a run while somebody else takes its events. Cheap to clone; for any task and any
 /// thread. Made by [`Run::handle`](super::Run::handle).
@@ -53,7 +53,7 @@ use crate::queue::{Queue, QueueError};
 /// ```
 #[derive(Clone)]
 pub struct RunHandle {
-    agent: Weak<Inner>,
+    agent: Weak<AgentState>,
     run: RunMark,
     cancel: CancellationToken,
     outcome: watch::Receiver<Outcome>,
@@ -61,7 +61,7 @@ pub struct RunHandle {
 
 impl RunHandle {
     pub(super) fn new(
-        agent: Weak<Inner>,
+        agent: Weak<AgentState>,
         run: RunMark,
         cancel: CancellationToken,
         outcome: watch::Receiver<Outcome>,
@@ -126,7 +126,7 @@ impl RunHandle {
     }
 
     /// The agent, while the run is not over.
-    fn agent(&self) -> Option<Arc<Inner>> {
+    fn agent(&self) -> Option<Arc<AgentState>> {
         self.agent.upgrade().filter(|_| !self.is_over())
     }
 }

@@ -10,9 +10,7 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Stop, Time, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::SessionError;
 use super::id::{EntryId, SessionId};
-use super::line;
 
 /// The version of the format that this build writes. Files of a newer one are only read.
 pub const FORMAT_VERSION: u32 = 1;
@@ -312,27 +310,6 @@ pub struct Unknown {
     pub kind: String,
     /// All of it, without the newline.
     pub line: Box<str>,
-}
-
-impl Header {
-    /// Its line, newline included.
-    ///
-    /// # Errors
-    /// [`SessionError::Unwritable`].
-    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(line::of_header(self)?)
-    }
-}
-
-impl Entry {
-    /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
-    /// parent that it had there.
-    ///
-    /// # Errors
-    /// [`SessionError::Unwritable`].
-    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(line::of_entry(self)?)
-    }
 }
 
 impl From<Message> for EntryBody {

@@ -70,6 +70,13 @@ id! {
     EntryId
 }
 
+impl SessionId {
+    /// Returns the name of the session's file.
+    pub(super) fn file_name(self) -> String {
+        format!("{self}.jsonl")
+    }
+}
+
 impl EntryId {
     /// Reads 32 hexadecimal digits.
     pub(super) fn from_digits(digits: &[u8; DIGITS]) -> Option<Self> {

@@ -7,10 +7,32 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
+use super::error::SessionError;
 use super::id::{DIGITS, EntryId};
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "session";
+
+impl Header {
+    /// Its line, newline included.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`].
+    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
+        Ok(of_header(self)?)
+    }
+}
+
+impl Entry {
+    /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
+    /// parent that it had there.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`].
+    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
+        Ok(of_entry(self)?)
+    }
+}
 
 /// The header's line, newline included.
 pub(super) fn of_header(header: &Header) -> serde_json::Result<Vec<u8>> {

@@ -18,7 +18,6 @@ use super::line;
 use super::log::{AppendError, Log};
 use super::recover::Repair;
 use super::source::Source;
-use super::store::file_name;
 
 /// What the name of a copy ends with until it is whole.
 pub(super) const MOVING: &str = "moving";
@@ -51,7 +50,7 @@ impl Moving {
     pub(super) fn carry_out(self) -> Result<Moved, SessionError> {
         let seen = self.entries.len();
         let (lines, there) = self.source.lines(&self.header, &self.entries)?;
-        let to = self.source.path.with_file_name(file_name(self.header.id));
+        let to = self.source.path.with_file_name(self.header.id.file_name());
         let log = self.write(&lines, &to).map_err(|error| SessionError::io("go on in", &to, error))?;
         let Self { source, header, reason, .. } = self;
         let repair = Repair::Moved { from: source.path, to, session: header.id, reason };

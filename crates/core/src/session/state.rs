@@ -16,7 +16,6 @@ use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::source::Source;
 use super::tree::Tree;
-use super::whole::{Home, Whole};
 use super::{context, header, line, resume};
 
 pub(super) struct State {
@@ -52,6 +51,32 @@ enum Kept {
         known: bool,
     },
     /// In a file that is only read.
+    ReadOnly {
+        path: PathBuf,
+    },
+}
+
+/// All of a session, to be read without its lock.
+pub(super) struct Whole {
+    pub(super) header: Header,
+    pub(super) leaf: Option<EntryId>,
+    /// The entries in memory.
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) home: Home,
+}
+
+/// The place of the entries that are not in memory.
+pub(super) enum Home {
+    Memory,
+    /// None yet: the file is still to be made.
+    Unborn {
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+    },
+    File {
+        disk: Arc<dyn Disk>,
+        source: Source,
+    },
     ReadOnly {
         path: PathBuf,
     },

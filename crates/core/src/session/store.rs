@@ -89,7 +89,7 @@ impl Store {
         for entry in entries {
             lines.extend(entry.to_line()?);
         }
-        let path = self.project(Path::new(&header.cwd)).join(file_name(header.id));
+        let path = self.project(Path::new(&header.cwd)).join(header.id.file_name());
         let io = |error| SessionError::io("make", &path, error);
         let log = Log::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
         log.file().sync().map_err(io)?;
@@ -302,7 +302,7 @@ pub(super) fn copy(
             lines.extend_from_slice(line);
         }
     }
-    let copy = path.with_file_name(file_name(header.id));
+    let copy = path.with_file_name(header.id.file_name());
     let io = |error| SessionError::io("make", &copy, error);
     let log = Log::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
     log.file().sync().map_err(io)?;
@@ -326,11 +326,6 @@ fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {
         Some(Found { id, path, modified, size: seen.len() })
     };
     Ok(entries_of(dir)?.into_iter().filter_map(found).collect())
-}
-
-/// The name of a session's file.
-pub(super) fn file_name(id: SessionId) -> String {
-    format!("{id}.jsonl")
 }
 
 fn id_of(path: &Path) -> Option<SessionId> {

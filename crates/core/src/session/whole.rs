@@ -1,15 +1,15 @@
 //! A session with all its branches: reading them, copying one of them into a session of its own, leaving them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::{Disk, RealDisk};
-use super::entry::{Entry, EntryBody, Header, Name, Origin};
+use super::disk::RealDisk;
+use super::entry::{Entry, EntryBody, Name, Origin};
 use super::error::SessionError;
 use super::id::EntryId;
 use super::recover::recover;
 use super::source::Source;
-use super::state::State;
+use super::state::{Home, State, Whole};
 use super::tree::Tree;
 use super::{Session, header, store};
 
@@ -95,39 +95,13 @@ impl Session {
     }
 }
 
-/// What a session has.
-pub(super) struct Whole {
-    pub(super) header: Header,
-    pub(super) leaf: Option<EntryId>,
-    /// Those in memory.
-    pub(super) entries: Vec<Arc<Entry>>,
-    pub(super) home: Home,
-}
-
-/// Where it has the rest.
-pub(super) enum Home {
-    Memory,
-    /// Nowhere: its file is to be made.
-    Unborn {
-        disk: Arc<dyn Disk>,
-        path: PathBuf,
-    },
-    File {
-        disk: Arc<dyn Disk>,
-        source: Source,
-    },
-    ReadOnly {
-        path: PathBuf,
-    },
-}
-
 impl Whole {
     fn fork(self, at: Option<EntryId>) -> Result<State, SessionError> {
         let Self { header: old, leaf, entries, home } = self;
         let leaf = at.or(leaf);
         let origin = Origin { session: old.id, entry: leaf };
         let header = header(Path::new(&old.cwd), Some(origin));
-        let beside = |path: &Path| path.with_file_name(store::file_name(header.id));
+        let beside = |path: &Path| path.with_file_name(header.id.file_name());
         match (home, leaf) {
             (Home::Memory, leaf) => Ok(State::in_memory(header).with(way(entries, leaf)?)),
             (Home::Unborn { disk, path }, leaf) => {

@@ -6,22 +6,28 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Usage};
 
 use super::Turn;
-use super::response::held;
+use super::request::RequestDraft;
+use super::response::{AnswerReview, Rejected, held};
 use super::retry::again;
 use super::state::{Held, Input};
+use crate::emitter::Emitter;
+use crate::hooks::{Refusal, RefusalScope};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::session::SessionError;
 use crate::session::entry::Answer;
+use crate::session::intervention::Action;
 use crate::transcript::Saved;
 
-/// What the user has seen of an answer that is not complete.
+/// The part that the user has seen of an answer that is not complete.
 #[derive(Default)]
-pub(super) struct Partial {
+pub(super) struct PartialAnswer {
+    /// The model that was asked; the setup's, unless a hook named another.
+    asked: Option<ModelInfo>,
+    /// The model that answers, where the stream says so.
+    answering: Option<ModelInfo>,
     /// The user was told that there is an answer.
     begun: bool,
     text: String,
-    /// Who answers, where the stream says so.
-    answering: Option<ModelInfo>,
 }
 
 /// Why there is no answer.
@@ -42,25 +48,24 @@ impl From<ModelError> for Unanswered {
 
 impl Turn {
     /// Sends the transcript to the model and waits for the whole answer.
-    pub(super) async fn ask(&self, step: u32, last: bool) -> Input {
-        let mut asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
+    pub(super) async fn ask(&mut self, step: u32, last: bool) -> Input {
+        let cancel = self.run.cancel.clone();
+        let mut asked = cancel.run_until_cancelled(self.stream(step, last)).await;
         if let Some(Err(Unanswered::Model(error))) = &asked
             && error.kind == ModelErrorKind::Overflow
-            && !self.now().partial.begun
-            && !self.cancel.is_cancelled()
+            && !self.answer.begun
+            && !cancel.is_cancelled()
         {
-            // The next request begins with the preferred model again.
-            self.now().partial = Partial::default();
             // Once: a request that is still too long is not made shorter by asking again.
             if let Err(input) = self.compact_after(error.clone()).await {
                 return input;
             }
-            asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
+            asked = cancel.run_until_cancelled(self.stream(step, last)).await;
         }
         match asked {
             Some(Ok((response, held))) => self.receive(step, response, held).await,
             // Whatever a cancelled request fails with, it is the user who ended it.
-            Some(Err(_)) if self.cancel.is_cancelled() => self.aborted().await,
+            Some(Err(_)) if self.run.cancel.is_cancelled() => self.aborted().await,
             Some(Err(Unanswered::Model(error))) => {
                 // What became of it is not why the run ends: when it cannot be written now it is later.
                 if let Ok(Some((_, saved))) = self.keep_partial(Stop::Error) {
@@ -74,20 +79,21 @@ impl Turn {
         }
     }
 
-    /// The whole answer, and what of it the user was not told while it came.
-    async fn stream(&self, step: u32, last: bool) -> Result<(ModelResponse, Held), Unanswered> {
-        let hooks = self.agent.hooks();
+    /// Returns the whole answer, and what of it the user was not told while it came.
+    async fn stream(&mut self, step: u32, last: bool) -> Result<(ModelResponse, Held), Unanswered> {
+        let hooks = self.run.agent.hooks();
         let held = held(&hooks);
-        let request = self.request(step, last, &hooks.before_model_request).await;
-        let (model, request) = request.map_err(Unanswered::Unasked)?;
+        let draft = RequestDraft::new(&self.run, &self.setup, &self.sections, step, last);
+        let sent = draft.through(&hooks.before_model_request).await;
+        let (model, request) = sent.map_err(Unanswered::Unasked)?;
         let info = model.info();
-        self.now().asked = Some(info.clone());
-        let mut events = model.stream(self.cancel.clone(), request).await?;
+        self.answer = PartialAnswer { asked: Some(info.clone()), ..PartialAnswer::default() };
+        let mut events = model.stream(self.run.cancel.clone(), request).await?;
         // The request is on its way while the disk writes what it is about.
         let (mut next, said) = join(events.next(), self.said_is_on_disk()).await;
         said.map_err(Unanswered::Session)?;
         while let Some(event) = next {
-            if let Some(response) = self.pass_on(event?, held) {
+            if let Some(response) = self.answer.take(event?, held, &self.run.emitter) {
                 return Ok((response, held));
             }
             next = events.next().await;
@@ -96,74 +102,64 @@ impl Turn {
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
-    /// Shows one event, unless it is held back; returns the answer when it is complete.
-    fn pass_on(&self, event: ModelEvent, held: Held) -> Option<ModelResponse> {
-        if event.is_answer() && !std::mem::replace(&mut self.now().partial.begun, true) {
-            self.emitter.emit(AgentEvent::AssistantStart);
+    /// Lets the hooks decide about an answer, and puts what they leave into the transcript.
+    async fn receive(&mut self, step: u32, response: ModelResponse, held: Held) -> Input {
+        let mut review = AnswerReview::new(response);
+        match review.ask_hooks(&self.run, step, &self.answered_by()).await {
+            Ok(()) => {}
+            Err(Rejected::Cancelled) => return self.aborted().await,
+            Err(Rejected::Refused(refusal)) => return self.put_aside(&review.response, refusal).await,
         }
-        let shown = match event {
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held.words() => None,
-            ModelEvent::ToolCallStart { .. }
-            | ModelEvent::ToolCallArgs { .. }
-            | ModelEvent::ToolCallEnd { .. }
-                if held.calls() =>
-            {
-                None
-            }
-            ModelEvent::Text(delta) => {
-                self.now().partial.text.push_str(&delta);
-                Some(AgentEvent::TextDelta { delta })
-            }
-            ModelEvent::Thinking(delta) => Some(AgentEvent::ThinkingDelta { delta }),
-            ModelEvent::ToolCallStart { id, name } => Some(AgentEvent::ToolUseStart { id, name }),
-            ModelEvent::ToolCallArgs { id, delta } => Some(AgentEvent::ToolUseArgs { id, delta }),
-            ModelEvent::ToolCallEnd { id } => Some(AgentEvent::ToolUseEnd { id }),
-            ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
-                // The next attempt begins anew.
-                self.now().partial.text.clear();
-                Some(again(attempt, delay, message, max_attempts, kind))
-            }
-            ModelEvent::Fallback { from, to, message } => {
-                self.now().partial.text.clear();
-                Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
-            }
-            ModelEvent::Answering(info) => {
-                self.now().partial.answering = Some(info);
-                None
-            }
-            ModelEvent::Done(response) => return Some(response),
-        };
-        if let Some(event) = shown {
-            self.emitter.emit(event);
+        let AnswerReview { response, edited_by } = review;
+        if let Err(error) = self.record(&response).await {
+            return error.into();
         }
-        None
+        if !edited_by.is_empty() {
+            self.run.note(None, Action::AnswerEdited, edited_by);
+        }
+        self.run.emitter.emit(super::response::event(&response));
+        Input::Answered { response, held }
+    }
+
+    /// Keeps a refused answer in the log, because it was paid for, and outside of the conversation.
+    async fn put_aside(&mut self, response: &ModelResponse, refusal: Refusal) -> Input {
+        let before = self.run.agent.transcript.session.leaf();
+        if let Err(error) = self.record(response).await {
+            return error.into();
+        }
+        if refusal.scope == RefusalScope::DiscardedTurn {
+            return Input::Refused(refusal);
+        }
+        match self.leave(before, Action::AnswerDropped, &refusal.by) {
+            Ok(()) => Input::Refused(refusal),
+            Err(error) => error.into(),
+        }
     }
 
     /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
-    pub(super) async fn record(&self, response: &ModelResponse) -> Result<(), SessionError> {
+    async fn record(&mut self, response: &ModelResponse) -> Result<(), SessionError> {
         let by = self.answered_by();
-        self.now().partial = Partial::default();
+        self.answer = PartialAnswer::default();
         let message = AssistantMessage {
             content: response.content.clone(),
-            time: self.agent.now(),
+            time: self.run.agent.now(),
             native: response.native.clone(),
         };
         let answer = answer(by, response.stop, response.usage);
-        self.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
-        let cumulative = self.agent.transcript.usage();
-        self.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
+        self.run.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
+        let cumulative = self.run.agent.transcript.usage();
+        self.run.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
     }
 
-    /// Who answers: who says so, or else who was asked.
-    pub(super) fn answered_by(&self) -> ModelInfo {
-        let now = self.now();
-        let known = now.partial.answering.as_ref().or(now.asked.as_ref()).cloned();
-        known.unwrap_or_else(|| now.setup.model.info())
+    /// Returns the model that answers: the one that the stream names, or else the one that was asked.
+    fn answered_by(&self) -> ModelInfo {
+        let PartialAnswer { answering, asked, .. } = &self.answer;
+        answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
     }
 
     /// The user stopped the answer.
-    pub(super) async fn aborted(&self) -> Input {
+    async fn aborted(&mut self) -> Input {
         let kept = match self.keep_partial(Stop::Aborted) {
             Ok(None) => return Input::Cancelled,
             Ok(Some((message, saved))) => saved.on_disk().await.map(|()| message),
@@ -171,7 +167,7 @@ impl Turn {
         };
         match kept {
             Ok(AssistantMessage { content, time, .. }) => {
-                self.emitter.emit(AgentEvent::AssistantMessage { content, time });
+                self.run.emitter.emit(AgentEvent::AssistantMessage { content, time });
                 Input::Cancelled
             }
             Err(error) => error.into(),
@@ -181,17 +177,63 @@ impl Turn {
     /// What the user has seen of an answer that will not be complete stays in the transcript. What was held back does
     /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
     /// arguments are refused by servers.
-    pub(super) fn keep_partial(&self, stop: Stop) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
+    pub(super) fn keep_partial(
+        &mut self,
+        stop: Stop,
+    ) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
         let by = self.answered_by();
-        let Partial { text, .. } = std::mem::take(&mut self.now().partial);
+        let PartialAnswer { text, .. } = std::mem::take(&mut self.answer);
         if text.trim().is_empty() {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
-        let message = AssistantMessage { content, time: self.agent.now(), native: None };
+        let message = AssistantMessage { content, time: self.run.agent.now(), native: None };
         let answer = answer(by, stop, Usage::default());
-        let saved = self.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
+        let saved = self.run.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
+    }
+}
+
+impl PartialAnswer {
+    /// Takes one event and shows it, unless it is held back; returns the answer when it is complete.
+    fn take(&mut self, event: ModelEvent, held: Held, emitter: &Emitter) -> Option<ModelResponse> {
+        if event.is_answer() && !std::mem::replace(&mut self.begun, true) {
+            emitter.emit(AgentEvent::AssistantStart);
+        }
+        let shown = match event {
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held.words() => return None,
+            ModelEvent::ToolCallStart { .. }
+            | ModelEvent::ToolCallArgs { .. }
+            | ModelEvent::ToolCallEnd { .. }
+                if held.calls() =>
+            {
+                return None;
+            }
+            ModelEvent::Text(delta) => {
+                self.text.push_str(&delta);
+                AgentEvent::TextDelta { delta }
+            }
+            ModelEvent::Thinking(delta) => AgentEvent::ThinkingDelta { delta },
+            ModelEvent::ToolCallStart { id, name } => AgentEvent::ToolUseStart { id, name },
+            ModelEvent::ToolCallArgs { id, delta } => AgentEvent::ToolUseArgs { id, delta },
+            ModelEvent::ToolCallEnd { id } => AgentEvent::ToolUseEnd { id },
+            ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
+                // The next attempt begins anew.
+                self.text.clear();
+                again(attempt, delay, message, max_attempts, kind)
+            }
+            ModelEvent::Fallback { from, to, message } => {
+                self.text.clear();
+                AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message }
+            }
+            ModelEvent::Answering(info) => {
+                self.answering = Some(info);
+                return None;
+            }
+            ModelEvent::Done(response) => return Some(response),
+        };
+        emitter.emit(shown);
+        None
     }
 }
 

@@ -10,18 +10,18 @@ use haft_protocol::thinking::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::retry::again;
-use super::state::Input;
 use super::{Turn, with_causes};
-use crate::agent::Inner;
+use crate::agent_state::{AgentState, Setup};
 use crate::compact::{
     self, Budget, CompactError, Compacted, Compacting, Files, Keep, cut, previous, question, tokens_of,
     within,
 };
 use crate::emitter::Emitter;
-use crate::hooks::CompactDecision;
+use crate::hooks::{CompactDecision, PromptSection};
 use crate::model::{
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
 };
+use crate::run_context::{NoDecision, RunContext};
 use crate::session::SessionError;
 use crate::session::entry::{Answer, Compaction};
 use crate::stats::of_text;
@@ -49,7 +49,7 @@ struct Plan {
 
 /// Sums up because the user wants it.
 pub(crate) async fn by_hand(
-    agent: Arc<Inner>,
+    agent: Arc<AgentState>,
     cancel: CancellationToken,
     instructions: Option<String>,
 ) -> Result<Compacted, CompactError> {
@@ -59,81 +59,40 @@ pub(crate) async fn by_hand(
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);
     }
-    let turn = Turn::new(agent, emitter, cancel);
+    let mut turn = Turn::new(agent, emitter, cancel);
     turn.tell_repairs();
     let outcome = turn.compact_by_hand(instructions).await;
     turn.tell_repairs();
     outcome
 }
 
-impl Turn {
-    async fn compact_by_hand(&self, instructions: Option<String>) -> Result<Compacted, CompactError> {
-        self.settle_calls().map_err(lost)?;
-        // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
-        let plan = self.plan(CompactReason::Manual, instructions).ok_or(CompactError::Nothing)?;
-        self.compact(plan).await
-    }
+/// The work of summing up the context.
+pub(super) struct Compactor<'a> {
+    pub(super) run: &'a RunContext,
+    pub(super) setup: &'a Setup,
+    /// The sections that hooks added to the system prompt.
+    pub(super) sections: &'a [PromptSection],
+}
 
-    /// Sums up if the context has come near the window. That this could not be done is told, and the turn goes on: the
-    /// provider decides whether the request is too long.
-    ///
-    /// # Errors
-    /// What ends the turn.
-    pub(super) async fn compact_if_full(&self) -> Result<(), Input> {
-        self.now().not_compacted = None;
-        if !self.agent.compact.auto {
-            return Ok(());
-        }
-        let Some(plan) = self.plan(CompactReason::Threshold, None) else { return Ok(()) };
-        let outcome = self.compact(plan).await;
-        self.go_on(outcome)
-    }
-
-    /// Sums up because the provider refused the request.
-    ///
-    /// # Errors
-    /// What ends the turn: the refusal itself, if nothing could be done about it.
-    pub(super) async fn compact_after(&self, overflow: ModelError) -> Result<(), Input> {
-        let fails = |why: &CompactError| {
-            let message = format!("{overflow}; {why}");
-            Input::Failed(ModelError::new(ModelErrorKind::Overflow, message))
-        };
-        let before = self.now().not_compacted.clone();
-        if let Some(why) = before {
-            return Err(fails(&why));
-        }
-        let plan = self.agent.compact.auto.then(|| self.plan(CompactReason::Overflow, None)).flatten();
-        let Some(plan) = plan else { return Err(Input::Failed(overflow)) };
-        let outcome = self.compact(plan).await;
-        self.go_on(outcome)?;
-        let failed = self.now().not_compacted.clone();
-        failed.map_or(Ok(()), |why| Err(fails(&why)))
-    }
-
-    /// What an outcome means for the turn.
-    fn go_on(&self, outcome: Result<Compacted, CompactError>) -> Result<(), Input> {
-        match outcome {
-            Ok(_) => Ok(()),
-            Err(_) if self.cancel.is_cancelled() => Err(Input::Cancelled),
-            Err(error) => match error.ends_run() {
-                Some(kind) => Err(Input::Unsaved(kind)),
-                None => {
-                    self.now().not_compacted = Some(error);
-                    Ok(())
-                }
-            },
-        }
+impl Compactor<'_> {
+    /// Sums up the context and reports the outcome; `None` if there is no need, or nothing that it would make shorter.
+    pub(super) async fn compact(
+        &self,
+        reason: CompactReason,
+        instructions: Option<String>,
+    ) -> Option<Result<Compacted, CompactError>> {
+        let plan = self.plan(reason, instructions)?;
+        Some(self.carry_out(plan).await)
     }
 
     /// What would be summed up; `None` if there is no need, or nothing that it would make shorter.
     fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<Plan> {
-        let (tally, messages) = self.agent.transcript.tally();
+        let (tally, messages) = self.run.agent.transcript.tally();
         let said = tally.context(&messages, None).tokens;
         if reason == CompactReason::Threshold && said < SMALL {
             return None;
         }
-        let setup = self.setup();
-        let known = setup.model.facts().window;
+        let known = self.setup.model.facts().window;
         let fixed = self.fixed_tokens();
         let tokens = if tally.is_counted() { said } else { said + fixed };
         let window = match reason {
@@ -142,11 +101,11 @@ impl Turn {
             CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
             CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
         };
-        let budget = self.agent.compact.budget(window, fixed);
+        let budget = self.run.agent.config.compact.budget(window, fixed);
         if reason == CompactReason::Threshold && tokens < budget.full {
             return None;
         }
-        let entries = self.agent.transcript.session.branch();
+        let entries = self.run.agent.transcript.session.branch();
         let all: u64 = entries.iter().map(|entry| tokens_of(entry)).sum();
         let usual = match reason {
             // Somebody who asks wants it shorter, however short it is.
@@ -178,27 +137,27 @@ impl Turn {
 
     /// Roughly what is sent along with the transcript.
     fn fixed_tokens(&self) -> u64 {
-        let tools = self.agent.tools().offered(&self.setup());
-        let system = of_text(&self.agent.system.render(&tools, &self.sections));
+        let tools = self.run.agent.tools().offered(self.setup);
+        let system = of_text(&self.run.agent.config.system.render(&tools, self.sections));
         let tools = tools
             .iter()
             .map(|tool| of_text(&tool.name) + of_text(&tool.description) + of_text(tool.schema.as_str()));
         system + tools.sum::<u64>()
     }
 
-    /// Does it, and tells how it went.
-    async fn compact(&self, plan: Plan) -> Result<Compacted, CompactError> {
+    /// Carries out a plan and reports the outcome.
+    async fn carry_out(&self, plan: Plan) -> Result<Compacted, CompactError> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
-        self.emitter.emit(AgentEvent::CompactionStart { reason });
+        self.run.emitter.emit(AgentEvent::CompactionStart { reason });
         let Plan { compacting, budget, fixed } = plan;
         // Until something is written it can be cancelled.
-        let outcome = match self.cancel.run_until_cancelled(self.sum_up(compacting, &budget)).await {
-            Some(Err(_)) if self.cancel.is_cancelled() => Err(CompactError::Aborted),
+        let outcome = match self.run.cancel.run_until_cancelled(self.sum_up(compacting, &budget)).await {
+            Some(Err(_)) if self.run.cancel.is_cancelled() => Err(CompactError::Aborted),
             Some(Ok((compacting, summary))) => self.put_in_place(compacting, summary, fixed).await,
             Some(Err(error)) => Err(error),
             None => Err(CompactError::Aborted),
         };
-        self.emitter.emit(match &outcome {
+        self.run.emitter.emit(match &outcome {
             Ok(done) => AgentEvent::CompactionEnd {
                 summary: Some(done.summary.clone()),
                 tokens_before,
@@ -260,13 +219,13 @@ impl Turn {
             used: None,
             settings: Default::default(),
         };
-        let before = self.agent.transcript.messages().len();
-        let saved = self.agent.transcript.compact(compaction).map_err(lost)?;
+        let before = self.run.agent.transcript.messages().len();
+        let saved = self.run.agent.transcript.compact(compaction).map_err(lost)?;
         if let Some(usage) = usage {
-            self.emitter.emit(AgentEvent::Usage { usage, cumulative: self.agent.transcript.usage() });
+            self.run.emitter.emit(AgentEvent::Usage { usage, cumulative: self.run.agent.transcript.usage() });
         }
         saved.on_disk().await.map_err(lost)?;
-        let (tally, messages) = self.agent.transcript.tally();
+        let (tally, messages) = self.run.agent.transcript.tally();
         let tokens_after = tally.context(&messages, None).tokens + fixed;
         // The summary itself is one message.
         let kept = messages.len().saturating_sub(1);
@@ -284,12 +243,12 @@ impl Turn {
     /// Asks every hook: what is summed up, and the summary if one of them wrote it.
     async fn ask_hooks(&self, compacting: Compacting) -> Result<(Compacting, Option<Summary>), CompactError> {
         let mut replaced: Option<(Compacting, Summary)> = None;
-        for hook in self.agent.hooks().before_compact {
-            match self.settle(hook.before_compact(&self.cancel, &compacting)).await {
-                Some(CompactDecision::Cancel { by, reason }) => {
+        for hook in self.run.agent.hooks().before_compact {
+            match self.run.ask(hook.before_compact(&self.run.cancel, &compacting)).await {
+                Ok(CompactDecision::Cancel { by, reason }) => {
                     return Err(CompactError::Refused { by, reason });
                 }
-                Some(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
+                Ok(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
                     let kept = match first_kept {
                         Some(first) => compacting.clone().keeping_from(first),
                         None => Some(compacting.clone()),
@@ -303,9 +262,9 @@ impl Turn {
                         (None, None) => {}
                     }
                 }
-                Some(CompactDecision::Default | CompactDecision::Replace { .. }) => {}
-                None if self.cancel.is_cancelled() => return Err(CompactError::Aborted),
-                None => {}
+                Ok(CompactDecision::Default | CompactDecision::Replace { .. }) => {}
+                Err(NoDecision::Cancelled) => return Err(CompactError::Aborted),
+                Err(NoDecision::Panicked) => {}
             }
         }
         Ok(match replaced {
@@ -330,8 +289,8 @@ impl Turn {
     }
 
     async fn summarise(&self, question: String) -> Result<Summary, ModelError> {
-        let setup = self.setup();
-        let said = Message::User { content: vec![Content::text(question)], time: self.agent.now() };
+        let setup = self.setup;
+        let said = Message::User { content: vec![Content::text(question)], time: self.run.agent.now() };
         let request = ModelRequest {
             system: compact::SYSTEM.to_owned(),
             messages: Arc::new(vec![said]),
@@ -342,17 +301,17 @@ impl Turn {
         };
         let asked = setup.model.info();
         let mut answering = asked.clone();
-        let mut events = setup.model.stream(self.cancel.clone(), request).await?;
+        let mut events = setup.model.stream(self.run.cancel.clone(), request).await?;
         while let Some(event) = events.next().await {
             match event? {
                 ModelEvent::Done(response) => return Ok(summary(answering, response)),
                 ModelEvent::Answering(info) => answering = info,
                 ModelEvent::Fallback { from, to, message } => {
                     let (from, to) = (from.to_string(), to.to_string());
-                    self.emitter.emit(AgentEvent::ModelFallback { from, to, message });
+                    self.run.emitter.emit(AgentEvent::ModelFallback { from, to, message });
                 }
                 ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
-                    self.emitter.emit(again(attempt, delay, message, max_attempts, kind));
+                    self.run.emitter.emit(again(attempt, delay, message, max_attempts, kind));
                 }
                 ModelEvent::Text(_)
                 | ModelEvent::Thinking(_)
@@ -375,6 +334,6 @@ fn summary(by: ModelInfo, response: ModelResponse) -> Summary {
     Summary { text: text_of(&response.content), by: None, answer: Some(answer) }
 }
 
-fn lost(error: SessionError) -> CompactError {
+pub(super) fn lost(error: SessionError) -> CompactError {
     CompactError::Session { reason: with_causes(error) }
 }

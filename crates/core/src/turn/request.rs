@@ -4,75 +4,27 @@ use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
 
-use super::Turn;
+use super::refused;
 use super::state::Input;
-use crate::agent::Setup;
-use crate::call::PANICKED;
-use crate::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
-use crate::model::{Model, ModelRequest, ModelSource, RequestOptions};
+use crate::agent_state::Setup;
+use crate::hooks::{
+    BeforeModelRequest, OutgoingRequest, PromptSection, Refusal, RequestDecision, RequestEdit,
+};
+use crate::model::{Model, ModelRequest, RequestOptions};
+use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::answered;
 use crate::tool::ToolSpec;
 
 /// A request on its way through the hooks.
-struct Drafted {
+pub(super) struct RequestDraft<'a> {
+    run: &'a RunContext,
+    setup: &'a Setup,
     model: Arc<dyn Model>,
     request: OutgoingRequest,
 }
 
-impl Turn {
-    /// The request of a step, and who is asked.
-    ///
-    /// # Errors
-    /// What becomes of the turn instead.
-    pub(super) async fn request(
-        &self,
-        step: u32,
-        last: bool,
-        hooks: &[Arc<dyn BeforeModelRequest>],
-    ) -> Result<(Arc<dyn Model>, ModelRequest), Input> {
-        let setup = self.setup();
-        let mut drafted = self.draft(&setup, step, last);
-        for hook in hooks {
-            match self.settle(hook.before_model_request(&self.cancel, &drafted.request)).await {
-                Some(RequestDecision::Send) => {}
-                Some(RequestDecision::Edit { edit, .. }) => {
-                    let refused = drafted.edit(edit, &setup, self.agent.models.as_deref()).await;
-                    refused.iter().for_each(|detail| hook.edit_refused(detail));
-                }
-                Some(RequestDecision::AbortTurn { by, reason }) => return Err(self.blocked(by, reason)),
-                Some(RequestDecision::HardAbort { by, reason }) => {
-                    return Err(Input::Discarded { by, reason });
-                }
-                None if self.cancel.is_cancelled() => return Err(Input::Cancelled),
-                None => return Err(self.blocked(hook.name().to_owned(), PANICKED.to_owned())),
-            }
-        }
-        let Drafted { model, request } = drafted;
-        self.emitter.emit(told(&request));
-        let OutgoingRequest { system, messages, tools, thinking, options, .. } = request;
-        Ok((model, ModelRequest { system, messages, tools, thinking, options }))
-    }
-
-    fn draft(&self, setup: &Setup, step: u32, last: bool) -> Drafted {
-        let tools = self.agent.tools().offered(setup);
-        let request = OutgoingRequest {
-            step,
-            model: setup.model.info(),
-            // It names the tools even where none may be called any more: what comes before the messages stays the same,
-            // so that a provider's cache still fits.
-            system: self.agent.system.render(&tools, &self.sections),
-            messages: self.agent.transcript.messages(),
-            tools: if last { Vec::new() } else { tools },
-            thinking: setup.thinking,
-            options: RequestOptions::default(),
-            last,
-        };
-        Drafted { model: setup.model.clone(), request }
-    }
-}
-
-/// What observers are told of a request.
-fn told(request: &OutgoingRequest) -> AgentEvent {
+/// The event about a request.
+fn event(request: &OutgoingRequest) -> AgentEvent {
     AgentEvent::ModelRequest {
         step: request.step,
         provider: request.model.provider.clone(),
@@ -84,18 +36,65 @@ fn told(request: &OutgoingRequest) -> AgentEvent {
     }
 }
 
-impl Drafted {
-    /// Makes the changes that count; says why others do not.
-    async fn edit(
-        &mut self,
-        edit: RequestEdit,
-        setup: &Setup,
-        models: Option<&dyn ModelSource>,
-    ) -> Vec<String> {
+impl<'a> RequestDraft<'a> {
+    /// The request of a step before any hook has seen it.
+    pub(super) fn new(
+        run: &'a RunContext,
+        setup: &'a Setup,
+        sections: &[PromptSection],
+        step: u32,
+        last: bool,
+    ) -> Self {
+        let tools = run.agent.tools().offered(setup);
+        let request = OutgoingRequest {
+            step,
+            model: setup.model.info(),
+            // It names the tools even where none may be called any more: what comes before the messages stays the same,
+            // so that a provider's cache still fits.
+            system: run.agent.config.system.render(&tools, sections),
+            messages: run.agent.transcript.messages(),
+            tools: if last { Vec::new() } else { tools },
+            thinking: setup.thinking,
+            options: RequestOptions::default(),
+            last,
+        };
+        Self { run, setup, model: setup.model.clone(), request }
+    }
+
+    /// Has the hooks edit the request; returns the request and the model that it goes to.
+    ///
+    /// # Errors
+    /// The input that ends the step instead.
+    pub(super) async fn through(
+        mut self,
+        hooks: &[Arc<dyn BeforeModelRequest>],
+    ) -> Result<(Arc<dyn Model>, ModelRequest), Input> {
+        let run = self.run;
+        for hook in hooks {
+            let refusal = match run.ask(hook.before_model_request(&run.cancel, &self.request)).await {
+                Ok(RequestDecision::Send) => continue,
+                Ok(RequestDecision::Edit { edit, .. }) => {
+                    self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
+                    continue;
+                }
+                Ok(RequestDecision::AbortTurn { by, reason }) => Refusal::of_turn(by, reason),
+                Ok(RequestDecision::HardAbort { by, reason }) => Refusal::discarding(by, reason),
+                Err(NoDecision::Cancelled) => return Err(Input::Cancelled),
+                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
+            };
+            return Err(refused(run, refusal));
+        }
+        run.emitter.emit(event(&self.request));
+        let OutgoingRequest { system, messages, tools, thinking, options, .. } = self.request;
+        Ok((self.model, ModelRequest { system, messages, tools, thinking, options }))
+    }
+
+    /// Makes the changes that count; returns the reasons why others do not.
+    async fn edit(&mut self, edit: RequestEdit) -> Vec<String> {
         let RequestEdit { model, messages, add_tools, options, thinking } = edit;
         let mut refused = Vec::new();
         if let Some(name) = model {
-            refused.extend(self.ask(&name, setup, models).await.err());
+            refused.extend(self.ask_model(&name).await.err());
         }
         match messages {
             Some(messages) if messages.is_empty() => {
@@ -106,7 +105,7 @@ impl Drafted {
             None => {}
         }
         for tool in add_tools {
-            refused.extend(self.add(tool, setup).err());
+            refused.extend(self.add(tool).err());
         }
         if let Some(options) = options {
             match check(options) {
@@ -119,12 +118,8 @@ impl Drafted {
     }
 
     /// Has another model asked.
-    async fn ask(
-        &mut self,
-        name: &str,
-        setup: &Setup,
-        models: Option<&dyn ModelSource>,
-    ) -> Result<(), String> {
+    async fn ask_model(&mut self, name: &str) -> Result<(), String> {
+        let (setup, models) = (self.setup, self.run.agent.config.models.as_deref());
         let is = |model: &dyn Model| {
             let info = model.info();
             info.model == name || info.to_string() == name
@@ -145,7 +140,7 @@ impl Drafted {
     }
 
     /// Offers one more tool. The one that is offered already stays as it is.
-    fn add(&mut self, tool: ToolSpec, setup: &Setup) -> Result<(), String> {
+    fn add(&mut self, tool: ToolSpec) -> Result<(), String> {
         let name = &tool.name;
         if self.request.last || self.request.tools.iter().any(|offered| offered.name == *name) {
             return Ok(());
@@ -155,7 +150,7 @@ impl Drafted {
                 "it adds a tool named {name:?}; a name is a letter, then letters, digits, _ and -"
             ));
         }
-        if !setup.offers(name) {
+        if !self.setup.offers(name) {
             return Err(format!(
                 "it adds the tool {name:?}, which is not among the tools that are switched on"
             ));

@@ -3,68 +3,70 @@
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, Stop, text_of, tool_calls_of};
 
-use super::Turn;
-use super::state::{Held, Input};
-use crate::call::PANICKED;
-use crate::hooks::{Hooks, ReceivedResponse, ResponseDecision};
+use super::state::Held;
+use crate::hooks::{Hooks, ReceivedResponse, Refusal, ResponseDecision};
 use crate::model::{ModelInfo, ModelResponse};
-use crate::session::intervention::Action;
+use crate::run_context::{NoDecision, PANICKED, RunContext};
 
-/// A hook does not want an answer.
-struct Unwanted {
-    by: String,
-    reason: String,
-    /// It does not want anything of the turn.
-    hard: bool,
+/// An answer on its way through the hooks.
+pub(super) struct AnswerReview {
+    pub(super) response: ModelResponse,
+    /// The hooks that changed the answer, in order.
+    pub(super) edited_by: Vec<String>,
 }
 
-impl Turn {
-    /// Lets the hooks decide about an answer, and puts what they leave into the transcript.
-    pub(super) async fn receive(&self, step: u32, mut response: ModelResponse, held: Held) -> Input {
-        let mut edited_by = Vec::new();
-        let answered_by = self.answered_by();
-        for hook in self.agent.hooks().after_model_response {
-            let received = received(step, &answered_by, &response);
-            let unwanted = match self.settle(hook.after_model_response(&self.cancel, &received)).await {
-                Some(ResponseDecision::Keep) => continue,
-                Some(ResponseDecision::Edit { by, content }) => {
-                    if content != response.content {
-                        response = edited(response, content);
-                        edited_by.push(by);
+/// The reason why an answer does not become part of the conversation.
+pub(super) enum Rejected {
+    Cancelled,
+    Refused(Refusal),
+}
+
+impl AnswerReview {
+    pub(super) fn new(response: ModelResponse) -> Self {
+        Self { response, edited_by: Vec::new() }
+    }
+
+    /// Lets the hooks edit the answer, one after the other.
+    ///
+    /// # Errors
+    /// The first rejection; the hooks behind it are not asked.
+    pub(super) async fn ask_hooks(
+        &mut self,
+        run: &RunContext,
+        step: u32,
+        answered_by: &ModelInfo,
+    ) -> Result<(), Rejected> {
+        for hook in run.agent.hooks().after_model_response {
+            let received = received(step, answered_by, &self.response);
+            let refusal = match run.ask(hook.after_model_response(&run.cancel, &received)).await {
+                Ok(ResponseDecision::Keep) => continue,
+                Ok(ResponseDecision::Edit { by, content }) => {
+                    if content != self.response.content {
+                        self.edit(content);
+                        self.edited_by.push(by);
                     }
                     continue;
                 }
-                Some(ResponseDecision::AbortTurn { by, reason }) => Unwanted { by, reason, hard: false },
-                Some(ResponseDecision::HardAbort { by, reason }) => Unwanted { by, reason, hard: true },
-                None if self.cancel.is_cancelled() => return self.aborted().await,
-                None => Unwanted { by: hook.name().to_owned(), reason: PANICKED.to_owned(), hard: false },
+                Ok(ResponseDecision::AbortTurn { by, reason }) => Refusal::of_turn(by, reason),
+                Ok(ResponseDecision::HardAbort { by, reason }) => Refusal::discarding(by, reason),
+                Err(NoDecision::Cancelled) => return Err(Rejected::Cancelled),
+                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
             };
-            return self.put_aside(&response, unwanted).await;
+            return Err(Rejected::Refused(refusal));
         }
-        if let Err(error) = self.record(&response).await {
-            return error.into();
-        }
-        if !edited_by.is_empty() {
-            self.remark(None, Action::AnswerEdited, edited_by);
-        }
-        self.emitter.emit(told(&response));
-        Input::Answered { response, held }
+        Ok(())
     }
 
-    /// Keeps an answer in the log that no part of the conversation shall be: it was paid for.
-    async fn put_aside(&self, response: &ModelResponse, unwanted: Unwanted) -> Input {
-        let Unwanted { by, reason, hard } = unwanted;
-        let before = self.agent.transcript.session.leaf();
-        if let Err(error) = self.record(response).await {
-            return error.into();
-        }
-        if hard {
-            return Input::Discarded { by, reason };
-        }
-        match self.leave(before, Action::AnswerDropped, &by) {
-            Ok(()) => Input::Blocked { by, reason },
-            Err(error) => error.into(),
-        }
+    /// Replaces the content. The native form goes with it: it can be read by its provider only, and would say what was
+    /// changed.
+    fn edit(&mut self, content: Vec<AssistantBlock>) {
+        self.response.stop = match (tool_calls_of(&content).next(), self.response.stop) {
+            (None, Stop::ToolUse) => Stop::End,
+            (Some(_), Stop::End) => Stop::ToolUse,
+            (_, stop) => stop,
+        };
+        self.response.native = None;
+        self.response.content = content;
     }
 }
 
@@ -89,22 +91,12 @@ fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedR
     }
 }
 
-/// What observers are told of an answer.
-fn told(response: &ModelResponse) -> AgentEvent {
+/// The event about an answer.
+pub(super) fn event(response: &ModelResponse) -> AgentEvent {
     let thinks = |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
     AgentEvent::ModelResponse {
         text_bytes: text_of(&response.content).len() as u64,
         tool_calls: tool_calls_of(&response.content).count() as u64,
         thinking: response.content.iter().any(thinks),
     }
-}
-
-/// The answer with another content. What only its provider could read again would say what was changed.
-fn edited(response: ModelResponse, content: Vec<AssistantBlock>) -> ModelResponse {
-    let stop = match (tool_calls_of(&content).next(), response.stop) {
-        (None, Stop::ToolUse) => Stop::End,
-        (Some(_), Stop::End) => Stop::ToolUse,
-        (_, stop) => stop,
-    };
-    ModelResponse { content, stop, native: None, ..response }
 }

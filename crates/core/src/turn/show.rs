@@ -5,25 +5,34 @@ use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, text_of, tool_calls_of};
 
+use super::A_HOOK;
 use super::state::{Held, Input};
-use super::{A_HOOK, Turn};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
+use crate::run_context::{NoDecision, RunContext};
 use crate::session::intervention::Action;
 
-impl Turn {
+/// An answer on its way to the user.
+pub(super) struct ShownAnswer<'a> {
+    pub(super) run: &'a RunContext,
+    pub(super) response: &'a ModelResponse,
+    pub(super) held: Held,
+}
+
+impl ShownAnswer<'_> {
     /// Lets the hooks decide, then shows what they left.
-    pub(super) async fn show(&self, response: &ModelResponse, held: Held) -> Input {
+    pub(super) async fn show(&self) -> Input {
+        let Self { response, held, .. } = self;
         let original = text_of(&response.content);
         let mut replaced_by = Vec::new();
         let text = match self.intercept(original.clone(), &mut replaced_by).await {
             Some(Shown::Text(text)) => text,
             Some(Shown::Suppressed { by, reason }) => {
-                self.remark(None, Action::Suppressed, vec![by.clone()]);
+                self.run.note(None, Action::Suppressed, vec![by.clone()]);
                 let message = if reason.is_empty() { "message suppressed".to_owned() } else { reason };
                 let extension = ExtensionName::new(by);
-                self.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
-                self.tell_calls(response, held);
+                self.run.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
+                self.tell_calls();
                 return Input::Shown;
             }
             None => return Input::Cancelled,
@@ -32,15 +41,15 @@ impl Turn {
             true if held.thinking() => without_thinking(&response.content),
             true => response.content.clone(),
             false => {
-                self.remark(None, Action::Replaced, replaced_by);
+                self.run.note(None, Action::Replaced, replaced_by);
                 replaced(&response.content, &text)
             }
         };
         if held.words() {
             self.tell_words(&content, text);
         }
-        self.tell_calls(response, held);
-        self.emitter.emit(AgentEvent::AssistantMessage { content, time: self.agent.now() });
+        self.tell_calls();
+        self.run.emitter.emit(AgentEvent::AssistantMessage { content, time: self.run.agent.now() });
         Input::Shown
     }
 
@@ -48,21 +57,21 @@ impl Turn {
     fn tell_words(&self, content: &[AssistantBlock], text: String) {
         for block in content {
             if let AssistantBlock::Thinking { text } = block {
-                self.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
+                self.run.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
             }
         }
         if !text.is_empty() {
-            self.emitter.emit(AgentEvent::TextDelta { delta: text });
+            self.run.emitter.emit(AgentEvent::TextDelta { delta: text });
         }
     }
 
     /// Tells the calls, if they were held back.
-    fn tell_calls(&self, response: &ModelResponse, held: Held) {
-        for ToolCall { id, name, args } in tool_calls_of(&response.content).filter(|_| held.calls()).cloned()
-        {
-            self.emitter.emit(AgentEvent::ToolUseStart { id: id.clone(), name });
-            self.emitter.emit(AgentEvent::ToolUseArgs { id: id.clone(), delta: args.to_string() });
-            self.emitter.emit(AgentEvent::ToolUseEnd { id });
+    fn tell_calls(&self) {
+        let calls = tool_calls_of(&self.response.content).filter(|_| self.held.calls());
+        for ToolCall { id, name, args } in calls.cloned() {
+            self.run.emitter.emit(AgentEvent::ToolUseStart { id: id.clone(), name });
+            self.run.emitter.emit(AgentEvent::ToolUseArgs { id: id.clone(), delta: args.to_string() });
+            self.run.emitter.emit(AgentEvent::ToolUseEnd { id });
         }
     }
 
@@ -71,20 +80,20 @@ impl Turn {
         if text.is_empty() {
             return Some(Shown::Text(text));
         }
-        for hook in self.agent.hooks().before_assistant_message {
-            match self.settle(hook.before_assistant_message(&self.cancel, &text)).await {
-                Some(MessageDecision::Show) => {}
-                Some(MessageDecision::Replace { by, text: new }) => {
+        for hook in self.run.agent.hooks().before_assistant_message {
+            match self.run.ask(hook.before_assistant_message(&self.run.cancel, &text)).await {
+                Ok(MessageDecision::Show) => {}
+                Ok(MessageDecision::Replace { by, text: new }) => {
                     if new != text {
                         replaced_by.push(by);
                     }
                     text = new;
                 }
-                Some(MessageDecision::Suppress { by, reason }) => {
+                Ok(MessageDecision::Suppress { by, reason }) => {
                     return Some(Shown::Suppressed { by, reason });
                 }
-                None if self.cancel.is_cancelled() => return None,
-                None => {
+                Err(NoDecision::Cancelled) => return None,
+                Err(NoDecision::Panicked) => {
                     let reason = "message withheld: the hook panicked".to_owned();
                     return Some(Shown::Suppressed { by: A_HOOK.to_owned(), reason });
                 }

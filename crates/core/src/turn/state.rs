@@ -4,6 +4,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::message::{Stop, tool_calls_of};
 
 use crate::error::{TurnError, TurnErrorKind};
+use crate::hooks::{Refusal, RefusalScope};
 use crate::model::{ModelError, ModelResponse};
 
 /// Where a prompt stands.
@@ -73,12 +74,8 @@ pub(super) enum Then {
 pub(super) enum Input {
     /// The step may begin.
     Allowed,
-    /// A hook ended the turn.
-    Blocked { by: String, reason: String },
-    /// A hook ended the turn, and nothing of it shall stay.
-    Discarded { by: String, reason: String },
-    /// A hook ended everything.
-    Stopped { by: String, reason: String },
+    /// A hook ended the turn, or more.
+    Refused(Refusal),
     /// The model answered.
     Answered { response: ModelResponse, held: Held },
     /// The model did not.
@@ -123,16 +120,7 @@ impl State {
             }
             (state, Input::Unsaved(kind)) => state.end(Stop::Error, kind),
             (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
-            (state, Input::Blocked { by, reason }) => {
-                state.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
-            }
-            (state, Input::Discarded { by, reason }) => {
-                let (step, then) = (state.step(), Then::Discard { by, reason });
-                Self::Ended { step, stop: Stop::Aborted, error: None, then }
-            }
-            (state, Input::Stopped { by, reason }) => {
-                state.end(Stop::Error, TurnErrorKind::Stopped { by, reason })
-            }
+            (state, Input::Refused(refusal)) => state.refused(refusal),
             (state, Input::Failed(error)) => state.end(Stop::Error, TurnErrorKind::Model(error)),
             (Self::Starting { step, last }, Input::Allowed) => Self::Asking { step, last },
             (Self::Asking { step, last }, Input::Answered { response, held }) => {
@@ -156,6 +144,19 @@ impl State {
             | Self::Ended { step, .. }
             | Self::Between { step, .. } => *step,
             Self::Done(_) => 0,
+        }
+    }
+
+    fn refused(self, Refusal { by, reason, scope }: Refusal) -> Self {
+        match scope {
+            RefusalScope::Call | RefusalScope::Turn => {
+                self.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
+            }
+            RefusalScope::Run => self.end(Stop::Error, TurnErrorKind::Stopped { by, reason }),
+            RefusalScope::DiscardedTurn => {
+                let (step, then) = (self.step(), Then::Discard { by, reason });
+                Self::Ended { step, stop: Stop::Aborted, error: None, then }
+            }
         }
     }
 
@@ -316,7 +317,7 @@ mod tests {
     #[test]
     fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
         let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
-        let input = || Input::Discarded { by: by(), reason: reason() };
+        let input = || Input::Refused(Refusal::discarding(by(), reason()));
         let over = || ended(Stop::Aborted, Then::Discard { by: by(), reason: reason() });
         for state in [
             State::Starting { step: 2, last: false },
@@ -341,7 +342,7 @@ mod tests {
     #[test]
     fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
-        let input = Input::Blocked { by: "g".into(), reason: "late".into() };
+        let input = Input::Refused(Refusal::of_turn("g", "late"));
         check(
             State::Starting { step: 2, last: false },
             input,

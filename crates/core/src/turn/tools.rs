@@ -2,28 +2,34 @@
 //! the order of the calls.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::hook::texts;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
-use super::Turn;
-use super::skip::Skip;
+use super::refused;
 use super::state::Input;
-use crate::agent::Offered;
-use crate::call::{Abort, Scope, fit};
+use crate::agent_state::{Offered, Setup};
+use crate::call::{ApprovedCall, Scope, ToolGate, fit};
 use crate::chain::Verdict;
-use crate::hooks::FinishedCall;
+use crate::hooks::{Refusal, RefusalScope};
+use crate::run_context::RunContext;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
 use crate::tool::{Concurrency, Tool, ToolOutput};
 
 /// How many calls of one message run at once.
 const MAX_PARALLEL: usize = 16;
+
+/// The tool calls of one message.
+pub(super) struct ToolCalls<'a> {
+    pub(super) run: &'a RunContext,
+    pub(super) setup: &'a Setup,
+}
 
 /// A call of the model after its preflight.
 struct Planned {
@@ -48,6 +54,33 @@ struct Source {
     synthetic_by: Option<String>,
     /// Why the call was passed over.
     skip: Option<Skip>,
+}
+
+/// Why calls that have not begun are passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Skip {
+    /// The user wants the run to end soon.
+    Interrupted,
+    /// The user has said something that the model is to hear first.
+    Steered,
+}
+
+impl Skip {
+    /// What the model is told in place of a result.
+    fn text(self) -> &'static str {
+        match self {
+            Self::Interrupted => texts::SKIPPED_FOR_INTERRUPT,
+            Self::Steered => texts::SKIPPED_FOR_STEERING,
+        }
+    }
+
+    /// What observers are told.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Interrupted => texts::INTERRUPT_REASON,
+            Self::Steered => texts::STEERING_REASON,
+        }
+    }
 }
 
 /// What a call came to.
@@ -87,11 +120,11 @@ impl Ended {
     }
 }
 
-impl Turn {
+impl ToolCalls<'_> {
     /// Runs all calls of one message. `cut`: the message was cut, so no call can be trusted to be whole.
     pub(super) async fn execute(&self, calls: &[ToolCall], cut: bool) -> Input {
         for ToolCall { id, name, args } in calls.iter().cloned() {
-            self.emitter.emit(AgentEvent::ToolCall { id, name, args });
+            self.run.emitter.emit(AgentEvent::ToolCall { id, name, args });
         }
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter().enumerate() {
@@ -145,7 +178,7 @@ impl Turn {
                 let reported = self.report(call, output, source).await;
                 over = over.or(then).or(reported.err().map(Input::from));
             }
-            let over = over.or_else(|| self.cancel.is_cancelled().then_some(Input::Cancelled));
+            let over = over.or_else(|| self.run.cancel.is_cancelled().then_some(Input::Cancelled));
             match over {
                 // Nothing more can be written now.
                 Some(unsaved @ Input::Unsaved(_)) => return unsaved,
@@ -158,7 +191,7 @@ impl Turn {
 
     /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
     async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
-        let mut offered = Offered::new(self.agent.tools(), self.setup());
+        let mut offered = Offered::new(self.run.agent.tools(), self.setup.clone());
         if offered.is_unknown(&call.name)
             && let Some(tool) = self.late_tool(&call.name).await
         {
@@ -173,7 +206,8 @@ impl Turn {
             None if self.somebody_takes(call, &offered) => None,
             None => return Ok(answer(unknown(call, &offered))),
         };
-        match self.calling().gate(call, Scope { validator, others: Some(&offered) }).await? {
+        let scope = Scope { validator, others: Some(&offered) };
+        match ToolGate::new(self.run, call, scope).decide().await? {
             Verdict::Run { tool, args } => {
                 let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
                 Ok(match offered.get(&runs.name) {
@@ -188,17 +222,15 @@ impl Turn {
                 let source = Source { synthetic_by: Some(by), ..Source::default() };
                 Ok(Planned::answer(call, output, source))
             }
-            Verdict::Block { reason, .. } => Ok(answer(reason)),
-            Verdict::AbortTurn { by, reason } => Err(Input::Blocked { by, reason }),
-            Verdict::HardAbort { by, reason } => Err(Input::Discarded { by, reason }),
-            Verdict::AbortAgent { by, reason } => Err(Input::Stopped { by, reason }),
+            Verdict::Refuse(Refusal { scope: RefusalScope::Call, reason, .. }) => Ok(answer(reason)),
+            Verdict::Refuse(refusal) => Err(Input::Refused(refusal)),
         }
     }
 
     /// A tool that nobody had brought yet when the model called it.
     async fn late_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        for source in &self.agent.sources {
-            let tool = source.late_tool(&self.cancel, name).await;
+        for source in &self.run.agent.config.sources {
+            let tool = source.late_tool(&self.run.cancel, name).await;
             if tool.is_some() {
                 return tool;
             }
@@ -208,7 +240,7 @@ impl Turn {
 
     /// Whether a hook may answer a call of a tool that nobody registered.
     fn somebody_takes(&self, call: &ToolCall, offered: &Offered) -> bool {
-        let takes = || self.agent.hooks().before_tool_execute.iter().any(|hook| hook.takes_unknown());
+        let takes = || self.run.agent.hooks().before_tool_execute.iter().any(|hook| hook.takes_unknown());
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
 
@@ -221,30 +253,22 @@ impl Turn {
         };
         match begun {
             Err(error) => return Ended::not_run(call, Some(error.into())),
-            Ok(()) if self.cancel.is_cancelled() => return Ended::not_run(call, None),
+            Ok(()) if self.run.cancel.is_cancelled() => return Ended::not_run(call, None),
             Ok(()) => {}
         }
-        let (output, took) = self.run_told(&runs, tool.as_ref()).await;
-        let finished = FinishedCall { call: runs, took };
-        let (output, abort) = self.calling().looked_over(&finished, output).await;
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
-        let then = abort.map(|abort| self.end_because_of(abort));
-        Ended { call, output, source: Source { extension, ..Source::default() }, then }
+        let result = ApprovedCall { run: self.run, call: runs, tool: tool.as_ref() }.execute().await;
+        let then = result.refusal.map(|refusal| refused(self.run, refusal));
+        Ended { call, output: result.output, source: Source { extension, ..Source::default() }, then }
     }
 
-    /// Runs a tool, and tells when it begins and ends.
-    async fn run_told(&self, call: &ToolCall, tool: &dyn Tool) -> (ToolOutput, Duration) {
-        let ToolCall { id, name, args } = call.clone();
-        self.emitter.emit(AgentEvent::ToolStart { id, name, args });
-        let (output, took) = self.calling().run(call, tool).await;
-        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let (id, name) = (call.id.clone(), call.name.clone());
-        self.emitter.emit(AgentEvent::ToolEnd { id, name, duration_ms });
-        (output, took)
-    }
-
-    fn end_because_of(&self, Abort { by, reason, hard }: Abort) -> Input {
-        if hard { Input::Discarded { by, reason } } else { self.blocked(by, reason) }
+    /// Returns the reason why calls that have not begun by now are passed over, if they are.
+    fn skip(&self) -> Option<Skip> {
+        let agent = &self.run.agent;
+        if agent.queues.is_interrupted() {
+            return Some(Skip::Interrupted);
+        }
+        (agent.config.steering_skips && agent.queues.is_steered()).then_some(Skip::Steered)
     }
 
     /// Calls that may run.
@@ -269,11 +293,11 @@ impl Turn {
             }
             Plan::Answer { .. } => None,
         };
-        let starts = match self.cancel.is_cancelled() {
+        let starts = match self.run.cancel.is_cancelled() {
             true => Vec::new(),
             false => plans.iter().filter_map(start).collect(),
         };
-        let mut begun = self.agent.transcript.start(starts).await.into_iter();
+        let mut begun = self.run.agent.transcript.start(starts).await.into_iter();
         let begun = |plan: Planned| match plan.plan {
             Plan::Run { .. } => {
                 let begun = begun.next().unwrap_or(Ok(()));
@@ -296,15 +320,15 @@ impl Turn {
             is_error,
             extension: extension.clone(),
             details: details.clone(),
-            time: self.agent.now(),
+            time: self.run.agent.now(),
         };
         // It is soon on the disk, and that the call ran is there already. Nobody is told before it is in a file.
-        self.agent.transcript.keep(Message::Tool(message), None)?.on_disk().await?;
+        self.run.agent.transcript.keep(Message::Tool(message), None)?.on_disk().await?;
         if let Some(skip) = skip {
             let (id, name, reason) = (id.clone(), name.clone(), skip.reason().to_owned());
-            self.emitter.emit(AgentEvent::ToolSkipped { id, name, reason });
+            self.run.emitter.emit(AgentEvent::ToolSkipped { id, name, reason });
         }
-        self.emitter.emit(AgentEvent::ToolResult {
+        self.run.emitter.emit(AgentEvent::ToolResult {
             id,
             name,
             is_error,
@@ -314,7 +338,7 @@ impl Turn {
             details,
         });
         if let Some(display) = display {
-            self.emitter.emit(display.into());
+            self.run.emitter.emit(display.into());
         }
         Ok(())
     }

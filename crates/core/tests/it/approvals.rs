@@ -110,7 +110,7 @@ async fn they_are_asked_about_the_final_call() {
 
 #[tokio::test]
 async fn nobody_is_asked_about_a_call_that_does_not_run() {
-    let block = ToolDecision::Block { by: "g".into(), reason: "no".into() };
+    let block = ToolDecision::block("g", "no");
     let approver = Approver::new("a", None);
     let script = script("old");
     let agent = agent(&script)

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use haft_core::hooks::{
     AfterModelResponse, AfterToolExecute, BeforeModelRequest, BeforeToolExecute, CancellationToken,
-    FinishedCall, OutgoingRequest, ReceivedResponse, RequestDecision, ResponseDecision, ResultDecision,
-    ToolDecision,
+    FinishedCall, OutgoingRequest, ReceivedResponse, Refusal, RefusalScope, RequestDecision,
+    ResponseDecision, ResultDecision, ToolDecision,
 };
 use haft_core::session::Session;
 use haft_core::session::entry::EntryBody;
@@ -72,7 +72,7 @@ impl BeforeToolExecute for Discards {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         let (by, reason) = who();
         match self.says_so(At::Call) {
-            true => ToolDecision::HardAbort { by, reason },
+            true => ToolDecision::Refuse(Refusal::new(RefusalScope::DiscardedTurn, by, reason)),
             false => ToolDecision::Allow,
         }
     }

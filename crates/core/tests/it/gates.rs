@@ -7,7 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, ToolDecision};
+use haft_core::hooks::{
+    AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, Refusal, RefusalScope, ToolDecision,
+};
 use haft_core::session::entry::{Entry, EntryBody};
 use haft_core::session::intervention::{Action, Intervention};
 use haft_core::tool::ToolOutput;
@@ -47,7 +49,7 @@ fn rewrite(by: &str, args: &str) -> ToolDecision {
 }
 
 fn block(by: &str, reason: &str) -> ToolDecision {
-    ToolDecision::Block { by: by.into(), reason: reason.into() }
+    ToolDecision::block(by, reason)
 }
 
 fn script() -> Script {
@@ -82,7 +84,7 @@ fn interventions(agent: &Agent) -> Vec<Intervention> {
 #[tokio::test]
 async fn the_session_says_who_came_between_a_call_and_its_tool() {
     let respond = ToolDecision::Respond { by: "c".into(), output: ToolOutput::text("cached") };
-    let stop = ToolDecision::AbortTurn { by: "d".into(), reason: "enough".into() };
+    let stop = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "d", "enough"));
     let cases = [
         (ToolDecision::Allow, None),
         (rewrite("a", r#"{"n":1}"#), None),
@@ -138,7 +140,7 @@ async fn rewritten_arguments_that_do_not_fit_block_the_call() {
 #[tokio::test]
 async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_before_the_end() {
     let three = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}"), call("t3", "echo", "{}")];
-    let abort = ToolDecision::AbortTurn { by: "a".into(), reason: "stop".into() };
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
     let agent = Script::new(vec![calls(three)])
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
@@ -163,7 +165,7 @@ async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_befor
 
 #[tokio::test]
 async fn an_abort_ends_the_turn_and_leaves_no_dangling_call() {
-    let abort = ToolDecision::AbortTurn { by: "a".into(), reason: "stop".into() };
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, "a", "stop"));
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])])
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))
@@ -353,7 +355,7 @@ async fn what_follows_from_a_block_is_asked_outside_the_budget_and_may_end_the_r
 
 #[tokio::test]
 async fn an_abort_of_the_agent_ends_the_run_with_an_error_of_its_own() {
-    let abort = ToolDecision::AbortAgent { by: "a".into(), reason: "unsafe".into() };
+    let abort = ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "a", "unsafe"));
     let agent = script()
         .agent()
         .tool(tool("echo", |_| panic!("must not run")))

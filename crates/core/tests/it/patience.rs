@@ -66,7 +66,7 @@ fn check(hooks: Vec<Slow>, takes: u64, expect: &str) {
 #[test]
 fn who_keeps_a_time_of_its_own_has_all_of_it() {
     check(vec![slow("a", 59, Some(60))], 59, r#"{"n":1}"#);
-    let refuses = ToolDecision::Block { by: "a".into(), reason: "after thinking about it".into() };
+    let refuses = ToolDecision::block("a", "after thinking about it");
     check(vec![Slow { decision: refuses, ..slow("a", 59, Some(60)) }], 59, "error after thinking about it");
     let six = ["a", "b", "c", "d", "e", "f"].map(|name| slow(name, 10, Some(10)));
     check(six.to_vec(), 60, r#"{"n":1}"#);

@@ -76,7 +76,7 @@ pub(crate) fn respond(text: &str) -> ToolDecision {
 }
 
 fn block(by: &str) -> ToolDecision {
-    ToolDecision::Block { by: by.into(), reason: "no".into() }
+    ToolDecision::block(by, "no")
 }
 
 fn agent(script: &Script) -> AgentBuilder {

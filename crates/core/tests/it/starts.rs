@@ -63,7 +63,7 @@ impl BeforeToolExecute for Gate {
                 let args = RawJson::parse(r#"{"n":7}"#).unwrap();
                 ToolDecision::Rewrite { by: by(), tool: Some("echo".into()), args }
             }
-            "refused" => ToolDecision::Block { by: by(), reason: "no".into() },
+            "refused" => ToolDecision::block(by(), "no"),
             "answered" => ToolDecision::Respond { by: by(), output: ToolOutput::text("here") },
             _ => ToolDecision::Allow,
         }

@@ -1,8 +1,8 @@
 //! G11, the pure half: random chains of hooks. Nothing is executed with arguments that some hook did not see last.
 
 use anyhow::{Result, bail, ensure};
-use haft_core::chain::{ChainStep, ToolChain, Verdict};
-use haft_core::hooks::{HookRole, ToolDecision};
+use haft_core::chain::{ChainStep, Misfit, ToolChain, Verdict};
+use haft_core::hooks::{HookRole, Refusal, RefusalScope, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use serde_json::json;
@@ -71,13 +71,17 @@ impl Play {
                     let Some(&index) = indices.get(picked) else { bail!("nobody is asked") };
                     self.ask(&mut chain, index, dice)?;
                 }
-                ChainStep::Resolve => bail!("nobody has another tool called"),
-                ChainStep::Validate => {
+                ChainStep::Check { renamed: true, .. } => bail!("nobody has another tool called"),
+                ChainStep::Check { renamed: false, .. } => {
                     let fits = dice.below(UNFIT) != 0;
                     self.refused |= !fits;
-                    chain.validated(if fits { Ok(()) } else { Err("it does not fit".to_owned()) });
+                    chain.checked(if fits {
+                        Ok(Vec::new())
+                    } else {
+                        Err(Misfit::Args("it does not fit".to_owned()))
+                    });
                 }
-                ChainStep::Done(verdict) => return Ok(verdict),
+                ChainStep::Done(outcome) => return Ok(outcome.verdict),
             }
         }
         bail!("a chain of {} hooks does not end", self.roles.len())
@@ -91,14 +95,11 @@ impl Play {
         let seen = match &decision {
             ToolDecision::Rewrite { args, .. } if writes => args.clone(),
             ToolDecision::Rewrite { .. } | ToolDecision::Allow | ToolDecision::Respond { .. } => {
-                chain.args().clone()
+                chain.call().args.clone()
             }
-            ToolDecision::Block { .. }
-            | ToolDecision::AbortTurn { .. }
-            | ToolDecision::HardAbort { .. }
-            | ToolDecision::AbortAgent { .. } => {
+            ToolDecision::Refuse(_) => {
                 self.refused = true;
-                chain.args().clone()
+                chain.call().args.clone()
             }
         };
         if let Some(saw) = self.saw.get_mut(index) {
@@ -123,9 +124,9 @@ impl Dice {
     fn decision(&mut self, hook: usize) -> Result<ToolDecision> {
         let (by, reason) = (format!("hook {hook}"), "no".to_owned());
         Ok(match self.below(32) {
-            0 => ToolDecision::Block { by, reason },
-            1 => ToolDecision::AbortTurn { by, reason },
-            2 => ToolDecision::AbortAgent { by, reason },
+            0 => ToolDecision::block(by, reason),
+            1 => ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, by, reason)),
+            2 => ToolDecision::Refuse(Refusal::new(RefusalScope::Run, by, reason)),
             3 => ToolDecision::Respond { by, output: ToolOutput::text("done") },
             4..=12 => {
                 let args = RawJson::from_value(&json!({"n": self.below(4)}))?;

@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const STUBBORN: usize = 50;
 
 /// The longest end of all of them. Together they take the 3 s that each one has; one after the other they take 150 s.
-const END: Duration = Duration::from_secs(30);
+const END: Duration = Duration::from_secs(75);
 
 pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     let (reduced, full) = ROUNDS;
@@ -175,7 +175,7 @@ fn stubborn(place: &Place) -> Result<Vec<Figure>> {
     ensure!(running == STUBBORN + 1, "only {running} extensions ran");
     let what = format!("graceful end of {STUBBORN} extensions that ignore the request");
     Ok(vec![
-        Figure::new(what, ms(took), "30 s; one after the other 150 s", took <= END),
+        Figure::new(what, ms(took), "75 s; one after the other 150 s", took <= END),
         Figure::new("processes left after it", left, "0", left == 0),
     ])
 }

@@ -11,7 +11,8 @@ use super::{Figure, Place};
 use crate::canary::Control;
 use crate::evil::misbehaving;
 use crate::row::EVIL;
-use crate::world::{PATIENCE, World, last_word};
+use crate::timeouts::PATIENCE;
+use crate::world::{World, last_word};
 
 /// Prompts of each kind, in turn.
 const PROMPTS: (usize, usize) = (3, 41);

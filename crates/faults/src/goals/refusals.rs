@@ -10,7 +10,8 @@ use super::{Figure, Place};
 use crate::canary::Control;
 use crate::evil::{Evil, Moment, instead};
 use crate::row::EVIL;
-use crate::world::{PATIENCE, World};
+use crate::timeouts::PATIENCE;
+use crate::world::World;
 
 /// Gates that fail.
 const FAILURES: (usize, usize) = (60, 2_000);

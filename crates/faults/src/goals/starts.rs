@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::install::Store;
-use haft_host::install::lock::How;
+use haft_packages::install::Store;
+use haft_packages::install::lock::How;
 use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ pub(super) mod replies;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_host::{Dialect, HookSpec};
+use haft_packages::{Dialect, HookSpec};
 
 use crate::evil::{self, Evil};
 use crate::row::{CASE, Case, Faults, Play};

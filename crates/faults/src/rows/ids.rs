@@ -17,7 +17,7 @@ use crate::world::{Setup, World};
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A deadline that must pass, but not before the wrong answer is there.
-const ANSWERED: Duration = Duration::from_secs(2);
+const ANSWERED: Duration = Duration::from_secs(5);
 
 /// Calls that are open at the same time.
 const AT_ONCE: usize = 64;
@@ -100,14 +100,14 @@ pub(crate) const ROWS: &[Row] = &[
                 evil: Evil::Fault("wrong-kind"),
                 expect: &[(EVIL, "frame_invalid"), (EVIL, "hook_timeout")],
                 setup: |setup| setup.config.timeouts.intercept = ANSWERED,
-                play: |world| Box::pin(world.blocks("did not answer within 2 s")),
+                play: |world| Box::pin(world.blocks("did not answer within 5 s")),
                 ..CASE
             },
             Case {
                 evil: Evil::Fault("wrong-kind"),
                 expect: &[(EVIL, "frame_invalid"), (EVIL, "call_timeout")],
                 setup: |setup| setup.config.timeouts.tool_call = ANSWERED,
-                play: |world| Box::pin(world.fails("did not answer within 2 s")),
+                play: |world| Box::pin(world.fails("did not answer within 5 s")),
                 ..CASE
             },
         ],

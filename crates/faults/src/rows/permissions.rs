@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::manifest::Manifest;
-use haft_host::{Permissions, PinnedTool, ToolPins};
+use haft_packages::manifest::Manifest;
+use haft_packages::{Permissions, PinnedTool, ToolPins};
 use haft_protocol::RawJson;
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};

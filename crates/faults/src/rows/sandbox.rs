@@ -3,8 +3,9 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_host::{ExtensionState, GrantedPath, SandboxGrant};
+use haft_host::ExtensionState;
 use haft_launch::sandbox::{Level, available};
+use haft_packages::{GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::sandbox::{Column, Expect, PROBES, Scene, Verdict};
 use serde_json::json;
@@ -12,7 +13,7 @@ use serde_json::json;
 use crate::evil::extension;
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::gates::calls;
-use crate::world::{Setup, World, beside};
+use crate::world::{Home, Setup, World, beside};
 
 /// An extension whose tool runs `sandbox-probe`, its first argument, with what is in the file of the second.
 const SCRIPT: &str = include_str!("../scripts/confined.sh");
@@ -216,7 +217,7 @@ async fn older_kernels(world: &mut World) -> Result<()> {
     // That no filter can be put on although there are filters is found out by the launcher, which starts nothing then.
     for lacking in ["landlock", "seccomp", "new filters"] {
         let probe = shown(&beside("sandbox-probe"));
-        let home = world.home(lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
+        let home = Home::new(world, lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
         let home = home.granted(&format!("sandbox = \"{level}\""))?;
         let ended = home.piped(home.run(&["--json", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();

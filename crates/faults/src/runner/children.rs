@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::oracle::tagged;
-use crate::row::SKIPPED;
+use crate::skip::SKIPPED;
 
 /// Between two looks at a process that runs.
 const LOOK: Duration = Duration::from_millis(20);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
@@ -12,12 +12,12 @@ use haft_core::{Agent, AgentBuilder, Prompt};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
 use haft_providers::Scripted;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{LOOK, World};
+use super::World;
+use crate::timeouts::LOOK;
 
 /// The tools of the agent itself, which no extension may have.
 pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
@@ -27,11 +27,11 @@ pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
 pub(crate) struct Tally(Arc<(AtomicU64, AtomicU64)>);
 
 impl Tally {
-    fn asked(&self) {
+    pub(super) fn asked(&self) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn ended(&self) {
+    pub(super) fn ended(&self) {
         self.0.1.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -59,108 +59,6 @@ pub(crate) struct Gated {
     /// What the model was told.
     pub(crate) result: String,
     pub(crate) took: Duration,
-}
-
-impl World {
-    /// Calls the tool of the extension that misbehaves.
-    pub(crate) async fn call(&self, args: Value) -> Result<Asked> {
-        self.call_tool("evil_tool", args).await
-    }
-
-    /// Calls a tool of an extension, without the gates.
-    pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<Asked> {
-        let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
-        let tool = found.with_context(|| format!("no extension has a tool {name}"))?;
-        let context = ToolContext::new(CancellationToken::new(), |_| {});
-        let args = RawJson::from_value(&args).context("arguments")?;
-        let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
-        let start = Instant::now();
-        self.tally.asked();
-        let output = tool.execute(context, call).await;
-        self.tally.ended();
-        Ok(Asked { text: joined_text(&output.content), is_error: output.is_error, took: start.elapsed() })
-    }
-
-    /// Runs a command.
-    pub(crate) async fn command(&self, name: &str, args: &str) -> Result<String, String> {
-        self.tally.asked();
-        let outcome = self.host.run_command(&CancellationToken::new(), name, args).await;
-        self.tally.ended();
-        outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
-    }
-
-    /// The model calls the agent's own tool `probe`, which every gate is asked about.
-    pub(crate) async fn gate(&self, args: Value) -> Result<Gated> {
-        let start = Instant::now();
-        let run =
-            self.prompt(&json!([{"say": [{"call": {"name": "probe", "args": args}}]}, last_word()])).await?;
-        let result = run.results.first().cloned().unwrap_or_default();
-        let blocked = run.blocked.into_iter().next();
-        Ok(Gated { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
-    }
-
-    /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
-    pub(crate) async fn prompt(&self, steps: &Value) -> Result<Played> {
-        self.play(steps, |agent| agent, || false).await
-    }
-
-    /// As [`prompt`](Self::prompt); the person stops it as soon as this holds.
-    pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<Played> {
-        self.play(steps, |agent| agent, stop).await
-    }
-
-    /// As [`prompt`](Self::prompt), with more in the agent.
-    pub(crate) async fn prompt_with(
-        &self,
-        steps: &Value,
-        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
-    ) -> Result<Played> {
-        self.play(steps, with, || false).await
-    }
-
-    async fn play(
-        &self,
-        steps: &Value,
-        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
-        stop: impl Fn() -> bool,
-    ) -> Result<Played> {
-        let model =
-            Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
-        let probe = Probe::default();
-        let mut tools = ToolSet::default();
-        tools.add(Arc::new(probe.clone())).context("offer the tools")?;
-        for tool in self.host.tools() {
-            tools.add(tool).context("offer the tools")?;
-        }
-        let model = Recorded { model, system: Arc::default() };
-        let system = Arc::clone(&model.system);
-        let agent = Agent::builder(model).tools(tools).hook_source(self.host.hook_source());
-        let agent = with(agent).build().context("make an agent")?;
-        self.tally.asked();
-        let mut run = agent.prompt(Prompt::from("go"));
-        let mut played = Played::default();
-        let cancel = run.cancellation();
-        loop {
-            let event = tokio::select! {
-                event = run.next() => event,
-                // sleep: between two looks
-                () = tokio::time::sleep(LOOK) => {
-                    if stop() {
-                        cancel.cancel();
-                    }
-                    continue;
-                }
-            };
-            let Some(event) = event else { break };
-            played.take(&event);
-            self.events.push(event);
-        }
-        self.tally.ended();
-        played.outcome = run.finish().await.map_err(|error| error.to_string());
-        played.system = lock(&system).clone();
-        played.ran = lock(&probe.0).clone();
-        Ok(played)
-    }
 }
 
 /// What came of a prompt.
@@ -197,6 +95,51 @@ impl Default for Played {
 }
 
 impl Played {
+    /// Works on a prompt with a model that plays these steps, until it ends or `stop` holds.
+    pub(super) async fn play(
+        world: &World,
+        steps: &Value,
+        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
+        stop: impl Fn() -> bool,
+    ) -> Result<Self> {
+        let model =
+            Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
+        let probe = Probe::default();
+        let mut tools = ToolSet::default();
+        tools.add(Arc::new(probe.clone())).context("offer the tools")?;
+        for tool in world.host.tools() {
+            tools.add(tool).context("offer the tools")?;
+        }
+        let model = Recorded { model, system: Arc::default() };
+        let system = Arc::clone(&model.system);
+        let agent = Agent::builder(model).tools(tools).hook_source(world.host.hook_source());
+        let agent = with(agent).build().context("make an agent")?;
+        world.tally.asked();
+        let mut run = agent.prompt(Prompt::from("go"));
+        let mut played = Self::default();
+        let cancel = run.cancellation();
+        loop {
+            let event = tokio::select! {
+                event = run.next() => event,
+                // sleep: between two looks
+                () = tokio::time::sleep(LOOK) => {
+                    if stop() {
+                        cancel.cancel();
+                    }
+                    continue;
+                }
+            };
+            let Some(event) = event else { break };
+            played.take(&event);
+            world.events.push(event);
+        }
+        world.tally.ended();
+        played.outcome = run.finish().await.map_err(|error| error.to_string());
+        played.system = lock(&system).clone();
+        played.ran = lock(&probe.0).clone();
+        Ok(played)
+    }
+
     fn take(&mut self, event: &AgentEvent) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for the oracle")]
         match event {

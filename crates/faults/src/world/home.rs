@@ -8,25 +8,21 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{PATIENCE, World, beside};
+use super::{EVIL, World, beside};
 use crate::defence;
-use crate::row::EVIL;
-
-/// Between two looks.
-const LOOK: Duration = Duration::from_millis(10);
+use crate::timeouts::{LOOK, PATIENCE};
 
 /// The size of every terminal: rows, columns.
 const SIZE: (NonZeroU16, NonZeroU16) = (NonZeroU16::new(200).unwrap(), NonZeroU16::new(80).unwrap());
 
 /// What extensions of the program may have of its environment.
-const GRANTED: [&str; 5] =
-    ["HAFT_DELAY_MS", "HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
+const GRANTED: [&str; 4] = ["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
 
 /// `haft`, not yet started.
 pub(crate) struct Home {
@@ -54,11 +50,11 @@ pub(crate) struct Shown {
     pub(crate) bytes: Vec<u8>,
 }
 
-impl World {
+impl Home {
     /// The program, whose extension has this fault, and whose model plays these steps. `name` tells several programs
     /// of one case apart.
-    pub(crate) fn home(&self, name: &str, fault: &str, steps: &Value) -> Result<Home> {
-        let dir = self.dir.join(name);
+    pub(crate) fn new(world: &World, name: &str, fault: &str, steps: &Value) -> Result<Self> {
+        let dir = world.dir.join(name);
         let home = dir.join("home");
         fs::create_dir_all(home.join("data")).context("make a home")?;
         fs::create_dir_all(dir.join("work")).context("make a place to work")?;
@@ -71,18 +67,16 @@ impl World {
         let model = ["--provider", "scripted", "--model", &script.display().to_string()].map(str::to_owned);
         let env = [
             ("HAFT_HOME".to_owned(), home.display().to_string()),
-            ("HAFT_FAULT_TAG".to_owned(), self.tag.clone()),
-            ("HAFT_MARKER".to_owned(), self.dir.join("marker").display().to_string()),
+            ("HAFT_FAULT_TAG".to_owned(), world.tag.clone()),
+            ("HAFT_MARKER".to_owned(), world.dir.join("marker").display().to_string()),
             ("HAFT_TRANSCRIPT".to_owned(), dir.display().to_string()),
             ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
             ("TERM".to_owned(), "xterm-256color".to_owned()),
         ];
         let env = env.into_iter().chain(defence::inherited()).collect();
-        Home { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
+        Self { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
     }
-}
 
-impl Home {
     /// With a manifest in an extension's directory.
     pub(crate) fn manifest(self, extension: &str, manifest: &Value) -> Result<Self> {
         let dir = self.extension(extension);

@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{World, beside};
-
-/// Between two looks at whether it has ended.
-const LOOK: Duration = Duration::from_millis(10);
+use crate::timeouts::LOOK;
 
 /// `haft` at work, in a home of its own below the world's. Killed when it is dropped.
 pub(crate) struct Program {
@@ -36,27 +34,20 @@ impl Ran {
     }
 }
 
-impl World {
-    /// Starts `haft` with these arguments, a model that plays these steps, and extensions: fault, name, and more for the
-    /// manifest.
-    pub(crate) fn haft(
-        &self,
-        steps: &Value,
-        extensions: &[(&str, &str, Value)],
-        args: &[&str],
-    ) -> Result<Program> {
-        self.haft_with(steps, extensions, args, &[])
-    }
+/// What its extensions are given of its environment.
+const VARIABLES: &[&str] = &["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TRANSCRIPT"];
 
-    /// The same with more variables.
-    pub(crate) fn haft_with(
-        &self,
+impl Program {
+    /// Starts `haft` with these arguments and further variables, a model that plays these steps, and extensions: fault,
+    /// name, and more for the manifest.
+    pub(crate) fn start(
+        world: &World,
         steps: &Value,
         extensions: &[(&str, &str, Value)],
         args: &[&str],
         variables: &[(&str, &str)],
-    ) -> Result<Program> {
-        let dir = self.dir.join("haft");
+    ) -> Result<Self> {
+        let dir = world.dir.join("haft");
         fs::create_dir_all(dir.join("home")).context("make a home for haft")?;
         fs::create_dir_all(dir.join("project")).context("make a project for haft")?;
         fs::write(dir.join("script.json"), json!({ "steps": steps }).to_string())
@@ -71,20 +62,15 @@ impl World {
         fs::write(dir.join("home/config.toml"), config).context("write config.toml")?;
         let path = std::env::var_os("PATH").map(|path| ("PATH", path));
         command.env_clear().envs(path).env("HAFT_HOME", dir.join("home"));
-        command.env("HAFT_FAULT_TAG", &self.tag).env("HAFT_MARKER", self.dir.join("marker"));
-        command.env("HAFT_TRANSCRIPT", &self.dir).envs(variables.iter().copied());
+        command.env("HAFT_FAULT_TAG", &world.tag).env("HAFT_MARKER", world.dir.join("marker"));
+        command.env("HAFT_TRANSCRIPT", &world.dir).envs(variables.iter().copied());
         command.args(["--provider", "scripted", "--model"]).arg(dir.join("script.json")).args(args);
         command.current_dir(dir.join("project")).stdin(Stdio::null());
         command.stdout(fs::File::create(dir.join("stdout")).context("make a file for what it prints")?);
         command.stderr(fs::File::create(dir.join("stderr")).context("make a file for what it prints")?);
-        Ok(Program { child: command.spawn().context("start haft; `cargo xtask faults` builds it")?, dir })
+        Ok(Self { child: command.spawn().context("start haft; `cargo xtask faults` builds it")?, dir })
     }
-}
 
-/// What its extensions are given of its environment.
-const VARIABLES: &[&str] = &["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TRANSCRIPT"];
-
-impl Program {
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("its process id")?;

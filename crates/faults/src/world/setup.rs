@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
-use haft_host::{ExtensionSpec, Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
+use haft_host::{Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
 use haft_launch::Launcher;
+use haft_packages::{Dialect, ExtensionSpec, Launch, Origin, Roles};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio_util::sync::CancellationToken;
 
-use super::beside;
-use crate::evil;
-use crate::row::EVIL;
+use super::{EVIL, beside};
 
-/// A deadline that must not pass, also on a busy machine: many times of what counts as "at once".
+/// A deadline that must not pass, also on a busy machine: several times of what counts as "at once".
 const LONG: Duration = Duration::from_secs(180);
 
 /// Drawing a panel of this title panics.
@@ -69,7 +68,7 @@ impl Setup {
         setup.env("HAFT_FAULT_TAG", tag);
         setup.env("HAFT_MARKER", setup.dir.join("marker").display().to_string());
         setup.env("HAFT_TRANSCRIPT", setup.dir.display().to_string());
-        setup.add(evil::misbehaving(&setup, "canary", "canary"));
+        setup.add(misbehaving(&setup, "canary", "canary"));
         Ok(setup)
     }
 
@@ -92,6 +91,31 @@ impl Setup {
     /// Sets a variable for all extensions.
     pub(crate) fn env(&mut self, name: &str, value: impl Into<String>) {
         self.config.env.set.push((name.to_owned(), value.into()));
+    }
+}
+
+/// `misbehave` with one fault under a name.
+pub(crate) fn misbehaving(setup: &Setup, fault: &str, name: &str) -> ExtensionSpec {
+    let args = vec![fault.to_owned(), name.to_owned()];
+    extension(setup, name, beside("misbehave"), args)
+}
+
+/// An extension that is this program.
+pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<String>) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: setup.dir.clone(),
+        launch: Launch::Process { program, args },
+        dialect: Dialect::Native,
+        origin: Origin::Global,
+        roles: Roles::default(),
+        permissions: None,
+        level: None,
+        description: None,
+        lifecycle: haft_packages::Lifecycle::default(),
+        manifest: None,
+        pin: None,
     }
 }
 

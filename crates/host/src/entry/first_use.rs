@@ -3,9 +3,10 @@
 use haft_protocol::ext::Event;
 use tokio_util::sync::CancellationToken;
 
-use super::{Entry, Stage};
-use crate::fanout::Topic;
-use crate::fault::CallError;
+use super::Entry;
+use crate::session::offers::Topic;
+use crate::supervision::slot::Stage;
+use crate::wire::fault::CallError;
 
 impl Entry {
     /// Starts it if it has not been needed before, and waits until that has come to an end, one way or another. What

@@ -1,12 +1,13 @@
 //! An extension at one moment, to decide by.
 
+use haft_packages::{ExtensionSpec, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 
-use super::slot::{Slot, Stage};
-use crate::extension::{Extension, Offers, Snapshot};
-use crate::permission::Permissions;
-use crate::policy::{self, Role};
-use crate::spec::{ExtensionSpec, Roles};
+use crate::extension::{Extension, Snapshot};
+use crate::policy;
+use crate::session::filter::Role;
+use crate::session::offers::Offers;
+use crate::supervision::slot::{Slot, Stage};
 
 /// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]

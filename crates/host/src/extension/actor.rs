@@ -8,7 +8,7 @@ mod seating;
 mod sources;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
@@ -18,22 +18,22 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
-use super::connection::{self, Connection, LONG_LINE, opened};
-use super::decode::{Decoding, Heard, takes_long};
 use super::seldom::Seldom;
-use super::session::{Facts, Session};
 use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::failures::FailureFile;
-use crate::fanout::Seat;
-use crate::framer::{Framer, Item};
-use crate::frontend::{Frontend, Reporter};
-use crate::log::Log;
+use crate::extension::fanout::Seat;
+use crate::extension::frontend::{Frontend, Reporter};
+use crate::extension::services::Desk;
+use crate::extension::status_line::StatusPlace;
+use crate::process::connection::{Connection, opened};
+use crate::process::log::Log;
 use crate::process::{Exit, Process};
-use crate::services::Desk;
-use crate::status_line::StatusPlace;
-use crate::supervisor::Supervisor;
+use crate::session::{Facts, Session};
+use crate::wire::decode::{Decoding, Heard, takes_long};
+use crate::wire::fault::Failure;
+use crate::wire::framer::{Framer, Item};
+use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
 use sources::{Happening, Incoming, happened, incoming, received};
 
@@ -43,6 +43,10 @@ const CROWD: usize = 16;
 const CLOSED: &str = "closed its output and kept running";
 
 const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
+
+/// Takes the failure that ends a connection, and returns the failure to report. The flag is true if the extension had
+/// said hello.
+pub(crate) type EndHandler = Box<dyn Fn(StdInstant, bool, Failure) -> Failure + Send + Sync>;
 
 /// Everything an extension's task needs.
 pub(crate) struct Start {
@@ -55,9 +59,7 @@ pub(crate) struct Start {
     /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
     /// Is told how it ended.
-    pub(crate) supervisor: Arc<Mutex<Supervisor>>,
-    /// Where that is written down.
-    pub(crate) failures: FailureFile,
+    pub(crate) on_end: EndHandler,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
     pub(crate) watching: Watching,
@@ -103,8 +105,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         log: start.log,
         snapshot,
         changes: start.changes,
-        supervisor: start.supervisor,
-        failures: start.failures,
+        on_end: start.on_end,
         on_demand: start.on_demand,
         calls: Calls::new(start.desk),
     });
@@ -120,7 +121,7 @@ struct Actor {
     /// A long line that is being read. Until it is, nothing else is.
     decoding: Option<Decoding>,
     /// Gone when the extension closed its output.
-    reader: Option<connection::Output>,
+    reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,
     writer: Writer,
@@ -153,8 +154,7 @@ struct Actor {
     log: Arc<Log>,
     snapshot: watch::Sender<Snapshot>,
     changes: watch::Sender<u64>,
-    supervisor: Arc<Mutex<Supervisor>>,
-    failures: FailureFile,
+    on_end: EndHandler,
     on_demand: bool,
     calls: Calls,
 }

@@ -4,7 +4,7 @@ use haft_protocol::ext::{CommandAction, CompleteCommand, CompletionItem, InvokeC
 use tokio_util::sync::CancellationToken;
 
 use super::{Deadline, Extension};
-use crate::fault::{CallError, FaultCode};
+use crate::wire::fault::{CallError, FaultCode};
 
 impl Extension {
     /// Runs one of its commands.

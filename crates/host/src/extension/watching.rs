@@ -6,9 +6,10 @@ use std::sync::{Arc, Weak};
 use futures::channel::mpsc;
 use haft_protocol::ext::capability;
 
-use super::{Command, EventCount, Offers};
+use super::{Command, EventCount};
 use crate::backlog::Backlog;
-use crate::fanout::{Fanout, Filter, Member, Seat, Word};
+use crate::extension::fanout::{Fanout, Filter, Member, Seat, Word};
+use crate::session::offers::Offers;
 
 /// See the module.
 #[derive(Debug, Clone)]

@@ -26,9 +26,9 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::LONG_LINE;
-use super::outlet::Outlet;
-use crate::fanout::Seat;
+use crate::extension::fanout::Seat;
+use crate::wire::outlet::Outlet;
+use crate::wire::pipe::LONG_LINE;
 
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;

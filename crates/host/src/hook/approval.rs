@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::bounds;
 use super::part::{HookPart, Unanswered};
 use super::turns::{CHANNEL, CHAT};
-use crate::fault::CallError;
 use crate::policy::{self, Verdict};
+use crate::wire::fault::CallError;
 
 const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use haft_core::hooks::Observer;
+use haft_packages::{EventForm, HookSpec};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::{Kind, LegacyKind, Meta, Occurrence, Payload};
 use tokio::time::Instant;
 
 use super::turns::Turns;
-use super::{EventForm, HookSpec};
+
+use super::names::told_of;
 use crate::entry::Entry;
-use crate::extension::Words;
-use crate::fault::FaultCode;
 use crate::host::Host;
+use crate::session::dialect::Words;
+use crate::wire::fault::FaultCode;
 
 /// All hooks of a host as one, so that which turn it is, is known before any of them is asked.
 pub(crate) struct HookAudience {
@@ -61,7 +63,7 @@ impl HookAudience {
         for (entry, hook) in listeners {
             if let Some(extension) = entry.extension() {
                 extension
-                    .observe_words(|| words(&hook.tool_names.told_of(&occurrence), hook.event_form, number));
+                    .observe_words(|| words(&told_of(hook.tool_names, &occurrence), hook.event_form, number));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, Refusal, RefusalScope, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, texts};
 use haft_protocol::ids::ExtensionName;
@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::bounds;
 use super::part::{HookPart, Unanswered};
 use super::turns::{CHANNEL, CHAT};
-use crate::fault::CallError;
 use crate::policy::{self, Verdict};
+use crate::wire::fault::CallError;
 
 const POINT: InterceptPoint = InterceptPoint::BeforeTool;
 
@@ -35,7 +35,7 @@ impl BeforeToolExecute for HookPart {
             Err(Unanswered { verdict: Verdict::Block, error }) => {
                 let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
                 policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
-                ToolDecision::Block { by: self.by(), reason: texts::denied_by_hook(&reason) }
+                ToolDecision::block(self.by(), texts::denied_by_hook(&reason))
             }
         }
     }
@@ -98,9 +98,13 @@ impl HookPart {
                 let output = self.output(POINT, &call.name, &result, None).await;
                 ToolDecision::Respond { by, output }
             }
-            Decision::Deny { reason } => ToolDecision::Block { by, reason: denied(&reason) },
-            Decision::AbortTurn { reason } => ToolDecision::AbortTurn { by, reason: aborted(&reason) },
-            Decision::HardAbort { reason } => ToolDecision::HardAbort { by, reason: aborted(&reason) },
+            Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
+            Decision::AbortTurn { reason } => {
+                ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, by, aborted(&reason)))
+            }
+            Decision::HardAbort { reason } => {
+                ToolDecision::Refuse(Refusal::new(RefusalScope::DiscardedTurn, by, aborted(&reason)))
+            }
         }
     }
 }

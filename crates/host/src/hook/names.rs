@@ -3,84 +3,52 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use haft_packages::ToolNames;
 use haft_protocol::hook::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, Occurrence, Payload,
     Question, ResponseDecision, ToolCall, ToolDecision,
 };
 
-/// Whose names of tools a hook is told and may use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum ToolNames {
-    /// haft's own.
-    #[default]
-    Haft,
-    /// PicoClaw's, of the tools that it has as well. All others are called as haft calls them.
-    PicoClaw,
+/// A question with the names that the hook knows.
+pub(super) fn told_in<Q: NamesTools + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
+    if names == ToolNames::Haft {
+        return Cow::Borrowed(question);
+    }
+    let mut told = question.clone();
+    told.tell(names);
+    Cow::Owned(told)
 }
 
-/// haft's name and PicoClaw's. It has no tools like `grep` and `find`.
-const BOTH: &[(&str, &str)] = &[
-    ("bash", "exec"),
-    ("read", "read_file"),
-    ("write", "write_file"),
-    ("edit", "edit_file"),
-    ("ls", "list_dir"),
-];
-
-impl ToolNames {
-    /// What a tool of this name is called in front of the hook.
-    pub fn told(self, name: &str) -> &str {
-        let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
-        pair.map_or(name, |(_, told)| told)
+/// What happened, with the names that the hook knows.
+pub(super) fn told_of(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
+    if names == ToolNames::Haft {
+        return Cow::Borrowed(what);
     }
-
-    /// Which tool a hook means by this name.
-    pub fn meant(self, name: &str) -> &str {
-        let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
-        pair.map_or(name, |(own, _)| own)
-    }
-
-    fn tell(self, name: &mut String) {
-        let told = self.told(name);
-        if told != name {
-            *name = told.to_owned();
+    let mut told = what.clone();
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
+    match &mut told.payload {
+        Payload::ToolExecStart(start) => tell(names, &mut start.tool),
+        Payload::ToolExecEnd(end) => tell(names, &mut end.tool),
+        Payload::ToolExecSkipped(skipped) => tell(names, &mut skipped.tool),
+        Payload::FollowUpQueued(queued) => tell(names, &mut queued.source_tool),
+        Payload::TurnEnd(end) => {
+            end.tool_kinds.iter_mut().for_each(|name| tell(names, name));
+            end.tool_executions.iter_mut().for_each(|ran| tell(names, &mut ran.name));
         }
+        _ => {}
     }
+    Cow::Owned(told)
+}
 
-    fn tell_calls(self, calls: &mut [ToolCall]) {
-        calls.iter_mut().for_each(|call| self.tell(&mut call.function.name));
+fn tell(names: ToolNames, name: &mut String) {
+    let told = names.told(name);
+    if told != name {
+        *name = told.to_owned();
     }
+}
 
-    /// A question with the names that the hook knows.
-    pub(super) fn told_in<Q: NamesTools + Clone>(self, question: &Q) -> Cow<'_, Q> {
-        if self == Self::Haft {
-            return Cow::Borrowed(question);
-        }
-        let mut told = question.clone();
-        told.tell(self);
-        Cow::Owned(told)
-    }
-
-    /// What happened, with the names that the hook knows.
-    pub(super) fn told_of(self, what: &Occurrence) -> Cow<'_, Occurrence> {
-        if self == Self::Haft {
-            return Cow::Borrowed(what);
-        }
-        let mut told = what.clone();
-        #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
-        match &mut told.payload {
-            Payload::ToolExecStart(start) => self.tell(&mut start.tool),
-            Payload::ToolExecEnd(end) => self.tell(&mut end.tool),
-            Payload::ToolExecSkipped(skipped) => self.tell(&mut skipped.tool),
-            Payload::FollowUpQueued(queued) => self.tell(&mut queued.source_tool),
-            Payload::TurnEnd(end) => {
-                end.tool_kinds.iter_mut().for_each(|name| self.tell(name));
-                end.tool_executions.iter_mut().for_each(|ran| self.tell(&mut ran.name));
-            }
-            _ => {}
-        }
-        Cow::Owned(told)
-    }
+fn tell_calls(names: ToolNames, calls: &mut [ToolCall]) {
+    calls.iter_mut().for_each(|call| tell(names, &mut call.function.name));
 }
 
 /// A question in which tools have names.
@@ -94,7 +62,7 @@ pub(super) trait NamesTools: Question {
 
 impl NamesTools for BeforeTool {
     fn tell(&mut self, names: ToolNames) {
-        names.tell(&mut self.tool);
+        tell(names, &mut self.tool);
     }
 
     fn meant(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
@@ -110,7 +78,7 @@ impl NamesTools for BeforeTool {
 
 impl NamesTools for AfterTool {
     fn tell(&mut self, names: ToolNames) {
-        names.tell(&mut self.tool);
+        tell(names, &mut self.tool);
     }
 
     fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
@@ -120,7 +88,7 @@ impl NamesTools for AfterTool {
 
 impl NamesTools for ApproveTool {
     fn tell(&mut self, names: ToolNames) {
-        names.tell(&mut self.tool);
+        tell(names, &mut self.tool);
     }
 
     fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
@@ -130,8 +98,8 @@ impl NamesTools for ApproveTool {
 
 impl NamesTools for BeforeLlm {
     fn tell(&mut self, names: ToolNames) {
-        self.tools.iter_mut().for_each(|tool| names.tell(&mut tool.function.name));
-        self.messages.iter_mut().for_each(|message| names.tell_calls(&mut message.tool_calls));
+        self.tools.iter_mut().for_each(|tool| tell(names, &mut tool.function.name));
+        self.messages.iter_mut().for_each(|message| tell_calls(names, &mut message.tool_calls));
     }
 
     fn meant(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
@@ -149,7 +117,7 @@ impl NamesTools for BeforeLlm {
 
 impl NamesTools for AfterLlm {
     fn tell(&mut self, names: ToolNames) {
-        names.tell_calls(&mut self.response.tool_calls);
+        tell_calls(names, &mut self.response.tool_calls);
     }
 
     fn meant(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
@@ -214,15 +182,6 @@ mod tests {
         check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
     }
 
-    #[test]
-    fn a_hook_that_knows_hafts_names_is_told_them() {
-        let names = ToolNames::Haft;
-        for (own, other) in BOTH {
-            assert_eq!((names.told(own), names.meant(other)), (*own, *other));
-            assert_eq!(ToolNames::PicoClaw.meant(ToolNames::PicoClaw.told(own)), *own);
-        }
-    }
-
     fn call(id: &str, name: &str) -> ToolCall {
         ToolCall::new(id, name, &RawJson::empty_object())
     }
@@ -262,7 +221,7 @@ mod tests {
         use haft_protocol::hook::{Meta, ToolExecStart, TurnEnd};
         let told = |names: ToolNames, payload: Payload| {
             let what = Occurrence { time: String::new(), meta: Meta::default(), context: None, payload };
-            names.told_of(&what).into_owned().payload
+            told_of(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
         let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };

@@ -2,19 +2,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_packages::HookSpec;
 use haft_protocol::RawJson;
 use haft_protocol::hook::{Decided, InterceptPoint, Question};
 use tokio_util::sync::CancellationToken;
 
-use super::HookSpec;
-use super::names::NamesTools;
+use super::names::{NamesTools, told_in};
 use super::turns::Turns;
-use crate::entry::{Entry, Stage};
+use crate::entry::Entry;
 use crate::extension::Deadline;
-use crate::fault::{CallError, FaultCode};
 use crate::gates::Deciding;
 use crate::host::Host;
 use crate::policy::{self, Verdict};
+use crate::supervision::slot::Stage;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// See the module.
 pub(crate) struct HookPart {
@@ -50,7 +51,7 @@ impl HookPart {
     ) -> Result<Q::Decision, Unanswered> {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
-        let told = names.told_in(&question);
+        let told = told_in(names, &question);
         let answer = match consult(entry, cancel, point, &*told, &self.hook).await {
             Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
             Err(error) => {

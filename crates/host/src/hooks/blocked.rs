@@ -16,7 +16,7 @@ pub(crate) struct Blocked {
 impl BeforeToolExecute for Blocked {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         let reason = format!("blocked, because {}; the user has been told", self.why);
-        ToolDecision::Block { by: names::HAFT.to_owned(), reason }
+        ToolDecision::block(names::HAFT, reason)
     }
 
     fn name(&self) -> &str {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::or_else;
 use crate::entry::Entry;
-use crate::fault::FaultCode;
+use crate::wire::fault::FaultCode;
 
 #[async_trait]
 impl BeforeCompact for Entry {

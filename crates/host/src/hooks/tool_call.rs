@@ -19,11 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::or_else;
 use crate::entry::{Entry, Failed};
-use crate::fault::{CallError, FaultCode};
-use crate::frontend::GateChoice;
+use crate::extension::frontend::GateChoice;
 use crate::gates::{Deciding, Due};
 use crate::host::Host;
-use crate::policy::{Role, Verdict};
+use crate::policy::Verdict;
+use crate::session::filter::Role;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// One extension's part in one tool call.
 ///
@@ -91,9 +92,9 @@ impl ToolCallHook {
             Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
-                ToolDecision::Block { by: by(), reason }
+                ToolDecision::block(by(), reason)
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by: by(), reason },
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::block(by(), reason),
         }
     }
 

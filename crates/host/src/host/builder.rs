@@ -1,21 +1,24 @@
 //! `HostBuilder`: from a config to running extensions.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::completions::Completing;
-use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
-use crate::extension::Connection;
-use crate::frontend::{EventSink, Frontend, Headless};
+use super::{Found, Host, Inner, Set, SpecSource};
+use crate::extension::frontend::{EventSink, Frontend, Headless};
+use crate::extension::services::{Provided, Services};
 use crate::gates::Gates;
-use crate::hook::{HookCommand, HookSpec};
-use crate::services::{Provided, Services};
-use crate::shared::Shared;
-use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use crate::hook::Turns;
+use crate::pins::Pins;
+use crate::process::connection::Connection;
+use crate::supervision::config::HostConfig;
+use crate::supervision::shared::Shared;
+use crate::supervision::streams::stream_spec;
+use crate::tool::Results;
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
 ///
@@ -25,7 +28,7 @@ use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 ///
 /// use haft_core::model::ModelInfo;
 /// use haft_core::protocol::event::AgentEvent;
-/// use haft_host::discovery::{Discovery, Search};
+/// use haft_packages::discovery::{Discovery, Search};
 /// use haft_host::{Host, HostConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -138,6 +141,9 @@ impl HostBuilder {
         }
         let set = Set::new(&config, Vec::new(), None);
         let inner = Inner {
+            results: Arc::new(Results::new(config.results.clone())),
+            pins: Arc::new(Pins::new(config.tool_pins.clone())),
+            turns: Arc::new(Turns::new()),
             shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
             source,
             gates: Gates::default(),
@@ -148,25 +154,6 @@ impl HostBuilder {
         let host = Host { inner: Arc::new(inner) };
         host.start_first(streams).await;
         host
-    }
-}
-
-/// What a host knows of an extension that comes as streams.
-pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
-    ExtensionSpec {
-        name: ExtensionName::new(name),
-        version: None,
-        dir: PathBuf::new(),
-        launch: Launch::ThemeOnly,
-        dialect: Dialect::Native,
-        origin: Origin::BuiltIn,
-        roles: Roles::default(),
-        permissions: None,
-        level: None,
-        description: None,
-        lifecycle: Lifecycle::default(),
-        manifest: None,
-        pin: None,
     }
 }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CommandError, Host};
 use crate::extension::Deadline;
-use crate::fault::CallError;
+use crate::wire::fault::CallError;
 
 /// So many failures in a row, and a command is not asked any more until its extension is looked for again: each of them
 /// is told the user, who only types.

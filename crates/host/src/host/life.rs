@@ -8,10 +8,9 @@ use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
 use super::Host;
-use crate::entry::Stage;
-use crate::fanout::Topic;
-use crate::fault::FaultCode;
-use crate::supervisor::Failure;
+use crate::session::offers::Topic;
+use crate::supervision::slot::Stage;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// An extension does not run after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,7 +45,7 @@ impl Host {
     /// hooks are asked and told is of that session from here on.
     pub fn session_start(&self, session: Option<&Session>) {
         if let Some(session) = session {
-            self.shared().turns.belong_to(session.id().to_string());
+            self.inner.turns.belong_to(session.id().to_string());
         }
         let topic = Topic { name: "session_start", tool: None };
         let entries = self.set().entries.clone();

@@ -7,11 +7,12 @@ use haft_protocol::event::ExtensionFault;
 
 use super::start::settled;
 use super::{Host, Set};
-use crate::entry::{Entry, Stage};
-use crate::extension::{Extension, ExtensionState};
-use crate::fault::FaultCode;
+use crate::entry::Entry;
+use crate::extension::Extension;
 use crate::registration::Lookup;
-use crate::supervisor::Failure;
+use crate::session::ExtensionState;
+use crate::supervision::slot::Stage;
+use crate::wire::fault::{Failure, FaultCode};
 
 /// What a reload did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Host {
         }
         let (streams, old): (Vec<_>, Vec<_>) =
             self.set().entries.iter().cloned().partition(|entry| entry.stays);
-        self.shared().pins.forget();
+        self.inner.pins.forget();
         self.inner.completing.forget(None);
         let found = self.look();
         let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());

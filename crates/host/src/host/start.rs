@@ -4,24 +4,28 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use futures::channel::mpsc;
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::builder::stream_spec;
 use super::{Found, Host, Set};
 use crate::backlog::Backlog;
 use crate::dormant::Dormant;
-use crate::entry::{Entry, Slot, Stage};
-use crate::extension::{Connection, ExtensionState, Watching, random};
-use crate::failures::FailureFile;
-use crate::fault::FaultCode;
-use crate::keeper::Keeper;
+use crate::entry::Entry;
+use crate::extension::Watching;
+use crate::process::connection::Connection;
 use crate::registration::{Lookup, Memory};
-use crate::spec::{ExtensionSpec, Launch, Origin};
-use crate::supervisor::{Failure, Supervisor};
+use crate::session::ExtensionState;
+use crate::session::ids::random;
+use crate::supervision::failures::FailureFile;
+use crate::supervision::keeper::Keeper;
+use crate::supervision::slot::{Slot, Stage};
+use crate::supervision::streams::stream_spec;
+use crate::supervision::supervisor::Supervisor;
+use crate::wire::fault::{Failure, FaultCode};
 
 impl Host {
     /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use haft_packages::Origin;
 use haft_protocol::ids::ExtensionName;
 
 use crate::entry::Entry;
-use crate::extension::ExtensionState;
-use crate::spec::Origin;
+use crate::session::ExtensionState;
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]

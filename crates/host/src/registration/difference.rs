@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_protocol::ext::RegisterCommand;
 
-use crate::extension::{OfferedTool, Offers};
+use crate::session::offers::{OfferedTool, Offers};
 
 /// Whether they mean the same, in whatever order it was said.
 pub(super) fn is_same(one: &Offers, other: &Offers) -> bool {

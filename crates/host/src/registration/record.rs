@@ -6,7 +6,7 @@ use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
 use super::stamp::Stamp;
-use crate::extension::Offers;
+use crate::session::offers::Offers;
 
 /// See the module.
 #[derive(Debug, Serialize, Deserialize)]

@@ -11,14 +11,13 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Component, Path};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
+use haft_packages::glance::{Change, Glance};
+use haft_packages::install::{Digest, Pin};
+use haft_packages::manifest::MANIFEST_FILE;
+use haft_packages::{ExtensionSpec, Launch};
 use serde::{Deserialize, Serialize};
-
-use crate::install::{Digest, Pin};
-use crate::manifest::MANIFEST_FILE;
-use crate::spec::{ExtensionSpec, Launch};
-use crate::timeouts::{CLOCK_LAG, DATE_STEP};
 
 /// Files and directories that are looked at; an extension of more is always started.
 const MAX_LOOKED_AT: usize = 256;
@@ -47,23 +46,9 @@ struct Directory(String, Option<Change>);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct File(String, u64, Change);
 
-/// Nanoseconds since the epoch of the last change of content and of anything, and the number of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Change(i64, i64, u64);
-
 /// Files outside of extensions that were looked at since a start began: many extensions have one interpreter.
 #[derive(Debug, Default)]
 pub(crate) struct Glances(RefCell<HashMap<String, Option<Glance>>>);
-
-/// What a file looked like: its length, and when it changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glance(u64, Change);
-
-impl Glance {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        Self(metadata.len(), Change::of(metadata))
-    }
-}
 
 impl Glances {
     fn at(&self, path: &str) -> Option<Glance> {
@@ -123,7 +108,7 @@ impl Stamp {
                 false if path == MANIFEST_FILE && spec.manifest.is_some() => spec.manifest,
                 false => glance(&spec.dir.join(path)),
             };
-            now == Some(Glance(*length, *change))
+            now == Some(Glance::new(*length, *change))
         };
         let same_names = |Directory(path, change): &Directory| {
             fs::metadata(spec.dir.join(path)).is_ok_and(|now| Some(Change::of(&now)) == *change)
@@ -180,84 +165,14 @@ impl Stamp {
     }
 }
 
-impl Change {
-    #[cfg(unix)]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
-        Self(
-            nanos(metadata.mtime(), metadata.mtime_nsec()),
-            nanos(metadata.ctime(), metadata.ctime_nsec()),
-            metadata.ino(),
-        )
-    }
-
-    /// Without the date of any change, and without a number.
-    #[cfg(not(unix))]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        let nanos = |time: std::io::Result<SystemTime>| {
-            let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
-        };
-        Self(nanos(metadata.modified()), nanos(metadata.created()), 0)
-    }
-
-    /// All of it, to be hashed.
-    pub(crate) fn bytes(&self) -> [u8; 24] {
-        let mut bytes = [0; 24];
-        let (dates, number) = bytes.split_at_mut(16);
-        let (modified, changed) = dates.split_at_mut(8);
-        modified.copy_from_slice(&self.0.to_le_bytes());
-        changed.copy_from_slice(&self.1.to_le_bytes());
-        number.copy_from_slice(&self.2.to_le_bytes());
-        bytes
-    }
-
-    /// Whether a change from then on has another date.
-    pub(crate) fn is_older_than(&self, since: SystemTime) -> bool {
-        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let is_older = |date: i64| {
-            let oldest = since.saturating_sub(step(date)).as_nanos();
-            u128::try_from(date).map_or(true, |date| date < oldest)
-        };
-        is_older(self.0) && is_older(self.1)
-    }
-}
-
-/// How much later a change may be and still have this date. Whole seconds are dates of a system that knows no finer ones;
-/// where files may be on any, as on Windows, all count as such.
-fn step(date: i64) -> Duration {
-    let is_coarse = cfg!(not(unix)) || date % 1_000_000_000 == 0;
-    if is_coarse { DATE_STEP } else { CLOCK_LAG }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::host::stream_spec;
-    use crate::install::digest_of;
-    use crate::install::lock::Approved;
-
-    const SECOND: i64 = 1_000_000_000;
-
-    #[test]
-    #[cfg(unix)]
-    fn a_date_is_trusted_when_its_step_is_over() {
-        let check = |date: i64, after: Duration, expect: bool| {
-            let since = UNIX_EPOCH + Duration::from_nanos(date.unsigned_abs()) + after;
-            let old = SECOND + 1;
-            assert_eq!(Change(date, old, 1).is_older_than(since), expect, "{date} {after:?}");
-            assert_eq!(Change(old, date, 1).is_older_than(since), expect, "{date} {after:?}");
-        };
-        let (fine, coarse) = (50 * SECOND + 123_456_789, 50 * SECOND);
-        for (date, step) in [(fine, CLOCK_LAG), (coarse, DATE_STEP)] {
-            check(date, Duration::ZERO, false);
-            check(date, step, false);
-            check(date, step + Duration::from_nanos(1), true);
-        }
-    }
+    use crate::supervision::streams::stream_spec;
+    use haft_packages::install::digest_of;
+    use haft_packages::install::lock::Approved;
 
     /// An approved extension, and where it runs.
     fn approved(root: &Path, runs_in_copy: bool) -> ExtensionSpec {
@@ -304,11 +219,5 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let stamp = Stamp::take(&approved(root.path(), false)).unwrap();
         assert_eq!((stamp.dirs.len(), stamp.files.len(), stamp.code), (0, 0, Some(digest_of(b"x"))));
-    }
-
-    #[test]
-    fn what_is_dated_later_is_not_older() {
-        assert!(!Change(9 * SECOND + 1, 1, 1).is_older_than(UNIX_EPOCH));
-        assert!(Change(-SECOND, -SECOND, 1).is_older_than(UNIX_EPOCH + DATE_STEP));
     }
 }

@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
-use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
-use haft_host::install::lock::{Approved, Entry, How, LockFile};
-use haft_host::install::{Accepted, Source, Store};
-use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError};
+use haft_packages::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
+use haft_packages::install::lock::{Approved, Entry, How, LockFile};
+use haft_packages::install::{Accepted, Source, Store};
+use haft_packages::{Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tempfile::TempDir;

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::{TurnError, TurnErrorKind};
-use haft_host::{ExtensionSpec, Frontend, GateChoice, GateFailing, Host, Launch, Roles};
+use haft_host::{Frontend, GateChoice, GateFailing, Host};
+use haft_packages::{ExtensionSpec, Launch, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;

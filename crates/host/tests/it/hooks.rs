@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::compact::{CompactReason, Compacting};
-use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, ToolDecision, TurnDecision};
+use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, Refusal, ToolDecision, TurnDecision};
 use haft_core::session::entry::Entry as SessionEntry;
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
@@ -46,7 +46,7 @@ async fn a_guard_allows_rewrites_and_blocks() {
     let expect = [
         ToolDecision::Allow,
         ToolDecision::Rewrite { by: by(), tool: None, args },
-        ToolDecision::Block { by: by(), reason: "no".into() },
+        ToolDecision::block(by(), "no"),
     ];
     assert_eq!(decisions, expect);
     assert_eq!(events.faults(), []);
@@ -136,7 +136,7 @@ async fn a_cancelled_question_returns_at_once_and_its_answer_is_no_fault() {
         question
     };
     let (decision, question) = tokio::join!(asked, abort);
-    assert!(matches!(decision, ToolDecision::Block { .. }));
+    assert!(matches!(decision, ToolDecision::Refuse(_)));
     assert_eq!(start.elapsed(), Duration::ZERO);
     peer.answer(&question, "event_intercept_response", json!({})).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
@@ -310,8 +310,8 @@ async fn interceptors_are_asked_in_the_order_of_the_extensions() {
     let ls = call("bash", json!({}));
     let mut order = Vec::new();
     for hook in hooks {
-        if let ToolDecision::Block { by, .. } = hook.before_tool_execute(&CancellationToken::new(), &ls).await
-        {
+        let decision = hook.before_tool_execute(&CancellationToken::new(), &ls).await;
+        if let ToolDecision::Refuse(Refusal { by, .. }) = decision {
             order.push(by);
         }
     }

@@ -7,7 +7,8 @@ mod home;
 use std::fs;
 use std::time::Duration;
 
-use haft_host::{ExtensionState, HostConfig, Lazy, Roles};
+use haft_host::{ExtensionState, HostConfig};
+use haft_packages::{Lazy, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -143,7 +144,7 @@ async fn all_guards_of_a_call_start_together() {
 /// Whether an extension waits in the second run, with this config and this way to find it.
 async fn waits(
     body: &str,
-    change: impl Fn(&mut haft_host::ExtensionSpec),
+    change: impl Fn(&mut haft_packages::ExtensionSpec),
     config: impl Fn(&mut HostConfig),
 ) -> bool {
     let mut home = Home::with("x", body);
@@ -161,7 +162,7 @@ async fn waits(
 async fn who_waits_and_who_does_not() {
     assert!(waits(TOOL, |_| (), |_| ()).await);
     assert!(!waits(TOOL, |spec| spec.lifecycle.lazy = Lazy::Never, |_| ()).await);
-    assert!(!waits(TOOL, |spec| spec.origin = haft_host::Origin::Explicit, |_| ()).await);
+    assert!(!waits(TOOL, |spec| spec.origin = haft_packages::Origin::Explicit, |_| ()).await);
     assert!(!waits(GUARD, |spec| spec.roles = Roles { required: true, ..Roles::default() }, |_| ()).await);
     assert!(!waits(TOOL, |_| (), |config| config.lazy = false).await);
     assert!(!waits(TOOL, |_| (), |config| config.state = None).await);

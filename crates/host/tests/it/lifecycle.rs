@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use haft_core::hooks::ToolDecision;
-use haft_host::{ExtensionState, FaultCode, Host, Launch, Roles};
+use haft_host::{ExtensionState, FaultCode, Host};
+use haft_packages::{Launch, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;
@@ -108,7 +109,7 @@ async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
     let hook = host.hook_source().hooks().before_tool_execute.remove(0);
     let bash = call("bash", json!({}));
     let (decision, ()) = tokio::join!(hook.before_tool_execute(&cancel, &bash), async { cancel.cancel() });
-    assert!(matches!(decision, ToolDecision::Block { .. }));
+    assert!(matches!(decision, ToolDecision::Refuse(_)));
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 

@@ -3,9 +3,9 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use haft_host::ExtensionState;
 #[cfg(unix)]
-use haft_host::{Host, Launch, log_path};
+use haft_host::{ExtensionState, Host, log_path};
+use haft_packages::Launch;
 use haft_protocol::event::AgentEvent;
 #[cfg(unix)]
 use haft_protocol::ids::ExtensionName;
@@ -186,7 +186,12 @@ for text in ["long 1" + "x" * 300 * 1024, "note 1" + "x" * 200 * 1024, "note 2" 
 
 #[cfg(unix)]
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
+    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
+        eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");
+        return;
+    }
     // What is due first is left to chance, so it gets several.
     for _ in 0..3 {
         let (runtime, release) = held();

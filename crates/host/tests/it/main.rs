@@ -1,5 +1,4 @@
-//! The host over extensions in memory, in virtual time, and over real processes where only they show something;
-//! what is found, read and installed before anything runs.
+//! The host over extensions in memory, in virtual time, and over real processes where only they show something.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
@@ -7,18 +6,13 @@ mod agent;
 #[cfg(unix)]
 mod approved;
 mod bytes;
-mod changes;
 mod commands;
-mod discovery;
 mod gate_failures;
 mod gates;
 mod hooks;
-mod install;
-mod kept;
 mod lazy;
 mod lifecycle;
 mod long_lines;
-mod manifest;
 mod misbehaviour;
 mod observers;
 mod permissions;

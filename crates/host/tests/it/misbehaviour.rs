@@ -2,13 +2,13 @@
 //! them blocks, and the healthy one notices nothing.
 //!
 //! Only faults that a process shows: junk, ends, pipes, floods. Lines and deadlines are tested without one, in
-//! `crates/host/src/extension/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
+//! `crates/host/src/session/tests.rs`, `gates.rs` and `lifecycle.rs`, the restart after an end in
 //! `supervision.rs`; `cargo xtask faults` plays all of them.
 
 use std::fs;
 use std::time::Duration;
 
-use haft_core::hooks::ToolDecision;
+use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_host::{Host, Timeouts};
 use haft_test_support::PATIENCE;
@@ -31,6 +31,10 @@ impl Row {
         let dir = tempfile::tempdir().unwrap();
         let mut config = config();
         config.timeouts = timeouts;
+        if fault != "flood" {
+            // All but the flood leave by themselves.
+            config.timeouts.shutdown_grace = PATIENCE;
+        }
         config.logs = Some(dir.path().join("logs"));
         let marker = dir.path().join("marker").display().to_string();
         config.env.set.push(("HAFT_MARKER".into(), marker));
@@ -86,7 +90,7 @@ async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], ar
     let hooks = row.host.hook_source().hooks().before_tool_execute;
     let hook = hooks.iter().find(|hook| hook.name() == fault).expect("it guards");
     let decision = hook.before_tool_execute(&CancellationToken::new(), &call("bash", args)).await;
-    let ToolDecision::Block { reason, .. } = decision else {
+    let ToolDecision::Refuse(Refusal { reason, .. }) = decision else {
         panic!("a guard that fails blocks: {decision:?}")
     };
     (row, reason)

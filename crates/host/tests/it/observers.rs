@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch};
+use haft_host::{ExtensionState, Found, Host, HostConfig};
+use haft_packages::{ExtensionSpec, Launch};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::Stop;
+use haft_test_support::PATIENCE;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -56,6 +58,8 @@ impl Row {
     async fn start(watchers: &[(&str, Value)], change: impl FnOnce(&mut HostConfig)) -> Self {
         let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
         config.timeouts = brisk();
+        // What a watcher was told before the end is read however long that takes.
+        config.timeouts.shutdown_grace = PATIENCE;
         config.logs = Some(dir.path().to_owned());
         change(&mut config);
         let specs = watchers.iter().map(|(name, events)| watcher(name, events, dir.path())).collect();

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use haft_host::{ExtensionSpec, Host, Launch, Permissions, Roles};
+use haft_host::Host;
+use haft_packages::{ExtensionSpec, Launch, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 use serde_json::{Value, json};
 
@@ -84,7 +85,7 @@ async fn who_names_no_role_changes_no_more_than_was_granted() {
         let (host, events) = host(extension(dir.path(), permissions, &subscribe)).await;
         let decided = crate::support::gate(&host, &call("edit", json!({}))).await;
         assert_eq!(matches!(decided[..], [ToolDecision::Rewrite { .. }]), rewrites, "{role} {decided:?}");
-        assert_eq!(matches!(decided[..], [ToolDecision::Block { .. }]), !rewrites, "{role} {decided:?}");
+        assert_eq!(matches!(decided[..], [ToolDecision::Refuse(_)]), !rewrites, "{role} {decided:?}");
         let faults = if rewrites { vec![] } else { vec![fault("ext", "hook_error")] };
         assert_eq!(events.faults(), faults);
         host.shutdown().await;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use haft_host::{ExtensionSpec, Host, HostConfig, Launch, Origin, PinnedTool, ToolPins};
+use haft_host::{Host, HostConfig};
+use haft_packages::{ExtensionSpec, Launch, Origin, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 

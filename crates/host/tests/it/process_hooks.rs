@@ -16,7 +16,8 @@ mod sizes;
 mod strikes;
 mod told;
 
-use haft_host::{HookSpec, Host};
+use haft_host::Host;
+use haft_packages::HookSpec;
 use haft_protocol::hook::Watch;
 use haft_test_support::FakePeer;
 

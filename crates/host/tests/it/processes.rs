@@ -4,8 +4,9 @@ use std::fs;
 use std::io::Read as _;
 use std::time::{Duration, Instant};
 
-use haft_host::{ExtensionState, Host, Launch, Timeouts};
+use haft_host::{ExtensionState, Host, Timeouts};
 use haft_launch::Launcher;
+use haft_packages::Launch;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch, Roles};
+use haft_host::{ExtensionState, Found, Host, HostConfig};
+use haft_packages::{ExtensionSpec, Launch, Roles};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::{FakePeer, PATIENCE};

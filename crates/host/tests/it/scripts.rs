@@ -1,6 +1,7 @@
 //! Extensions in other languages, without any SDK, as their authors write them.
 
-use haft_host::{ExtensionSpec, ExtensionState, Host, Launch, Timeouts};
+use haft_host::{ExtensionState, Host, Timeouts};
+use haft_packages::{ExtensionSpec, Launch};
 use haft_protocol::ext::CommandAction;
 use serde_json::json;
 use std::path::Path;

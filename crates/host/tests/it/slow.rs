@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_host::{ExtensionSpec, Host, Launch, Origin, starts_slowly};
+use haft_host::{Host, starts_slowly};
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{brisk, config, program, spec};

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haft_host::{
-    ExtensionSpec, ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, ProjectCheck, RestartError,
-    Restarts,
-};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, Restarts};
+use haft_packages::{ExtensionSpec, Launch, Origin, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use serde_json::json;
@@ -311,7 +309,7 @@ async fn a_silent_one_keeps_nobody_from_the_gate_for_long() {
     let mut silent = misbehaving("silent", dir.path());
     silent.origin = Origin::Global;
     let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
-    config.timeouts.hello = LONG;
+    (config.timeouts.hello, config.timeouts.start_patience) = (LONG, Duration::ZERO);
     config.timeouts.start_turn = Duration::from_millis(100);
     let good = ExtensionSpec { name: ExtensionName::new("good"), ..misbehaving("good", dir.path()) };
     let host = Host::builder(config).specs(vec![silent, good]).start().await;

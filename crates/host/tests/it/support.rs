@@ -4,13 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_core::hooks::ToolDecision;
+use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
-use haft_host::{
-    Dialect, EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Lifecycle,
-    Origin, Restarts, Roles, Timeouts,
-};
+use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, Restarts, Timeouts};
+use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -85,6 +83,8 @@ pub(crate) fn brisk() -> Timeouts {
         partial_line: PATIENCE,
         pong: PATIENCE,
         pipe_drain: PATIENCE,
+        start_patience: PATIENCE,
+        lazy_start: PATIENCE,
         drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
         restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
@@ -143,7 +143,7 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
     let mut decisions = Vec::new();
     for hook in host.hook_source().hooks().before_tool_execute {
         let decision = hook.before_tool_execute(&CancellationToken::new(), call).await;
-        let blocked = matches!(decision, ToolDecision::Block { .. });
+        let blocked = matches!(decision, ToolDecision::Refuse(_));
         decisions.push(decision);
         if blocked {
             break;
@@ -155,7 +155,7 @@ pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
 /// Who blocks this call, and why.
 pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
     match gate(host, call).await.pop() {
-        Some(ToolDecision::Block { by, reason }) => Some((by, reason)),
+        Some(ToolDecision::Refuse(Refusal { by, reason, .. })) => Some((by, reason)),
         _ => None,
     }
 }

@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
-use crate::child::Started;
 use crate::guardian::{KILL_TREE, NEVER_STARTED, tree};
+use crate::spawn::Started;
 
 /// What was started, and how the rest of it is reached.
 #[derive(Debug)]

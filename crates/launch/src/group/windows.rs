@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
 use tokio::process::Command;
 
-use crate::child::Started;
+use crate::spawn::Started;
 
 /// The program's job; every process it starts is in the job too.
 #[derive(Debug)]

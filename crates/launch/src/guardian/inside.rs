@@ -14,9 +14,10 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use super::host::HostWatch;
 use super::order::{Confine, SEPARATOR, from_text};
+use super::readable;
 use super::signals::Inbox;
-use super::{readable, sys};
 use crate::sandbox::{Bubblewrap, Confinement, Sandbox, Wrapped};
+use crate::sys;
 
 /// Before the sandbox as text.
 pub(super) const CONFINE: &str = "--confine";
@@ -157,7 +158,7 @@ fn become_program(
     if let Err(error) = confinement.put_on().and_then(|()| report.write_all(&[READY])) {
         return error;
     }
-    crate::child::explain(program, None, &image.execute())
+    crate::program::explain(program, None, &image.execute())
 }
 
 /// What stands in the arguments.

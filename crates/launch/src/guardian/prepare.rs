@@ -7,13 +7,15 @@ use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
+use super::Order;
 #[cfg(target_os = "linux")]
 use super::inside;
 #[cfg(target_os = "linux")]
 use super::order::Confine;
-use super::{Order, sys};
+use crate::program::explain;
 #[cfg(target_os = "linux")]
 use crate::sandbox::Confinement;
+use crate::sys;
 
 /// Open files that a program may have.
 const OPEN_FILES: u64 = 1024;
@@ -53,7 +55,7 @@ pub(super) struct Started {
 /// Starts the program with the launcher's own streams, directory and environment.
 pub(super) fn start(order: &Order) -> io::Result<Started> {
     let program = Path::new(&order.program);
-    start_it(order).map_err(|error| crate::child::explain(program, None, &error))
+    start_it(order).map_err(|error| explain(program, None, &error))
 }
 
 /// By a further process of this program, which has one thread: what is put on between its beginning and the program's

@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd as _;
 use rustix::event::PollFd;
 use rustix::process::Signal;
 
-use super::{KILL_TREE, readable, sys};
+use super::{KILL_TREE, readable};
+use crate::sys;
 
 /// What arrived since it was last asked.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,27 +9,9 @@ use rustix::thread::{
     remove_capability_from_bounding_set,
 };
 
-use super::rules::Rules;
+use super::rules::{Place, Rules};
 use super::seccomp::Filters;
-use super::{Level, Sandbox, landlock_abi};
-
-/// Where a program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Among all others.
-    Outside,
-    /// In namespaces of its own.
-    Inside,
-}
-
-impl Place {
-    pub(crate) fn of(level: Level) -> Self {
-        match level {
-            Level::Standard => Self::Outside,
-            Level::Strict => Self::Inside,
-        }
-    }
-}
+use super::{Sandbox, landlock_abi};
 
 /// Everything but the last step. Whatever can fail with a reason for people has been done; what remains are a few calls
 /// of the kernel.

@@ -11,7 +11,25 @@ use landlock::{
 };
 
 use super::places;
-use super::{Net, Place, Sandbox};
+use super::{Level, Net, Sandbox};
+
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Among all others.
+    Outside,
+    /// In namespaces of its own.
+    Inside,
+}
+
+impl Place {
+    pub(super) fn of(level: Level) -> Self {
+        match level {
+            Level::Standard => Self::Outside,
+            Level::Strict => Self::Inside,
+        }
+    }
+}
 
 /// A ruleset under construction, which knows what the kernel knows.
 pub(super) struct Rules {
@@ -161,7 +179,7 @@ fn refused(error: RulesetError) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Level, landlock_abi};
+    use crate::sandbox::landlock_abi;
 
     /// What an older kernel would be asked for, this one does not refuse.
     #[test]

@@ -52,7 +52,7 @@ mod system {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(format!("there is no filter of system calls for {}", std::env::consts::ARCH));
         }
-        crate::guardian::can_filter_calls()
+        crate::sys::can_filter_calls()
             .map_err(|error| format!("the kernel does not filter system calls (seccomp): {error}"))?;
         let gaps = if abi < SCOPES_SIGNALS {
             vec!["programs of the same user can be signalled"]
@@ -74,7 +74,7 @@ mod system {
     /// # Errors
     /// Why there are none, for people.
     pub(crate) fn landlock_abi() -> Result<u32, String> {
-        crate::guardian::landlock_abi().map_err(|error| match error.raw_os_error() {
+        crate::sys::landlock_abi().map_err(|error| match error.raw_os_error() {
             Some(libc::ENOSYS) => "the kernel has no Landlock; it is there since Linux 5.13".to_owned(),
             Some(libc::EOPNOTSUPP) => {
                 "Landlock is switched off; start the kernel with lsm=landlock,… on its command line"

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answer::AnswerError;
 use super::panel::Panel;
-use super::request::{AnswerError, null_is_default};
 use crate::ids::RequestId;
+use crate::read::null_is_default;
 
 /// The user ran one of the extension's commands. Answered by `command_response` within 30 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

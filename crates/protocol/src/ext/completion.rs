@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::null_is_default;
 use crate::ids::RequestId;
+use crate::read::null_is_default;
 
 /// The user types what follows one of the extension's commands. Asked only about commands that were registered with
 /// `completes`, and answered by `command_completions_response` within 1 s; late means that there is nothing.

@@ -72,12 +72,12 @@ pub struct Hello {
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
-    #[serde(default, deserialize_with = "super::request::null_is_default")]
+    #[serde(default, deserialize_with = "crate::read::null_is_default")]
     pub version: String,
     /// What it understands beyond the basic frames: names of capabilities.
     #[serde(
         default,
-        deserialize_with = "super::request::null_is_default",
+        deserialize_with = "crate::read::null_is_default",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub capabilities: Vec<String>,
@@ -122,7 +122,7 @@ pub struct HelloAck {
     /// What the host understands beyond the basic frames: names of capabilities.
     #[serde(
         default,
-        deserialize_with = "super::request::null_is_default",
+        deserialize_with = "crate::read::null_is_default",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub capabilities: Vec<String>,

@@ -24,11 +24,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::request::{AnswerError, Request, Response, null_is_default};
-use crate::ext::HostFrame;
+use super::answer::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
-use crate::read;
+use crate::read::{self, null_is_default};
 use crate::reader::{Checked, OBJECT, Text};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
@@ -271,29 +270,10 @@ impl EventInterceptResponse {
     }
 }
 
-impl<H: Hook> Request for H {
-    type Answer = H::Decision;
-
-    fn into_frame(self, id: RequestId) -> HostFrame {
-        HostFrame::EventIntercept(EventIntercept { id, intercept: self.into() })
-    }
-
-    fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
-        match response {
-            Response::Intercept(response) if !response.error.is_empty() => {
-                Err(AnswerError::new(format!("failed to decide: {}", response.error)))
-            }
-            Response::Intercept(response) => H::read(response),
-            Response::Command(_) | Response::Completions(_) | Response::Tool(_) => {
-                Err(AnswerError::wrong_kind("event_intercept_response"))
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ext::{Request, Response};
 
     #[test]
     fn a_failure_without_a_reason_is_one() {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::null_is_default;
 use crate::ids::PanelId;
+use crate::read::null_is_default;
 
 /// A panel to open: the body of `command_response.open_panel`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::null_is_default;
 use super::subscription::Subscription;
 use crate::json::RawJson;
+use crate::read::null_is_default;
 
 /// A command for the user: `/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

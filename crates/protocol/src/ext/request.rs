@@ -1,10 +1,9 @@
 //! Questions and their answers, paired by type: whoever asks knows what the answer looks like.
 
-use serde::{Deserialize, Deserializer};
-
+use super::answer::AnswerError;
 use super::command::{CommandAction, CommandInvoked, CommandResponse};
 use super::completion::{CommandCompletions, CommandCompletionsResponse, CompletionItem};
-use super::intercept::EventInterceptResponse;
+use super::intercept::{EventIntercept, EventInterceptResponse, Hook};
 use super::tool::{ToolCall, ToolResult};
 use super::{ExtensionFrame, HostFrame};
 use crate::ids::RequestId;
@@ -140,29 +139,22 @@ impl From<Response> for ExtensionFrame {
     }
 }
 
-/// A response that does not fit its question.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{detail}")]
-pub struct AnswerError {
-    detail: String,
-}
+impl<H: Hook> Request for H {
+    type Answer = H::Decision;
 
-impl AnswerError {
-    /// Says what is wrong.
-    pub fn new(detail: impl Into<String>) -> Self {
-        Self { detail: detail.into() }
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        HostFrame::EventIntercept(EventIntercept { id, intercept: self.into() })
     }
 
-    pub(super) fn wrong_kind(expected: &str) -> Self {
-        Self::new(format!("expected a {expected} frame"))
+    fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
+        match response {
+            Response::Intercept(response) if !response.error.is_empty() => {
+                Err(AnswerError::new(format!("failed to decide: {}", response.error)))
+            }
+            Response::Intercept(response) => H::read(response),
+            Response::Command(_) | Response::Completions(_) | Response::Tool(_) => {
+                Err(AnswerError::wrong_kind("event_intercept_response"))
+            }
+        }
     }
-}
-
-/// Absent and `null` mean the same for optional fields: Go writes empty lists as `null`.
-pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }

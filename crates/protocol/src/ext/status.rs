@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::null_is_default;
+use crate::read::null_is_default;
 
 /// One of the extension's items in the status line: it is there from here on, says something else, or is taken away. All of
 /// them go when the extension does. Sent only to hosts that announce the capability `status`.

@@ -11,7 +11,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::request::null_is_default;
+use crate::read::null_is_default;
 
 /// One entry of `subscribe`. With neither `tools` nor `role` it is a plain string on the wire; the object needs the
 /// capability `intercept_roles`.

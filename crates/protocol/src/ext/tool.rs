@@ -6,11 +6,11 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::request::null_is_default;
 use crate::content::{Content, Image};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
+use crate::read::null_is_default;
 use crate::reader::{OBJECT, Text};
 
 /// The model called one of the extension's tools. Answered by `tool_result` within 60 s.

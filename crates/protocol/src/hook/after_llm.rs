@@ -11,7 +11,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::action::Action;
+use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
 use super::{LlmResponse, Meta, Method, ToolCall, TurnContext, UsageInfo};
 use crate::json::RawJson;
 

@@ -9,8 +9,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::action::Action;
 use super::before_tool::FLAT_RESULT;
-use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
 use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::RawJson;
 

@@ -9,7 +9,8 @@ mod edit;
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::action::Action;
+use super::question::{Decided, Malformed, Payload, Question, Reading, Verb};
 use super::{Message, Meta, Method, ToolDefinition, TurnContext};
 use crate::json::RawJson;
 

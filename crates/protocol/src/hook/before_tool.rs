@@ -8,7 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Action, Decided, Head, Malformed, Payload, Question, Reading, Verb};
+use super::action::Action;
+use super::question::{Decided, Head, Malformed, Payload, Question, Reading, Verb};
 use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::{self, RawJson};
 

@@ -1,4 +1,4 @@
-//! What the host says to a hook: the registry, one line a method. Names, the envelope and the schema follow from it.
+//! What the host says to a hook: the calls of the registry in `method.rs`, and the lines that carry them.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
@@ -7,33 +7,17 @@
 
 use serde::Serialize;
 
-use super::envelope::{Unread, checked, fields, plain_id};
+use super::envelope::{Unread, Version, checked, fields, plain_id, written};
+use super::method::{Method, methods};
 use super::question::Question;
 use super::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
 };
 use crate::codec::{Bounds, Plain};
-use crate::compact;
 use crate::json::RawJson;
 
-macro_rules! calls {
+macro_rules! define_calls {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
-        /// The methods that a hook is called by.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Method {
-            $($(#[$doc])* $call,)*
-        }
-
-        impl Method {
-            /// Every method, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$call),*];
-
-            /// The name on the wire.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$call => $name,)* }
-            }
-        }
-
         /// A method with its params.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -43,7 +27,7 @@ macro_rules! calls {
         }
 
         impl Call {
-            /// Which method this calls.
+            /// Returns the method of the call.
             pub const fn method(&self) -> Method {
                 match self { $(Self::$call(_) => Method::$call,)* }
             }
@@ -65,54 +49,7 @@ macro_rules! calls {
     };
 }
 
-calls! {
-    /// The host introduces itself; always the first call, with the id 1.
-    Hello(Hello) = "hook.hello",
-    /// The model is about to be called.
-    BeforeLlm(BeforeLlm) = "hook.before_llm",
-    /// The model has answered.
-    AfterLlm(AfterLlm) = "hook.after_llm",
-    /// A tool is about to run.
-    BeforeTool(BeforeTool) = "hook.before_tool",
-    /// A tool has run.
-    AfterTool(AfterTool) = "hook.after_tool",
-    /// May this tool run?
-    ApproveTool(ApproveTool) = "hook.approve_tool",
-    /// Something happened, as PicoClaw to 0.2.8 says it; never answered.
-    Event(LegacyEvent) = "hook.event",
-    /// Something happened, as PicoClaw from 0.2.9 on says it; never answered.
-    RuntimeEvent(RuntimeEvent) = "hook.runtime_event",
-}
-
-impl Method {
-    /// The method of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|method| method.name() == name)
-    }
-
-    /// Whether it is a notification: it has no id and nobody answers it.
-    pub const fn is_notification(self) -> bool {
-        match self {
-            Self::Event | Self::RuntimeEvent => true,
-            Self::Hello
-            | Self::BeforeLlm
-            | Self::AfterLlm
-            | Self::BeforeTool
-            | Self::AfterTool
-            | Self::ApproveTool => false,
-        }
-    }
-}
-
-/// The version of JSON-RPC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Version {
-    /// The only one.
-    #[default]
-    #[serde(rename = "2.0")]
-    Two,
-}
+methods!(define_calls);
 
 /// One line of the host: a request, which has an id, or a notification.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -208,11 +145,4 @@ impl RawLine {
             fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::checked);
         Ok(Self { id, method, params })
     }
-}
-
-/// One line of JSON.
-pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
-    let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
-    line.push('\n');
-    Ok(line)
 }

@@ -14,10 +14,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Version;
-use super::call::written;
 use super::fold::{self, Fields};
 use crate::codec::{Bounds, Plain};
+use crate::compact;
 use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
@@ -26,6 +25,16 @@ use crate::object::{self, Object, Refused};
 
 /// What a line of a hook may be: up to 8 MiB at any time, since replies repeat the conversation.
 pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
+
+/// The version of JSON-RPC.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Version {
+    /// The only one.
+    #[default]
+    #[serde(rename = "2.0")]
+    Two,
+}
 
 /// One line of a hook: what it makes of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,4 +212,11 @@ fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
         Value::String(text) => text.contains(char::REPLACEMENT_CHARACTER),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// One line of JSON.
+pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+    let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
+    line.push('\n');
+    Ok(line)
 }

@@ -13,8 +13,8 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Ma
 use serde_json::Error;
 use serde_json::value::RawValue;
 
+use crate::error::without_position;
 use crate::json::RawJson;
-use crate::read::without_position;
 use crate::reader::{self, Checked, Form, Reader};
 use crate::scan::Plain;
 

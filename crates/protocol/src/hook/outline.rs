@@ -1,7 +1,7 @@
 //! What a value looks like, without what it says: names and kinds, for messages about it.
 
+use super::action::Action;
 use super::fold::Fields;
-use super::question::Action;
 
 /// `{"action":"modify","call":{"args":{…}}}`: names and kinds two levels deep. The only texts are those of actions.
 pub(super) fn outline(json: &str) -> String {

@@ -14,9 +14,9 @@ use super::{Command, CommandKind, ErrorCode, Failure, Response, line};
 use crate::codec::{Bounds, Plain};
 use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
+use crate::error::without_position;
 use crate::limits::{MAX_DEPTH, MAX_NODES};
 use crate::object::{self, Object, Refused};
-use crate::read::without_position;
 use crate::reader::{Checked, Form};
 use crate::surrogate;
 

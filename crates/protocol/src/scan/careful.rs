@@ -6,8 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::defence::{self, Defence};
-use crate::error::DecodeError;
-use crate::read::without_position;
+use crate::error::{DecodeError, without_position};
 use crate::scan::ScanLimits;
 
 /// Checks one JSON text without building it.

@@ -1,67 +1,15 @@
 //! Carrying commands out: those that take no time at once, all others as tasks.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
-use haft_protocol::rpc::{Command, ErrorCode, Failure, NoData, Payload, Pong};
-use serde::Serialize;
-use tokio_util::sync::CancellationToken;
+use haft_protocol::rpc::{Command, ErrorCode, Failure, Pong};
 
-use super::hub::{Hub, News, Place};
+use super::hub::Hub;
+use super::news::{News, Place};
+use super::outcome::{Carried, answered, data, nothing};
 use super::{End, extension, messages, session, setup, state};
 use crate::desk::Ticket;
 use crate::sessions::{Opened, Sessions};
-
-/// What a command comes to.
-pub(super) type Outcome = Result<Payload, Failure>;
-
-/// When.
-pub(super) enum Carried {
-    Now(Outcome),
-    /// The task that does it.
-    Later(BoxFuture<'static, Outcome>),
-    /// The same, where the reply may be long.
-    Bulky(BoxFuture<'static, Outcome>),
-}
-
-impl Carried {
-    pub(super) fn later(work: impl Future<Output = Outcome> + Send + 'static) -> Self {
-        Self::Later(work.boxed())
-    }
-
-    /// What nobody waits for any more once everything ends: it may ask somebody who is slow to answer.
-    pub(super) fn before(
-        ending: CancellationToken,
-        work: impl Future<Output = Outcome> + Send + 'static,
-    ) -> Self {
-        let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
-        Self::later(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
-    }
-
-    /// What blocks the thread, because it reads the disk, and may have a lot to say.
-    pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
-        Self::Bulky(off_thread(work).boxed())
-    }
-}
-
-/// Does what reads the disk where it holds up nothing else.
-pub(super) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
-}
-
-/// The data of a reply.
-pub(super) fn data(data: impl Serialize + Send + Sync + 'static) -> Outcome {
-    Ok(Payload::of(data))
-}
-
-/// Done, and nothing to say of it.
-pub(super) fn nothing() -> Outcome {
-    data(NoData {})
-}
 
 impl<S: Sessions> Hub<S> {
     /// Does what a desk says. `about` is the session that the command is about, where it is not the desk's.
@@ -94,7 +42,7 @@ impl<S: Sessions> Hub<S> {
             Command::Ping(_) => Carried::Now(data(Pong { pong: true })),
             Command::Hello(hello) => {
                 self.questions.hello(&hello);
-                Carried::Now(self.greeting(about))
+                Carried::Now(state::greeting(&self.version, self.roster.current(), self.roster.opened(about)))
             }
             Command::Shutdown(_) => {
                 self.done(&Place::Lobby, ticket, nothing());
@@ -110,8 +58,13 @@ impl<S: Sessions> Hub<S> {
                     return None;
                 }
             },
-            Command::ListSessions(_) => self.list_sessions(),
-            Command::GetModels(_) => self.get_models(about),
+            Command::ListSessions(_) => {
+                session::list(&self.roster, Arc::clone(&self.sessions), self.ending.clone())
+            }
+            Command::GetModels(_) => {
+                let opened = self.roster.opened(about);
+                setup::get_models(opened, Arc::clone(&self.sessions), self.ending.clone())
+            }
             Command::NewSession(wish) => return self.new_session(ticket, wish),
             Command::SwitchSession(_) => return self.switch_session(ticket, about),
             Command::Fork(wish) => return self.fork(ticket, about, wish),
@@ -158,12 +111,6 @@ impl<S: Sessions> Hub<S> {
             other => Carried::Now(Err(misplaced(&other))),
         })
     }
-}
-
-/// Does it; when something panics in there, that is the answer.
-pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let panicked = |_| Err(Failure::other("haft failed here; the log says where. All else goes on"));
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }
 
 /// A command at a desk that it does not belong to: a mistake of haft's own, and still answered.

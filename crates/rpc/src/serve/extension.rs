@@ -13,32 +13,11 @@ use haft_protocol::rpc::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::carry::{Carried, Outcome, data, nothing};
-use super::hub::{Hub, Place};
+use super::outcome::{Carried, Outcome, data, nothing};
 use super::work::{self, Ran};
-use crate::desk::{Job, Ticket};
+use crate::desk::Job;
 use crate::sessions::{Opened, Sessions};
 use crate::shortened;
-
-impl<S: Sessions> Hub<S> {
-    /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
-    pub(super) fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(Payload, Option<Job>), Failure>) {
-        let place = Place::Session(id.to_owned());
-        let (mut outcome, job) = match outcome {
-            Ok((data, job)) => (Ok(data), job),
-            Err(failure) => (Err(failure), None),
-        };
-        let mut effects = Vec::new();
-        if let (Some(job), Some(desk)) = (job, self.desk(&place)) {
-            match desk.add(job) {
-                Ok(begins) => effects = begins,
-                Err(failure) => outcome = Err(failure),
-            }
-        }
-        self.done(&place, ticket, outcome);
-        self.apply(&place, None, effects);
-    }
-}
 
 pub(super) fn list_commands(session: &Opened, sessions: Arc<impl Sessions>) -> Carried {
     let of_extensions = session.host().map(Host::commands).unwrap_or_default().into_iter();
@@ -166,7 +145,7 @@ fn info(status: ExtensionStatus) -> ExtensionInfo {
 pub(super) fn reload(session: &Arc<Opened>, wish: ReloadExt) -> Carried {
     let session = Arc::clone(session);
     Carried::later(async move {
-        let host = session.host().ok_or_else(none)?;
+        let host = session.extension_host()?;
         let reloaded = match wish.name {
             None => host.reload().await,
             Some(name) => {
@@ -213,29 +192,4 @@ pub(super) fn panel_resize(session: &Opened, room: PanelResize) -> Outcome {
     let host = session.panel(&extension, &panel_id)?;
     host.panel_resized(&extension, ext::PanelResize { panel_id, width, height });
     nothing()
-}
-
-fn none() -> Failure {
-    Failure::new(ErrorCode::Unsupported, "this session has no extensions")
-}
-
-impl Opened {
-    fn host(&self) -> Option<&Host> {
-        self.extensions.as_ref().map(|extensions| &extensions.host)
-    }
-
-    /// The host of a panel that is open.
-    fn panel(
-        &self,
-        extension: &ExtensionName,
-        panel: &haft_protocol::ids::PanelId,
-    ) -> Result<&Host, Failure> {
-        let host = self.host().ok_or_else(none)?;
-        if self.screen.has_panel(extension, panel) {
-            return Ok(host);
-        }
-        let (extension, panel) = (shortened(extension.as_str()), shortened(panel.as_str()));
-        let error = format!("extension {extension} has no panel {panel:?} open");
-        Err(Failure::new(ErrorCode::NotOpen, error))
-    }
 }

@@ -5,55 +5,26 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use haft_protocol::rpc::{Failure, Payload, RpcEvent, SessionEnd};
+use futures::future::BoxFuture;
+use haft_protocol::rpc::{
+    CommandKind, ErrorCode, Failure, Fork, NewSession, Payload, Request, Response, RpcEvent, SessionEnd,
+};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::carry;
-use super::seat::{Life, Seat};
+use super::news::{Meant, News, Place};
+use super::outcome::{Carried, answered};
+use super::seat::{self, Life, Seat};
 use super::work::{self, Ended};
-use super::{End, Options};
+use super::{End, Options, fork, route};
 use crate::desk::{Desk, Effect, Job, Ticket};
-use crate::door::Door;
+use crate::door::{Door, Refused};
 use crate::input::{Said, Source};
 use crate::outlet::Outlet;
 use crate::questions::Questions;
 use crate::roster::Roster;
-use crate::sessions::{Opened, Sessions};
-
-/// What became of something that was under way.
-pub(super) enum News {
-    /// What a session worked on.
-    Ended(String, Ended),
-    /// A command whose reply may be long.
-    Bulky(Place, Ticket, Result<Payload, Failure>),
-    /// A command.
-    Done(Place, Ticket, Result<Payload, Failure>),
-    /// A command of an extension, or a template: beside its reply, the job that comes of it.
-    Ran(String, Ticket, Result<(Payload, Option<Job>), Failure>),
-    /// A session is open, or is not.
-    Opened(Ticket, Meant, Result<Opened, Failure>),
-    /// A session is closed; why what it said may not be on the disk.
-    Closed(String, Option<String>),
-    /// What was left of a session that was open already.
-    Gone,
-}
-
-/// Whose command it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The process's.
-    Lobby,
-    /// That of the session with this id.
-    Session(String),
-}
-
-/// Whether commands that name no session mean the one that was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meant {
-    FromHereOn,
-    Not,
-}
+use crate::screen::Screens;
+use crate::sessions::{Opened, Sessions, Which};
 
 /// Why a client is not served any more.
 pub(super) enum Broken {
@@ -252,10 +223,9 @@ impl<S: Sessions> Hub<S> {
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
         self.work.spawn(async move {
-            let left = carry::answered(session.end_extensions()).await;
+            let left = answered(session.end_extensions()).await;
             let kept =
-                carry::answered(async { session.agent.session().flush().await.map_err(Failure::other) })
-                    .await;
+                answered(async { session.agent.session().flush().await.map_err(Failure::other) }).await;
             News::Closed(id, kept.and(left).err().map(|failure| failure.error))
         });
     }
@@ -281,7 +251,7 @@ impl<S: Sessions> Hub<S> {
         }
         let place = Place::Session(id);
         if stopped && let Place::Session(id) = &place {
-            self.leave(id, SessionEnd::Failed);
+            self.roster.leave(id, SessionEnd::Failed);
             let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
             self.apply(&place, None, effects);
         }
@@ -306,15 +276,155 @@ impl<S: Sessions> Hub<S> {
         drop(self.roster.remove(id));
     }
 
-    /// A session is about to be closed: commands that name none mean another one from here on.
-    pub(super) fn leave(&mut self, id: &str, reason: SessionEnd) {
-        if let Some(seat) = self.roster.get_mut(id).filter(|seat| seat.life == Life::Open) {
-            (seat.life, seat.reason) = (Life::Closing, reason);
+    /// A command of the client. From here on it is answered exactly once: here, or by the desk that it is brought to.
+    fn request(&mut self, request: Request) {
+        let kind = request.command.kind();
+        if let Err(refused) = self.door.admit(&request.command) {
+            let (failure, ends) = match refused {
+                Refused::Closed(failure) => (failure, false),
+                Refused::Wrong(failure) => (failure, true),
+            };
+            self.refuse(request.id, kind, failure);
+            if ends {
+                self.shutdown(End::Refused);
+            }
+            return;
         }
-        let next = self.roster.iter().find(|(_, seat)| seat.life == Life::Open);
-        let next = next.map(|(id, _)| id.to_owned()).filter(|_| self.roster.current() == id);
-        if let Some(next) = next {
-            drop(self.roster.switch(&next));
+        self.admitted(request);
+        // Behind the reply to `hello`, where that was needed.
+        self.outlet.open();
+    }
+
+    fn admitted(&mut self, mut request: Request) {
+        let kind = request.command.kind();
+        let routed = route::check_images(&mut request.command)
+            .and_then(|()| route::place(kind, request.session.as_deref(), &self.roster));
+        let (place, about) = match routed {
+            Ok(routed) => routed,
+            Err(failure) => return self.refuse(request.id, kind, failure),
+        };
+        if let (CommandKind::CloseSession, Place::Session(id)) = (kind, &place) {
+            if let Err(failure) = self.roster.may_close_one(id) {
+                return self.refuse(request.id, kind, failure);
+            }
+            self.roster.leave(id, SessionEnd::Requested);
+        }
+        let effects = self.desk(&place).map(|desk| desk.command(request)).unwrap_or_default();
+        self.apply(&place, about.as_deref(), effects);
+    }
+
+    fn refuse(&self, id: Option<String>, kind: CommandKind, failure: Failure) {
+        self.outlet.reply(Response::failure(id, kind, failure));
+    }
+
+    /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
+    fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(Payload, Option<Job>), Failure>) {
+        let place = Place::Session(id.to_owned());
+        let (mut outcome, job) = match outcome {
+            Ok((data, job)) => (Ok(data), job),
+            Err(failure) => (Err(failure), None),
+        };
+        let mut effects = Vec::new();
+        if let (Some(job), Some(desk)) = (job, self.desk(&place)) {
+            match desk.add(job) {
+                Ok(begins) => effects = begins,
+                Err(failure) => outcome = Err(failure),
+            }
+        }
+        self.done(&place, ticket, outcome);
+        self.apply(&place, None, effects);
+    }
+
+    pub(super) fn new_session(&mut self, ticket: Ticket, wish: NewSession) -> Option<Carried> {
+        let which = Which::New { ephemeral: wish.ephemeral };
+        self.open(ticket, Meant::Not, async move { Ok(which) }.boxed());
+        None
+    }
+
+    /// From here on, commands that name no session mean this one.
+    pub(super) fn switch_session(&mut self, ticket: Ticket, named: &str) -> Option<Carried> {
+        match self.roster.find(Some(named)).map(str::to_owned) {
+            Ok(id) if self.roster.is_leaving(&id) => Some(Carried::Now(Err(seat::leaving()))),
+            Ok(id) => {
+                drop(self.roster.switch(&id));
+                Some(Carried::Now(self.roster.described(&id)))
+            }
+            Err(failure) if self.roster.iter().any(|(id, _)| id.starts_with(named)) => {
+                Some(Carried::Now(Err(failure)))
+            }
+            Err(_) => {
+                self.holds = true;
+                let which = Which::Stored(named.to_owned());
+                self.open(ticket, Meant::FromHereOn, async move { Ok(which) }.boxed());
+                None
+            }
+        }
+    }
+
+    pub(super) fn fork(&mut self, ticket: Ticket, id: &str, wish: Fork) -> Option<Carried> {
+        let Some(opened) = self.roster.opened(id) else {
+            return Some(Carried::Now(Err(Failure::other("no session"))));
+        };
+        let copied = fork::copy_of(opened.agent.clone(), wish);
+        self.open(ticket, Meant::Not, copied.boxed());
+        None
+    }
+
+    /// Opens a session beside the others; [`opened`](Self::opened) goes on.
+    fn open(&mut self, ticket: Ticket, meant: Meant, which: BoxFuture<'static, Result<Which, Failure>>) {
+        let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
+        let screens = Screens::new(self.outlet.clone(), self.questions.clone(), true);
+        self.work.spawn(async move {
+            let opened = answered(async { sessions.open(which.await?, &screens).await });
+            let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
+            let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
+            if opened.is_err() {
+                screens.failed();
+            }
+            News::Opened(ticket, meant, opened)
+        });
+    }
+
+    fn opened(&mut self, ticket: Ticket, meant: Meant, outcome: Result<Opened, Failure>) {
+        if meant == Meant::FromHereOn {
+            self.holds = false;
+        }
+        let id = outcome.and_then(|opened| self.take_in(opened));
+        let reply = match &id {
+            Ok(id) => self.roster.described(id),
+            Err(failure) => Err(failure.clone()),
+        };
+        if let (Ok(id), Meant::FromHereOn) = (&id, meant) {
+            drop(self.roster.switch(id));
+        }
+        self.done(&Place::Lobby, ticket, reply);
+        if let Ok(id) = id {
+            self.catch_up(id);
+        }
+    }
+
+    /// Another session beside the others; one that is open already stays as it is.
+    fn take_in(&mut self, opened: Opened) -> Result<String, Failure> {
+        let id = opened.screen.session().to_owned();
+        if self.roster.get_mut(&id).is_some() {
+            self.work.spawn(async move {
+                // Nobody waits for what comes of it.
+                drop(answered(opened.end_extensions()).await);
+                News::Gone
+            });
+            let error = format!("session {id} is open already; name it with `session`");
+            return Err(Failure::new(ErrorCode::SessionLocked, error));
+        }
+        drop(self.roster.add(id.clone(), Seat::new(opened)));
+        Ok(id)
+    }
+
+    /// A session that was opened as everything ends at once ends, too.
+    fn catch_up(&mut self, id: String) {
+        if self.ending.is_cancelled() {
+            let place = Place::Session(id);
+            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
+            self.apply(&place, None, effects);
         }
     }
 }

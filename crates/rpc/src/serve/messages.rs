@@ -7,7 +7,7 @@ use haft_protocol::rpc::{
     ErrorCode, Failure, FollowUp, Interrupt, InterruptData, MessagesData, QueueData, QueuedData, Steer,
 };
 
-use super::carry::{Outcome, data};
+use super::outcome::{Outcome, data};
 use super::work::content;
 use crate::sessions::Opened;
 

@@ -8,28 +8,30 @@ use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
 use haft_protocol::rpc::{
-    EntryInfo, Failure, MoveTo, MovedData, SessionInfo, SessionsData, SetName, TreeData,
+    EntryInfo, ErrorCode, Failure, MoveTo, MovedData, SessionInfo, SessionsData, SetName, TreeData,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::carry::{Carried, Outcome, data, nothing, off_thread};
-use super::hub::Hub;
-use super::open::{named_entry, of_session};
+use super::outcome::{Carried, Outcome, data, nothing, off_thread};
 use super::seat::Seat;
+use crate::roster::Roster;
 use crate::sessions::{Opened, Sessions};
+use crate::shortened;
 
-impl<S: Sessions> Hub<S> {
-    /// Those that are open, then those on the disk.
-    pub(super) fn list_sessions(&self) -> Carried {
-        let current = self.roster.current();
-        let described =
-            |(id, seat): (&str, &Seat)| (info(id, seat, id == current), seat.opened.agent.session().clone());
-        let open: Vec<_> = self.roster.iter().map(described).collect();
-        let sessions = Arc::clone(&self.sessions);
-        Carried::before(self.ending.clone(), async move {
-            let stored = sessions.stored().await?;
-            off_thread(move || data(together(open, stored))).await
-        })
-    }
+/// Lists the open sessions, then those on the disk.
+pub(super) fn list(
+    roster: &Roster<Seat>,
+    sessions: Arc<impl Sessions>,
+    ending: CancellationToken,
+) -> Carried {
+    let current = roster.current();
+    let described =
+        |(id, seat): (&str, &Seat)| (info(id, seat, id == current), seat.opened.agent.session().clone());
+    let open: Vec<_> = roster.iter().map(described).collect();
+    Carried::before(ending, async move {
+        let stored = sessions.stored().await?;
+        off_thread(move || data(together(open, stored))).await
+    })
 }
 
 /// Those that are open, and behind them those on the disk that are not.
@@ -189,4 +191,32 @@ fn other_text(body: &EntryBody) -> String {
         | EntryBody::Tags(_)
         | EntryBody::Unknown(_) => String::new(),
     }
+}
+
+/// The entry whose id begins so.
+pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
+    let entries = session.entries().map_err(|error| of_session(&error))?;
+    let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
+    match (alike.next().filter(|_| !named.is_empty()), alike.next()) {
+        (Some(id), None) => Ok(id),
+        (found, _) => {
+            let named = shortened(named);
+            let what =
+                if found.is_some() { "more than one entry begins with" } else { "no entry begins with" };
+            let error = format!("{what} {named:?}; `tree` says which there are");
+            Err(Failure::new(ErrorCode::EntryNotFound, error))
+        }
+    }
+}
+
+/// What went wrong with a session's file.
+pub(super) fn of_session(error: &SessionError) -> Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all else has no code of its own")]
+    let code = match error {
+        SessionError::Locked { .. } => ErrorCode::SessionLocked,
+        SessionError::NotFound { .. } => ErrorCode::SessionNotFound,
+        SessionError::NoEntry(_) => ErrorCode::EntryNotFound,
+        _ => ErrorCode::Failed,
+    };
+    Failure::new(code, error.to_string())
 }

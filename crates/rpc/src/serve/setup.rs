@@ -11,39 +11,35 @@ use haft_protocol::rpc::{
 use haft_protocol::{rpc, thinking::Thinking};
 use tokio_util::sync::CancellationToken;
 
-use super::carry::{Carried, Outcome, data};
-use super::hub::Hub;
+use super::outcome::{Carried, Outcome, data};
 use crate::sessions::{Opened, Sessions};
 
-impl<S: Sessions> Hub<S> {
-    /// All models that can be asked; the one that is asked is always among them.
-    pub(super) fn get_models(&mut self, id: &str) -> Carried {
-        let asked = self.roster.get_mut(id).map(|seat| {
-            let agent = &seat.opened.agent;
-            (agent.model(), agent.facts())
-        });
-        let sessions = Arc::clone(&self.sessions);
-        Carried::before(self.ending.clone(), async move {
-            let mut models = sessions.models().await?;
-            if let Some((ModelInfo { provider, model }, facts)) = asked
-                && !models.iter().any(|known| known.provider == provider && known.id == model)
-            {
-                let thinks = facts.thinking.as_ref();
-                models.push(rpc::ModelInfo {
-                    reasoning: thinks
-                        .is_some_and(|levels| levels.iter().any(|level| *level != Thinking::Off)),
-                    id: model,
-                    provider,
-                    context_window: facts.window.unwrap_or_default(),
-                    max_output: facts.max_output.unwrap_or_default(),
-                    name: facts.name,
-                    thinking: facts.thinking,
-                    images: facts.images,
-                });
-            }
-            data(ModelsData { models })
-        })
-    }
+/// Lists the models that can be asked; the model of the session is always among them.
+pub(super) fn get_models(
+    session: Option<&Opened>,
+    sessions: Arc<impl Sessions>,
+    ending: CancellationToken,
+) -> Carried {
+    let asked = session.map(|session| (session.agent.model(), session.agent.facts()));
+    Carried::before(ending, async move {
+        let mut models = sessions.models().await?;
+        if let Some((ModelInfo { provider, model }, facts)) = asked
+            && !models.iter().any(|known| known.provider == provider && known.id == model)
+        {
+            let thinks = facts.thinking.as_ref();
+            models.push(rpc::ModelInfo {
+                reasoning: thinks.is_some_and(|levels| levels.iter().any(|level| *level != Thinking::Off)),
+                id: model,
+                provider,
+                context_window: facts.window.unwrap_or_default(),
+                max_output: facts.max_output.unwrap_or_default(),
+                name: facts.name,
+                thinking: facts.thinking,
+                images: facts.images,
+            });
+        }
+        data(ModelsData { models })
+    })
 }
 
 pub(super) fn set_model(

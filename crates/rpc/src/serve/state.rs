@@ -5,27 +5,25 @@ use std::sync::Arc;
 use haft_core::Stats;
 use haft_protocol::rpc::{ContextData, HelloData, PROTOCOL_VERSION, StateData, capability};
 
-use super::carry::{Carried, Outcome, data};
-use super::hub::Hub;
 use super::messages;
+use super::outcome::{Carried, Outcome, data};
 use super::session;
 use crate::desk::Desk;
-use crate::sessions::{Opened, Sessions};
+use crate::sessions::Opened;
 
-impl<S: Sessions> Hub<S> {
-    /// Who answers; provider and model are those of the session of this id.
-    pub(super) fn greeting(&mut self, id: &str) -> Outcome {
-        let model = self.roster.get_mut(id).map(|seat| seat.opened.agent.model());
-        let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
-        data(HelloData {
-            protocol_version: PROTOCOL_VERSION,
-            version: self.version.clone(),
-            provider,
-            model,
-            capabilities: capability::ALL.iter().map(|word| (*word).to_owned()).collect(),
-            session: self.roster.current().to_owned(),
-        })
-    }
+/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
+/// session that was asked for.
+pub(super) fn greeting(version: &str, current: &str, session: Option<&Opened>) -> Outcome {
+    let model = session.map(|session| session.agent.model());
+    let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
+    data(HelloData {
+        protocol_version: PROTOCOL_VERSION,
+        version: version.to_owned(),
+        provider,
+        model,
+        capabilities: capability::ALL.iter().map(|word| (*word).to_owned()).collect(),
+        session: current.to_owned(),
+    })
 }
 
 pub(super) fn state(session: &Arc<Opened>, desk: &Desk) -> Carried {

@@ -7,7 +7,6 @@ use futures::{FutureExt as _, StreamExt as _};
 use haft_core::Prompt;
 use haft_core::compact::CompactError;
 use haft_core::error::TurnErrorKind;
-use haft_core::tool::ToolSet;
 use haft_host::CommandError;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
@@ -185,20 +184,4 @@ pub(super) fn content(message: String, images: Vec<haft_protocol::content::Image
 /// Something went wrong outside of a run.
 pub(super) fn error(message: impl std::fmt::Display) -> AgentEvent {
     AgentEvent::Error { message: message.to_string(), stage: None }
-}
-
-impl Opened {
-    /// Offers the tools of this moment: the program's, then the extensions'.
-    pub(super) fn offer_tools(&self) {
-        let Some(Extensions { host, own }) = &self.extensions else { return };
-        let mut tools = ToolSet::default();
-        for tool in own.iter().cloned().chain(host.tools()) {
-            if let Err(error) = tools.add(Arc::clone(&tool)) {
-                tracing::error!(%error, "a tool is not offered");
-            }
-        }
-        if let Err(error) = self.agent.set_tools(tools) {
-            tracing::error!(%error, "the tools stay as they were");
-        }
-    }
 }

@@ -1,36 +1,9 @@
 //! What the host would refuse later is refused at the start, with a message for the author.
 
 use haft_protocol::ext::RegisterTool;
-use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA};
 use haft_protocol::names;
 use serde_json::Value;
-
-use super::Extension;
-use crate::error::ServeError;
-
-impl Extension {
-    /// The first thing that is wrong with what was registered.
-    pub(crate) fn check(&self) -> Result<(), ServeError> {
-        let mut faults = self.faults.clone();
-        faults.extend(self.name.is_empty().then(|| "the extension has no name".to_owned()));
-        let commands: Vec<&str> = self.commands.iter().map(|(command, _)| command.name.as_str()).collect();
-        let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.name.as_str()).collect();
-        let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
-        faults.extend(twice("command", &commands));
-        faults.extend(twice("tool", &tools));
-        faults.extend(twice("panel", &panels));
-        faults.extend(commands.iter().filter_map(|name| bad_name("command", name)));
-        faults.extend(tools.iter().filter_map(|name| bad_tool_name(name)));
-        faults.extend(
-            (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
-        );
-        faults.extend(self.tools.iter().filter_map(|(tool, _)| bad_tool(tool)));
-        match faults.into_iter().next() {
-            Some(detail) => Err(ServeError::Registration { detail }),
-            None => Ok(()),
-        }
-    }
-}
 
 pub(crate) fn twice(kind: &str, names: &[&str]) -> Option<String> {
     let repeated =
@@ -38,7 +11,7 @@ pub(crate) fn twice(kind: &str, names: &[&str]) -> Option<String> {
     repeated.map(|(_, name)| format!("{kind} {name:?} is registered twice"))
 }
 
-fn bad_name(kind: &str, name: &str) -> Option<String> {
+pub(crate) fn bad_name(kind: &str, name: &str) -> Option<String> {
     (!names::is_command(name, MAX_NAME))
         .then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
 }

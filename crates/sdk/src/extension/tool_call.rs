@@ -1,12 +1,8 @@
 //! Tool calls: for which tools, in which role, by which handler.
 
-use haft_protocol::ext::{
-    Event, InterceptKind, InterceptRole, InterceptToolCall, Subscription, ToolCallDecision,
-};
+use haft_protocol::ext::{InterceptKind, InterceptRole, InterceptToolCall, Subscription, ToolCallDecision};
 
-use super::Extension;
-use crate::handler::{Handler, IntoAnswer};
-use crate::host::Host;
+use crate::handler::Handler;
 
 /// Some tools, or all of them: a name, several names, or [`Tools::all`]. Upper and lower case are one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,96 +36,6 @@ pub(crate) enum Kind {
     Gate(Handler<InterceptToolCall, GateDecision>),
 }
 
-impl Extension {
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Answer within 5 s; late or
-    /// failed means blocked.
-    ///
-    /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
-    /// tools nothing.
-    pub fn intercept_tool_call<F, Fut>(self, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
-    {
-        let kind = Kind::Ordered { rewrite: false, handler: Handler::new(handler) };
-        self.on_tools(Tools::all(), kind)
-    }
-
-    /// Says yes or no to calls of these tools. It is asked last, with the arguments that the tool will get, and beside
-    /// all other gates. Answer within 5 s; late or failed means blocked.
-    ///
-    /// ```
-    /// use haft_sdk::{Extension, GateDecision};
-    ///
-    /// let extension = Extension::new("guard", "1.0.0").gate("bash", |call, _host| async move {
-    ///     match call.tool_args.as_str().contains("git push") {
-    ///         true => GateDecision::block("pushing is for people"),
-    ///         false => GateDecision::allow(),
-    ///     }
-    /// });
-    /// # drop(extension);
-    /// ```
-    pub fn gate<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<GateDecision>> + Send + 'static,
-    {
-        self.on_tools(tools.into(), Kind::Gate(Handler::new(handler)))
-    }
-
-    /// Changes the arguments of calls of these tools, or lets them be. It is asked in its turn, before any gate. Answer
-    /// within 5 s; late or failed means blocked.
-    ///
-    /// ```
-    /// use haft_sdk::{Extension, ToolCallDecision};
-    /// use serde_json::{Value, json};
-    ///
-    /// let extension = Extension::new("polite", "1.0.0").rewrite(["read", "ls"], |call, _host| async move {
-    ///     let args: Value = call.tool_args.read()?;
-    ///     match args["path"].as_str().and_then(|path| path.strip_prefix('@')) {
-    ///         Some(path) => Ok::<_, serde_json::Error>(ToolCallDecision::rewrite(json!({ "path": path }))),
-    ///         None => Ok(ToolCallDecision::allow()),
-    ///     }
-    /// });
-    /// # drop(extension);
-    /// ```
-    pub fn rewrite<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
-    {
-        self.on_tools(tools.into(), Kind::Ordered { rewrite: true, handler: Handler::new(handler) })
-    }
-
-    /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
-    pub fn on_tool_call<F, Fut>(mut self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(Event, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
-        self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), Handler::new(handler)));
-        self
-    }
-
-    /// Who decides about calls of this tool.
-    pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&Kind> {
-        self.tool_calls.iter().find(|handler| handler.tools.has(tool)).map(|handler| &handler.kind)
-    }
-
-    /// Two handlers for one tool are refused: which of them the host heard of would be anybody's guess.
-    fn on_tools(mut self, tools: Tools, kind: Kind) -> Self {
-        let shared = self.tool_calls.iter().find_map(|earlier| earlier.tools.shared(&tools));
-        if let Some(tool) = shared {
-            self.faults.push(match tool.as_str() {
-                "" => "intercept tool_call has two handlers".to_owned(),
-                tool => format!("calls of tool {tool:?} have two handlers"),
-            });
-        }
-        self.tool_calls.push(ToolCallHandler { tools, kind });
-        self
-    }
-}
-
 impl ToolCallHandler {
     /// What it subscribes to.
     pub(crate) fn subscription(&self) -> Subscription {
@@ -161,7 +67,7 @@ impl Tools {
     }
 
     /// A tool that is in both; an empty name stands for all.
-    fn shared(&self, other: &Self) -> Option<String> {
+    pub(crate) fn shared(&self, other: &Self) -> Option<String> {
         match (self.is_all(), other.is_all()) {
             (true, true) => Some(String::new()),
             (true, false) => other.0.first().cloned(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_protocol::RawJson;
 use haft_protocol::codec::Bounds;
 use haft_protocol::hook::{
-    self, AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, HelloReply, InterceptPoint, Method,
-    Mode, RawLine, ToolDefinition, ToolResult, Unread,
+    self, AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, HelloReply, Method, Mode, RawLine,
+    ToolResult, Unread,
 };
 use haft_protocol::limits::{MAX_DEPTH, MAX_NODES};
 use serde::Deserialize;
@@ -225,34 +225,5 @@ async fn hear(
         if let Some(line) = handled {
             outbox.line(line.to_owned());
         }
-    }
-}
-
-impl Hook {
-    /// Its tools, as the model is offered them.
-    pub(super) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
-        self.tools.iter().map(|(tool, _)| {
-            let schema = tool.schema.clone().unwrap_or_else(RawJson::empty_object_schema);
-            ToolDefinition::new(&tool.name, &tool.description, schema)
-        })
-    }
-
-    /// What it has handlers for and is not called for: a policy that nobody asks does not hold.
-    fn missed(&self, modes: &[Mode]) -> impl Iterator<Item = String> {
-        let own_tools = !self.tools.is_empty();
-        let points = [
-            (self.before_llm.is_some() || own_tools, InterceptPoint::BeforeLlm),
-            (self.after_llm.is_some(), InterceptPoint::AfterLlm),
-            (self.before_tool.is_some() || own_tools, InterceptPoint::BeforeTool),
-            (self.after_tool.is_some(), InterceptPoint::AfterTool),
-            (self.approve_tool.is_some(), InterceptPoint::ApproveTool),
-        ];
-        let missed = points.into_iter().filter(|(has, point)| *has && !modes.contains(&point.mode()));
-        let asked = missed.map(|(_, point)| {
-            let name = point.name();
-            format!("{name} is never asked: add \"{name}\" to this hook's intercept")
-        });
-        let deaf = !self.events.is_empty() && !modes.contains(&Mode::Observe);
-        asked.chain(deaf.then(|| "no event is ever told: add some to this hook's observe".to_owned()))
     }
 }

@@ -166,7 +166,7 @@ impl HookHarness {
     ///
     /// # Errors
     /// The error that the hook replied with.
-    pub async fn ask<Q: Question + Clone>(&self, question: Q) -> Result<Q::Decision, RpcError> {
+    pub async fn ask<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Result<Q::Decision, RpcError> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         self.send(Line::request(id, question.clone())).await;
         let reply =
@@ -226,7 +226,7 @@ impl HookHarness {
         self.seen.borrow().lines.join("\n")
     }
 
-    async fn must<Q: Question + Clone>(&self, question: Q) -> Q::Decision {
+    async fn must<Q: Question + Clone + Into<Call>>(&self, question: Q) -> Q::Decision {
         self.ask(question)
             .await
             .unwrap_or_else(|error| panic!("hook answered: {error}\n{}", self.transcript()))

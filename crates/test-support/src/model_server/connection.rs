@@ -9,6 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::{Fault, Recorded, Scenario, Shared, Wire, sse, strict};
+#[cfg(target_os = "linux")]
+use crate::PATIENCE;
 
 /// Serves one request and closes: each request of a client is a connection of its own.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
@@ -138,11 +140,13 @@ async fn until_read(stream: &TcpStream) -> io::Result<()> {
             is_ours && fields.get(4).is_some_and(|queues| *queues != "00000000:00000000")
         })
     };
-    while waits() {
-        // sleep: looks again
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    Ok(())
+    let read = async {
+        while waits() {
+            // sleep: looks again
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    Ok(tokio::time::timeout(PATIENCE, read).await?)
 }
 
 /// Gives the client time to read everything, where the system does not tell.

@@ -5,6 +5,7 @@ mod claim;
 mod collector;
 mod files;
 mod grep;
+mod kind;
 mod private;
 mod shell;
 mod walk;
@@ -25,7 +26,7 @@ use super::{
     ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
     RunReport, ShellCommand, Stat,
 };
-use crate::off_thread::off_thread;
+use crate::environment::off_thread;
 
 /// This machine: its files, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]
@@ -33,7 +34,8 @@ pub struct HostEnvironment {
     cwd: PathBuf,
     home: Option<PathBuf>,
     queue: FileQueue,
-    variables: EnvPolicy,
+    /// Variables that commands do not inherit.
+    withheld: Vec<OsString>,
     scratch: Scratch,
     disk: Arc<Disk>,
     /// Where files may be read, if not everywhere.
@@ -51,7 +53,7 @@ impl HostEnvironment {
             cwd: std::path::absolute(&cwd).unwrap_or(cwd),
             home: std::env::home_dir(),
             queue: FileQueue::default(),
-            variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
+            withheld: Vec::new(),
             scratch: Scratch::Own(private::in_temp("results")),
             disk: Arc::new(Disk::new(private::in_temp("in-place"))),
             reads: None,
@@ -66,24 +68,10 @@ impl HostEnvironment {
         self
     }
 
-    /// Sets the environment of commands, instead of what [`HostEnvironment::new`] says.
-    #[must_use]
-    pub fn with_variables(mut self, variables: EnvPolicy) -> Self {
-        self.variables = variables;
-        self
-    }
-
-    /// Keeps variables from commands, whatever else they get.
+    /// Keeps variables from commands, which inherit all others.
     #[must_use]
     pub fn without_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let names = names.into_iter().map(Into::into);
-        match &mut self.variables {
-            EnvPolicy::Inherit { remove, .. } => remove.extend(names),
-            EnvPolicy::Only(all) => {
-                let names: Vec<OsString> = names.collect();
-                *all = all.iter().filter(|(name, _)| !names.contains(name)).cloned().collect();
-            }
-        }
+        self.withheld.extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -144,6 +132,12 @@ impl HostEnvironment {
         self.root = Some(Arc::new(Root::reaching(write.as_deref(), own, never, "written")?));
         self.disk = Arc::new(self.disk.another());
         Ok(self)
+    }
+
+    /// The environment of commands.
+    fn variables(&self) -> EnvPolicy {
+        let set = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
+        EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }
     }
 
     /// Refuses to look around where reading is kept to a reach.
@@ -231,10 +225,6 @@ impl Environment for HostEnvironment {
 
 /// What keeps programs from waiting for a person.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
-
-fn pair((name, value): (&str, &str)) -> (OsString, OsString) {
-    (name.into(), value.into())
-}
 
 /// Searches until the call is cancelled or dropped. Then nobody waits for the search, which may hang in the kernel: some
 /// files that look like any other never give their content.

@@ -131,7 +131,7 @@ impl Known {
                 let key = |provider: &Provider| provider.key.clone().unwrap_or_default();
                 providers.map(|provider| argument(&provider.name, &key(provider))).collect()
             }
-            Completes::Settings => SETTINGS.iter().map(|known| argument(known.name, known.help)).collect(),
+            Completes::Settings => SETTINGS.iter().map(|key| argument(key.path, &key.summary())).collect(),
         };
         Some(found)
     }

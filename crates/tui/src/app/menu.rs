@@ -9,7 +9,6 @@ use ratatui_core::layout::Rect;
 use super::component::{CLOSE, Component, Flow, Scope};
 use super::known::about;
 use super::outbox::{Intent, Outbox};
-use super::settings::SETTINGS;
 use super::{Ask, Mouse, SettingRow};
 use crate::keys::{Context, Press};
 use crate::look::Look;
@@ -52,10 +51,8 @@ pub(super) enum Coming {
 
 /// A setting, as the row of a list shows it.
 pub(super) fn setting_row(row: &SettingRow) -> Row {
-    let own = SETTINGS.iter().find(|known| known.name == row.name);
-    let help = own.map_or(row.about.as_str(), |known| known.help);
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
-    let about = if help.is_empty() { String::new() } else { format!("  {help}") };
+    let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
     Row {
         key: row.name.clone(),
         text: row.name.clone(),

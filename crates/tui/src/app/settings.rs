@@ -1,23 +1,12 @@
-//! The settings of the interface itself, as one table.
+//! The settings of the interface itself: the keys of `[tui]`, and their values.
 
 use std::collections::BTreeMap;
 
+use haft_config::{Key, Tui, value_text};
+
 use crate::transcript::Transcript;
 
-/// A setting of the interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// Its name in the file of settings.
-    pub name: &'static str,
-    /// What it can be; empty where that is any text.
-    pub choices: &'static [&'static str],
-    /// What it is where nobody says otherwise.
-    pub default: &'static str,
-    /// What it is for, as a sentence.
-    pub help: &'static str,
-    /// Whether it counts only from the next start on.
-    pub at_start: bool,
-}
+pub use haft_config::TuiScreen as Screen;
 
 /// The colours.
 pub const THEME: &str = "tui.theme";
@@ -35,57 +24,10 @@ pub const APPROVE: &str = "tui.approve";
 pub const BELL: &str = "tui.bell";
 
 /// Every setting of the interface.
-pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: THEME,
-        choices: &[],
-        default: "auto",
-        help: "The colours: `auto` as the terminal's background is, `dark`, `light`, or the name of a theme.",
-        at_start: false,
-    },
-    Setting {
-        name: SCREEN,
-        choices: &["alternate", "inline", "linear"],
-        default: "alternate",
-        help: "A screen of its own; or below what the terminal shows, where the conversation is printed and stays; or lines that are printed and never drawn anew, for screen readers.",
-        at_start: true,
-    },
-    Setting {
-        name: MOUSE,
-        choices: &["on", "off"],
-        default: "on",
-        help: "Whether the wheel scrolls and the mouse selects; without it, both are the terminal's.",
-        at_start: true,
-    },
-    Setting {
-        name: IMAGES,
-        choices: &["auto", "off"],
-        default: "auto",
-        help: "Whether images are shown where the terminal can.",
-        at_start: false,
-    },
-    Setting {
-        name: THINKING,
-        choices: &["folded", "shown"],
-        default: "folded",
-        help: "Whether what the model thinks is shown in full.",
-        at_start: false,
-    },
-    Setting {
-        name: APPROVE,
-        choices: &[],
-        default: "none",
-        help: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none. In the file it is a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
-        at_start: false,
-    },
-    Setting {
-        name: BELL,
-        choices: &["on", "off"],
-        default: "off",
-        help: "Whether the terminal's bell rings when something is asked, and when the work is done.",
-        at_start: false,
-    },
-];
+pub const SETTINGS: &[Key] = Tui::KEYS;
+
+/// The settings that count only from the next start on.
+pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
 
 /// A value that a setting cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -100,23 +42,22 @@ pub struct SettingError {
     pub choices: &'static [&'static str],
 }
 
-/// Which part of the terminal is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Screen {
-    /// A screen of its own.
-    #[default]
-    Alternate,
-    /// The terminal's own: what is over is printed and stays, the rest is drawn below it.
-    Inline,
-    /// Lines that are never drawn anew.
-    Linear,
+/// The values of the interface's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// As a person writes them.
+    values: BTreeMap<&'static str, String>,
 }
 
-/// What the settings of the interface are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Those that somebody wrote.
-    values: BTreeMap<&'static str, String>,
+impl Default for Settings {
+    fn default() -> Self {
+        Self { values: SETTINGS.iter().map(|key| (key.path, default(key))).collect() }
+    }
+}
+
+/// The default of a setting, as a person writes it.
+fn default(key: &Key) -> String {
+    key.default.map(|default| value_text(&default())).unwrap_or_default()
 }
 
 impl Settings {
@@ -125,21 +66,19 @@ impl Settings {
     /// # Errors
     /// [`SettingError`] for a value that it cannot have; it stays as it was.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, SettingError> {
-        let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else { return Ok(false) };
+        let Some(key) = SETTINGS.iter().find(|key| key.path == name) else { return Ok(false) };
         let value = value.trim();
-        if !setting.choices.is_empty() && !setting.choices.contains(&value) {
-            let (name, choices) = (setting.name, setting.choices);
-            return Err(SettingError { name, value: value.to_owned(), choices });
+        let choices = key.kind.choices();
+        if !choices.is_empty() && !choices.contains(&value) {
+            return Err(SettingError { name: key.path, value: value.to_owned(), choices });
         }
-        self.values.insert(setting.name, value.to_owned());
+        self.values.insert(key.path, value.to_owned());
         Ok(true)
     }
 
     /// What a setting of the table is; empty for any other.
     pub fn get(&self, name: &str) -> &str {
-        let default =
-            || SETTINGS.iter().find(|setting| setting.name == name).map_or("", |known| known.default);
-        self.values.get(name).map_or_else(default, String::as_str)
+        self.values.get(name).map_or("", String::as_str)
     }
 
     /// Which part of the terminal is used.
@@ -190,17 +129,18 @@ impl Settings {
 /// The table as Markdown.
 pub fn markdown() -> String {
     let mut out = "| setting | is | does |\n|---|---|---|\n".to_owned();
-    for setting in SETTINGS {
-        let choices = match setting.choices {
-            [] => format!("`{}` or other text", setting.default),
+    for key in SETTINGS {
+        let default = default(key);
+        let choices = match key.kind.choices() {
+            [] => format!("`{default}` or other text"),
             choices => {
-                let rest = choices.iter().filter(|choice| **choice != setting.default);
+                let rest = choices.iter().filter(|choice| **choice != default);
                 let rest = rest.map(|choice| format!(", `{choice}`")).collect::<String>();
-                format!("`{}`{rest}", setting.default)
+                format!("`{default}`{rest}")
             }
         };
-        let later = if setting.at_start { " Counts from the next start on." } else { "" };
-        out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", setting.name, setting.help));
+        let later = if AT_START.contains(&key.path) { " Counts from the next start on." } else { "" };
+        out.push_str(&format!("| `{}` | {choices} | {}{later} |\n", key.path, key.summary()));
     }
     out
 }
@@ -226,11 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_has_a_row() {
-        let text = markdown();
-        assert!(SETTINGS.iter().all(|setting| text.contains(setting.name)));
-        for setting in SETTINGS {
-            assert!(setting.choices.is_empty() || setting.choices.contains(&setting.default));
+    fn every_setting_has_a_row_and_a_default() {
+        let (text, mut settings) = (markdown(), Settings::default());
+        for key in SETTINGS {
+            assert!(text.contains(key.path) && key.brief.is_some(), "{}", key.path);
+            let default = settings.get(key.path).to_owned();
+            assert_eq!(settings.set(key.path, &default), Ok(true));
         }
     }
 }

@@ -11,8 +11,8 @@ use haft_core::model::Model as _;
 use haft_core::protocol::content::joined_text;
 use haft_core::protocol::event::AgentEvent;
 use haft_example_embed::scripted;
-use haft_host::discovery::{Discovery, Search};
 use haft_host::{Host, HostConfig};
+use haft_packages::discovery::{Discovery, Search};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -38,7 +38,7 @@ impl BeforeToolExecute for OneRoll {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         match self.0.swap(true, Ordering::Relaxed) {
             false => ToolDecision::Allow,
-            true => ToolDecision::Block { by: "one-roll".into(), reason: "one roll is enough".into() },
+            true => ToolDecision::block("one-roll", "one roll is enough"),
         }
     }
 }

@@ -4,15 +4,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::HookSource;
-use haft_host::install::lock::How;
-use haft_host::install::{Source, Store};
-use haft_host::{ExtensionSpec, Host};
+use haft_host::Host;
 use haft_launch::Launcher;
+use haft_packages::ExtensionSpec;
+use haft_packages::install::lock::How;
+use haft_packages::install::{Source, Store};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::{Bench, PLAN};
-use crate::asking::{runtime, spec};
+use crate::asking::{config, runtime, spec};
 use crate::children::Program;
 use crate::method::{Comparison, compare};
 use crate::peers;
@@ -63,7 +64,7 @@ fn each(found: Comparison) -> f64 {
 }
 
 fn started(runtime: &Runtime, specs: &[ExtensionSpec], launcher: Option<&Launcher>) -> Result<[f64; 1]> {
-    let mut config = peers::config();
+    let mut config = config();
     config.launcher = launcher.cloned();
     let specs = specs.to_vec();
     let expect = specs.len();

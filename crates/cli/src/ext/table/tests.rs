@@ -2,9 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_host::install::{Row, State};
-use haft_host::manifest::Exec;
-use haft_host::{LastFailure, Origin};
+use haft_host::LastFailure;
+use haft_packages::Origin;
+use haft_packages::install::{Row, State};
+use haft_packages::manifest::Exec;
 
 use super::super::list::told;
 use super::*;

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::Command;
 
-use crate::rpc::WITHHELD;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// Runs an editor until it is closed, in the foreground as haft is: in a group of its own it could not read a
 /// key. Its exit code; none where a signal ended it.
@@ -15,7 +15,7 @@ pub(super) fn run(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut command = Command::new(program);
     command.args(args);
-    WITHHELD.iter().for_each(|name| _ = command.env_remove(name));
+    TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
     Ok(command.status()?.code())
 }
 

@@ -10,8 +10,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Desk, Ground};
-use crate::rpc::WITHHELD;
 use crate::timeouts::SHELL;
+use crate::token::VARIABLES as TOKEN_VARIABLES;
 
 /// Those that run.
 #[derive(Default)]
@@ -71,7 +71,7 @@ fn environment(ground: &Ground) -> HostEnvironment {
     HostEnvironment::new(&ground.cwd)
         .with_scratch(ground.home.results_dir())
         .with_state(ground.home.state_dir().join("in-place"))
-        .without_variables(WITHHELD)
+        .without_variables(TOKEN_VARIABLES)
 }
 
 /// What came of it: all that it printed, and its status where it has one.

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::Path;
 
-use haft_host::Launch;
-use haft_host::discovery::Discovery;
+use haft_packages::Launch;
+use haft_packages::discovery::Discovery;
 
 use super::Ground;
 use crate::setup;

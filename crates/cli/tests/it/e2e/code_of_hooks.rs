@@ -37,7 +37,7 @@ fn scene(commands: &[String]) -> Scene {
 /// The user's file has a gate with this command.
 fn gate(scene: &Scene, command: &[&str], more: &str) {
     let hook = format!(
-        "[hooks.processes.gate]\nenabled = true\ncommand = {}\nintercept = ['before_tool']\n{more}",
+        "[hooks.processes.gate]\nenabled = true\ncommand = {}\nintercept = ['before_tool']\ntimeout_ms = 60000\n{more}",
         json!(command)
     );
     fs::create_dir_all(scene.world.home()).unwrap();

@@ -10,7 +10,7 @@ use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
 use super::requests::{offered, said};
-use super::running::{Ran, Running};
+use super::running::{Ran, Running, eventually};
 use super::scene::{Scene, bash};
 
 /// Tries several things when its tool is called. Before it stands PLACES, where.
@@ -202,48 +202,34 @@ fn running_an_extension_of_a_trusted_project_does_not_end_the_trust() {
     assert_eq!(shown()["trusted"], true);
 }
 
-/// Registers a tool that says what it may.
+/// Registers a tool whose name says if the extension may read the file. Before it stands KEY, the file.
 const CURIOUS: &str = r#"
-try:
-    open(KEY).read()
-    tool("free")
-except OSError:
-    tool("confined")
-emit("ready")
-for frame in frames():
-    pass
+if (: < "$KEY") 2>/dev/null; then tool free; else tool confined; fi
+say '{"type":"ready"}'
+serve nothing
 "#;
-
-/// Runs after which it is remembered what was registered; usually that is the first.
-const RUNS: usize = 20;
 
 #[test]
 fn what_was_registered_at_another_level_does_not_stand_in() {
     if !has_standard() {
         return;
     }
-    let scene = Scene::new(vec![Scenario::text("Fine."); RUNS + 1]);
+    let scene = Scene::new(Vec::new());
+    scene.server.answer_with(|_| Scenario::text("Fine."));
     configure(&scene, "");
     let key = scene.world.home().join("auth.json");
     std::fs::write(&key, "{}").unwrap();
-    scene.home_python("curious", &format!("KEY = {}\n{CURIOUS}", json!(key)));
-    for _ in 0..RUNS {
-        scene.haft(&["-p", "go"]).expect(0);
-        if remembered(&scene) {
-            break;
-        }
-    }
-    assert!(remembered(&scene), "no start was quick enough");
-    configure(&scene, "[grant.curious]\nsandbox = 'standard'");
+    scene.home_shell("curious", &format!("KEY='{}'\n{CURIOUS}", key.display()));
     // A tool that is asked for by name is waited for.
-    scene.haft(&["-p", "--tools", "confined", "go"]).expect(0);
-    assert_eq!(offered(scene.server.requests().last().unwrap()), ["confined"]);
-}
-
-/// Whether what it registered is written down, without a reason to start it at once.
-fn remembered(scene: &Scene) -> bool {
-    let files = std::fs::read_dir(scene.world.home().join("state")).into_iter().flatten().flatten();
-    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect();
-    let mut lines = texts.iter().flat_map(|text| text.lines());
-    lines.any(|line| line.contains(r#""name":"curious""#) && !line.contains(r#""mark":"#))
+    let is_offered = |name: &str| {
+        scene.haft(&["-p", "--tools", name, "go"]).expect(0);
+        assert_eq!(offered(scene.server.requests().last().unwrap()), [name]);
+    };
+    let is_remembered = eventually(|| {
+        is_offered("free");
+        scene.remembers("curious")
+    });
+    assert!(is_remembered, "no start was quick enough");
+    configure(&scene, "[grant.curious]\nsandbox = 'standard'");
+    is_offered("confined");
 }

@@ -30,7 +30,7 @@ for line in sys.stdin:
 "#;
 
 const PROCESS: &str = "[hooks.processes.router]\nenabled = true\ncommand = ['python3', 'router.py']\n\
-                       intercept = ['before_llm']\n";
+                       intercept = ['before_llm']\ntimeout_ms = 60000\n";
 
 /// The user's own server, and another one.
 struct Two {

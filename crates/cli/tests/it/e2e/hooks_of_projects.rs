@@ -6,7 +6,7 @@ use std::thread;
 use haft_test_support::model_server::Scenario;
 
 use super::requests::said;
-use super::running::Ran;
+use super::running::{Ran, growing_seconds};
 use super::scene::{Scene, bash_args};
 
 /// A gate of a project. It marks its start and each call, lets all pass that it knows nothing against, and answers
@@ -107,7 +107,7 @@ fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
 /// A gate that is started again while what it would run is not what the user trusts any more.
 #[track_caller]
 fn check_swapped(swapped: &str) {
-    let config = format!("{HOOK}env = {{ SWAPPED = '{swapped}' }}\n");
+    let config = format!("{HOOK}timeout_ms = 60000\nenv = {{ SWAPPED = '{swapped}' }}\n");
     let scene = project(&["echo before", "swap", "echo after > after.txt"], &config);
     scene.world.trust();
     let ran = scene.haft(&["-p", "go"]);
@@ -129,13 +129,19 @@ fn what_changes_in_a_run_is_not_started_again() {
     check_swapped("config.toml");
 }
 
-/// What a gate that answers within 3 s, which is time to start, or not at all does to a call, by what both files say of it.
-fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran) {
-    let scene = project(&["hang"], &format!("{HOOK}timeout_ms = 3000\n{project_says}"));
-    user_config(&scene, user_says);
-    scene.world.trust();
-    let ran = scene.haft(&["-p", "go"]);
-    (scene, ran)
+/// Runs a gate that starts and then does not answer within its deadline, with this in both files. Returns the deadline
+/// in seconds, too.
+fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran, u64) {
+    let mut tried = growing_seconds().map(|seconds| {
+        let config = format!("{HOOK}timeout_ms = {}\n{project_says}", seconds * 1000);
+        let scene = project(&["hang"], &config);
+        user_config(&scene, user_says);
+        scene.world.trust();
+        let ran = scene.haft(&["-p", "go"]);
+        (scene, ran, seconds)
+    });
+    let asked = tried.find(|(scene, ..)| scene.marks() == ["starts", "is asked: hang"]);
+    asked.expect("the gate starts within its deadline")
 }
 
 #[test]
@@ -146,12 +152,12 @@ fn a_projects_hook_is_loosened_by_the_user_alone() {
         let by_user = hangs("", "[grant.gate]\non_timeout = 'allow'\n");
         (by_project.join().unwrap(), by_user)
     });
-    let (scene, ran) = by_project;
-    assert!(results(&scene)[0].contains("did not answer within 3 s"), "{:?}", results(&scene));
+    let (scene, ran, seconds) = by_project;
+    let told = format!("did not answer within {seconds} s");
+    assert!(results(&scene)[0].contains(&told), "{:?}", results(&scene));
     for key in ["on_timeout", "vouches"] {
         assert!(ran.stderr.contains(key), "{key}: {}", ran.stderr);
     }
-    let (scene, _) = by_user;
+    let (scene, ..) = by_user;
     assert!(!results(&scene)[0].contains("denied"), "{:?}", results(&scene));
-    assert_eq!(scene.marks(), ["starts", "is asked: hang"]);
 }

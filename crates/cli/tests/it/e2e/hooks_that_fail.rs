@@ -7,6 +7,7 @@ use haft_test_support::model_server::Scenario;
 use serde_json::json;
 
 use super::requests::said;
+use super::running::growing_seconds;
 use super::scene::{Scene, bash_args};
 
 /// Answers every question well, unless it shall not: what it does with `hook.before_tool` is put into its place.
@@ -87,13 +88,17 @@ fn a_missing_program_is_told_with_the_next_step() {
     assert!(doctor.contains("config.toml"), "{doctor}");
 }
 
-/// Checks if the tool runs when the gate does not answer, with this in the user's file. The time is long enough for it to
-/// start.
+/// Checks if the tool runs when the gate is asked and does not answer, with this in the user's file.
 #[track_caller]
 fn check_loosened(said: &str, runs: bool) {
-    let hook = format!("{HOOK}timeout_ms = 3000\n{said}");
-    let scene = scene(&GATE.replace("pass  # HERE", "continue"), &hook);
-    let ran = scene.haft(&["-p", "go"]);
+    let gate = GATE.replace("pass  # HERE", "open('asked', 'w').close(); continue");
+    let mut tried = growing_seconds().map(|seconds| {
+        let scene = scene(&gate, &format!("{HOOK}timeout_ms = {}\n{said}", seconds * 1000));
+        let ran = scene.haft(&["-p", "go"]);
+        (scene, ran)
+    });
+    let asked = tried.find(|(scene, _)| scene.world.project().join("asked").exists());
+    let (scene, ran) = asked.expect("the gate starts within its deadline");
     assert_eq!(has_run(&scene), runs, "{said}: {}", ran.stderr);
     assert!(ran.stderr.contains("gate"), "nobody is told: {}", ran.stderr);
 }

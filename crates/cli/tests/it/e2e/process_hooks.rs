@@ -38,7 +38,8 @@ for line in sys.stdin:
 /// What the user's `config.toml` says to have it run.
 const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
                     intercept = ['before_tool', 'approve_tool']\nobserve = ['tool_exec_end']\n\
-                    env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n";
+                    env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n\
+                    timeout_ms = 60000\n";
 
 /// A model that tries this, and says that it is done.
 fn scene(commands: &[&str]) -> Scene {
@@ -199,7 +200,7 @@ fn a_hook_is_listed_with_its_state() {
     --- stdout
     NAME  VERSION  SCOPE   STATE     SANDBOX   FROM
     gate  (hook)   global  enabled   standard  ROOT/home/config.toml:1
-    off   (hook)   global  disabled  -         ROOT/home/config.toml:8
+    off   (hook)   global  disabled  -         ROOT/home/config.toml:9
     ");
     insta::assert_snapshot!(world.haft(&["ext", "list", "--long"]).stdout, @"
     gate
@@ -215,7 +216,7 @@ fn a_hook_is_listed_with_its_state() {
       scope: global
       state: disabled
       sandbox: no program is run
-      process hook of: ROOT/home/config.toml:8
+      process hook of: ROOT/home/config.toml:9
     ");
     let listed = world.haft(&["ext", "list", "--json"]).stdout;
     let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();

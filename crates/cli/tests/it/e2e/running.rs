@@ -136,6 +136,12 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     }
 }
 
+/// Seconds for a deadline that has to pass, but not before a process runs: each is twice the one before.
+pub(crate) fn growing_seconds() -> impl Iterator<Item = u64> {
+    let seconds = std::iter::successors(Some(3), |seconds| Some(seconds * 2));
+    seconds.take_while(|seconds| *seconds <= PATIENCE.as_secs())
+}
+
 fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
     let mut pipe = pipe.unwrap();
     thread::spawn(move || {

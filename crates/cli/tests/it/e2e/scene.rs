@@ -17,6 +17,9 @@ pub(crate) const KEY: &str = "sk-e2e-0123456789abcdef";
 /// What every Python extension begins with.
 const PRELUDE: &str = include_str!("../../fixtures/prelude.py");
 
+/// The same for every shell extension.
+const SHELL_PRELUDE: &str = include_str!("../../fixtures/prelude.sh");
+
 /// Where one test takes place.
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -165,6 +168,26 @@ impl Scene {
         self.approved_python(name, false, body);
     }
 
+    /// Puts a shell extension where installed ones are. It starts so quickly that haft remembers its registrations.
+    pub(crate) fn home_shell(&self, name: &str, body: &str) {
+        let dir = self.world.home().join("extensions").join(name);
+        let more = json!({"exec": "sh", "args": ["main.sh"]});
+        write_manifest(&dir, name, &more);
+        let marks = self.marks_file();
+        let text = format!("NAME='{name}'\nMARKS='{}'\n{SHELL_PRELUDE}{body}", marks.display());
+        fs::write(dir.join("main.sh"), text).unwrap();
+        self.world.approve(&dir);
+    }
+
+    /// True if haft has written down what this extension registered, without a reason to start it at once.
+    pub(crate) fn remembers(&self, name: &str) -> bool {
+        let files = fs::read_dir(self.world.home().join("state")).into_iter().flatten().flatten();
+        let texts: Vec<String> = files.map(|file| fs::read_to_string(file.path()).unwrap()).collect();
+        let named = format!("\"name\":\"{name}\"");
+        let mut lines = texts.iter().flat_map(|text| text.lines());
+        lines.any(|line| line.contains(&named) && !line.contains("\"mark\":"))
+    }
+
     /// As [`home_python`](Self::home_python), and every run waits until it is ready, however busy the machine is.
     pub(crate) fn required_home_python(&self, name: &str, body: &str) {
         self.approved_python(name, true, body);
@@ -212,13 +235,11 @@ impl Scene {
     }
 
     fn write_python(&self, dir: &Path, name: &str, required: bool, body: &str) {
-        fs::create_dir_all(dir).unwrap();
-        let mut manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
-        manifest.as_object_mut().unwrap().extend(patient().as_object().unwrap().clone());
+        let mut more = json!({"exec": "python3", "args": ["main.py"]});
         if required {
-            manifest["required"] = true.into();
+            more["required"] = true.into();
         }
-        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+        write_manifest(dir, name, &more);
         let marks = json!(self.marks_file());
         fs::write(dir.join("main.py"), format!("MARKS = {marks}\n{PRELUDE}{body}")).unwrap();
     }
@@ -226,6 +247,16 @@ impl Scene {
     fn marks_file(&self) -> PathBuf {
         self.world.project().with_file_name("marks")
     }
+}
+
+/// Writes the manifest of an extension whose deadlines are as long as they can be.
+fn write_manifest(dir: &Path, name: &str, more: &Value) {
+    fs::create_dir_all(dir).unwrap();
+    let mut manifest = json!({"name": name, "version": "1.0.0"});
+    for fields in [&patient(), more] {
+        manifest.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    }
+    fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
 }
 
 /// What a manifest says so that no deadline is reached on a busy machine: the longest times that it may ask for.

@@ -16,7 +16,7 @@ fn decision() -> impl Strategy<Value = ToolDecision> {
         1 => Just(ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }),
         // A refusal, and what a failure comes to.
         1 => Just(block("x")),
-        1 => Just(ToolDecision::AbortAgent { by: "x".into(), reason: "no".into() }),
+        1 => Just(ToolDecision::Refuse(Refusal::new(RefusalScope::Run, "x", "no"))),
     ]
 }
 
@@ -57,49 +57,45 @@ proptest! {
         let mut knows = vec![Knows::default(); hooks.len()];
         let mut chain = ToolChain::new("a", json("{}"), roles("a"));
         let mut last_round = false;
-        let verdict = loop {
+        let outcome = loop {
             let index = match chain.step() {
                 ChainStep::Ask(index) => index,
                 ChainStep::AskAll(open) => {
                     last_round = true;
                     open[order.next().unwrap() % open.len()]
                 }
-                ChainStep::Resolve => {
-                    chain.resolved(Ok(roles(chain.tool())));
+                ChainStep::Check { renamed, .. } => {
+                    let ChainCall { tool, args } = chain.call();
+                    let parts = if renamed { roles(tool) } else { Vec::new() };
+                    let checked = if *args == unfit { Err(Misfit::Args("bad".into())) } else { Ok(parts) };
+                    chain.checked(checked);
                     continue;
                 }
-                ChainStep::Validate => {
-                    chain.validated(if *chain.args() == unfit { Err("bad".into()) } else { Ok(()) });
-                    continue;
-                }
-                ChainStep::Done(verdict) => break verdict,
+                ChainStep::Done(outcome) => break outcome,
             };
-            let role = roles(chain.tool())[index];
+            let role = roles(&chain.call().tool)[index];
             let known = &mut knows[index];
             let decision = hooks[index].1.get(known.asked).cloned().unwrap_or(ToolDecision::Allow);
             known.asked += 1;
-            known.saw = Some((chain.tool().to_owned(), chain.args().clone()));
+            known.saw = Some((chain.call().tool.to_string(), chain.call().args.clone()));
             match &decision {
                 ToolDecision::Allow => {}
                 ToolDecision::Rewrite { tool, args, .. } if !last_round => {
-                    let tool = tool.clone().unwrap_or_else(|| chain.tool().to_owned());
+                    let tool = tool.clone().unwrap_or_else(|| chain.call().tool.to_string());
                     known.saw = Some((tool, args.clone()));
                 }
                 ToolDecision::Respond { .. } if !last_round => known.answered = true,
                 ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => {
                     known.refused |= role == Some(Gate);
                 }
-                ToolDecision::Block { .. }
-                | ToolDecision::AbortTurn { .. }
-                | ToolDecision::HardAbort { .. }
-                | ToolDecision::AbortAgent { .. } => known.refused = true,
+                ToolDecision::Refuse(_) => known.refused = true,
             }
             prop_assert!(role.is_some() && known.asked <= 2, "{index} was asked {} times", known.asked);
             chain.answer(index, decision);
         };
-        let Verdict::Run { tool, args } = verdict else { return Ok(()) };
+        let Verdict::Run { tool, args } = outcome.verdict else { return Ok(()) };
         let tool = tool.unwrap_or_else(|| "a".to_owned());
-        prop_assert!(args != unfit || (chain.changes().is_empty()));
+        prop_assert!(args != unfit || (outcome.changes.is_empty()));
         for (index, (known, role)) in knows.iter().zip(roles(&tool)).enumerate() {
             if role.is_some() {
                 prop_assert_eq!(known.saw.as_ref(), Some(&(tool.clone(), args.clone())), "hook {}", index);

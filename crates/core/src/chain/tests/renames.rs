@@ -21,24 +21,24 @@ fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
     for _ in 0..100 {
         match chain.step() {
             ChainStep::Ask(index) => {
-                asked.push(format!("{index} {}{}", chain.tool(), chain.args()));
+                asked.push(format!("{index} {}{}", chain.call().tool, chain.call().args));
                 chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
-            ChainStep::Resolve => {
-                let roles = match chain.tool() {
+            ChainStep::Check { renamed: false, .. } => chain.checked(Ok(Vec::new())),
+            ChainStep::Check { renamed: true, .. } => {
+                let roles = match &*chain.call().tool {
                     "a" => Ok(hooks.iter().map(|(of_a, ..)| *of_a).collect()),
                     "b" => Ok(hooks.iter().map(|(_, of_b, _)| *of_b).collect()),
-                    other => Err(format!("no {other}")),
+                    other => Err(Misfit::Tool(format!("no {other}"))),
                 };
-                chain.resolved(roles);
+                chain.checked(roles);
             }
-            ChainStep::Validate => chain.validated(Ok(())),
             ChainStep::AskAll(open) => {
                 let index = open[0];
-                asked.push(format!("{index} {}{} finally", chain.tool(), chain.args()));
+                asked.push(format!("{index} {}{} finally", chain.call().tool, chain.call().args));
                 chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
             }
-            ChainStep::Done(verdict) => return (asked, verdict, chain.decided_by()),
+            ChainStep::Done(outcome) => return (asked, outcome.verdict, outcome.decided_by),
         }
     }
     panic!("it does not end: {asked:?}");
@@ -87,7 +87,7 @@ fn a_part_may_be_another_one_in_the_new_tool() {
     ];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!(asked, ["0 a{}", "1 a{}", "0 b{} finally"]);
-    assert!(matches!(verdict, Verdict::Block { by, .. } if by == "g"));
+    assert_eq!(blocker(&verdict), Some("g"));
     assert_eq!(by, Some(0));
 }
 
@@ -108,8 +108,8 @@ fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
     let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
     let (asked, verdict, by) = play(&hooks);
     assert_eq!((asked.len(), by), (1, Some(0)));
-    let reason = "n has another tool called: no c".to_owned();
-    assert_eq!(verdict, Verdict::Block { by: "n".into(), reason });
+    let reason = "n has another tool called: no c";
+    assert_eq!(verdict, Verdict::Refuse(Refusal::new(RefusalScope::Call, "n", reason)));
 }
 
 #[test]
@@ -136,14 +136,12 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
     chain.step();
     let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
     assert_eq!((change.tool.as_deref(), change.changed.len()), (Some("b"), 0));
-    assert_eq!(chain.step(), ChainStep::Resolve);
+    assert_eq!(chain.step(), ChainStep::Check { hook: 0, renamed: true });
     // Nothing else counts before that is known.
     assert_eq!(chain.answer(1, block("b")), None);
-    chain.validated(Err("out of turn".into()));
-    chain.resolved(Ok(vec![Some(Ordered); 2]));
-    assert_eq!(chain.step(), ChainStep::Validate);
-    chain.validated(Ok(()));
+    chain.checked(Ok(vec![Some(Ordered); 2]));
     chain.step();
+    chain.checked(Err(Misfit::Args("out of turn".into())));
     let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
     assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
 }
@@ -151,11 +149,13 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
 #[test]
 fn an_answer_stays_one_about_the_call_that_was_answered() {
     let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
-    assert_eq!(chain.subject(), ("a", &json(r#"{"n":1}"#)));
     assert_eq!(chain.step(), ChainStep::Ask(0));
     chain.answer(0, respond());
     assert_eq!(chain.step(), ChainStep::Ask(1));
     chain.answer(1, rename("b", r#"{"n":2}"#));
-    assert_eq!((chain.tool(), chain.args()), ("b", &json(r#"{"n":2}"#)));
-    assert_eq!((chain.responder(), chain.subject()), (Some(0), ("a", &json(r#"{"n":1}"#))));
+    assert_eq!(*chain.call(), ChainCall { tool: "b".into(), args: json(r#"{"n":2}"#) });
+    chain.checked(Ok(vec![None; 2]));
+    let ChainStep::Done(outcome) = chain.step() else { panic!("it does not end") };
+    let answered = ChainCall { tool: "a".into(), args: json(r#"{"n":1}"#) };
+    assert_eq!((outcome.decided_by, outcome.call), (Some(0), answered));
 }

@@ -150,11 +150,11 @@ async fn is_cut_and_kept(world: &mut World) -> Result<()> {
 /// One after the other, and no memory is kept of any.
 async fn many_pieces(world: &mut World) -> Result<()> {
     cut(world, json!({"bytes": PIECE}), PIECE).await?;
-    let (growth, rounds) = (Growth::after_first_round()?, world.amount(4, 12));
+    let (growth, rounds) = (Growth::after_first_round(), world.amount(4, 12));
     for _ in 0..rounds {
         cut(world, json!({"bytes": PIECE}), PIECE).await?;
     }
-    growth.check(rounds, PIECE / 1024 / 2)
+    world.until_freed(&growth, rounds, PIECE / 16).await
 }
 
 /// The beginning of a PNG of one pixel by one, whose length is a multiple of three, so that base64 can go on.

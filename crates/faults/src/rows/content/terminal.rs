@@ -107,10 +107,10 @@ async fn obeys_nothing(world: &mut World) -> Result<()> {
     let attacks: Vec<&str> = ATTACKS.iter().map(|(_, attack)| *attack).collect();
     let steps = json!([call("evil_tool", &json!({})), last_word()]);
     for (index, (what, fault, args, contains)) in PLACES.iter().enumerate() {
-        let program = world.home(&format!("program-{index}"), fault, &steps)?.texts(&attacks)?;
+        let program = Home::new(world, &format!("program-{index}"), fault, &steps)?.texts(&attacks)?;
         harmless(what, &shown(&program, args).await?, contains)?;
     }
-    let logged = world.home("logged", "say-on-stderr", &steps)?.texts(&attacks)?;
+    let logged = Home::new(world, "logged", "say-on-stderr", &steps)?.texts(&attacks)?;
     shown(&logged, &["-p", "go"]).await?;
     let logs = logged.terminal(["ext", "logs", EVIL].map(str::to_owned).into(), "")?.ended().await?;
     harmless("ext logs", &logs, "red")?;
@@ -121,7 +121,7 @@ async fn obeys_nothing(world: &mut World) -> Result<()> {
 
 /// Installed extensions whose manifests say these things.
 fn listed(world: &World, attacks: &[&str]) -> Result<Home> {
-    let mut program = world.home("listed", "good", &json!([last_word()]))?;
+    let mut program = Home::new(world, "listed", "good", &json!([last_word()]))?;
     for (index, attack) in attacks.iter().enumerate() {
         let manifest = json!({"name": format!("x{index}"), "version": attack, "description": attack,
             "language": attack, "exec": beside("misbehave"), "args": [attack]});
@@ -140,7 +140,7 @@ async fn the_model_sees_what_people_see(world: &mut World) -> Result<()> {
 
 async fn hidden_text_is_shown(world: &mut World) -> Result<()> {
     let texts = ["photo\u{202e}gpj.exe", "r\u{200b}m", &format!("fog{}", hidden())];
-    let program = world.home("program", "say-in-notes", &json!([last_word()]))?.texts(&texts)?;
+    let program = Home::new(world, "program", "say-in-notes", &json!([last_word()]))?.texts(&texts)?;
     let shown = shown(&program, &["-p", "go"]).await?;
     for expect in ["photo\u{fffd}gpj.exe", "r\u{fffd}m", "fog\u{fffd}"] {
         harmless("a note", &shown, &format!("[evil] warning: {expect}"))?;
@@ -167,7 +167,7 @@ async fn every_row_has_its_owner(world: &mut World) -> Result<()> {
     let questions: Vec<&str> = questions.iter().map(String::as_str).collect();
     let places = [("say-in-notes", &["-p", "go"][..]), ("say-in-command", &["-p", "/evil display"])];
     for (index, (fault, args)) in places.into_iter().enumerate() {
-        let program = world.home(&format!("program-{index}"), fault, &json!([last_word()]))?;
+        let program = Home::new(world, &format!("program-{index}"), fault, &json!([last_word()]))?;
         let shown = shown(&program.texts(&questions)?, args).await?;
         let rows = shown.rows();
         let asking: Vec<&String> = rows.iter().filter(|row| row.contains("[y/N]")).collect();
@@ -181,7 +181,7 @@ async fn every_row_has_its_owner(world: &mut World) -> Result<()> {
 async fn what_was_typed_before_is_no_answer(world: &mut World) -> Result<()> {
     world.mark("typed before the question")?;
     let manifest = json!({"name": "installed", "exec": beside("misbehave"), "args": ["good"]});
-    let program = world.home("program", "good", &json!([last_word()]))?;
+    let program = Home::new(world, "program", "good", &json!([last_word()]))?;
     let program = program.manifest("home/extensions/installed", &manifest)?;
     let there = program.extension("home/extensions/installed");
     let remove = || ["ext", "remove", "installed"].map(str::to_owned).to_vec();
@@ -216,7 +216,7 @@ async fn is_refused_not_stripped(world: &mut World) -> Result<()> {
     ];
     world.mark("manifests that deceive")?;
     let tries = manifests.into_iter().enumerate().map(async |(index, manifest)| {
-        let program = world.home(&format!("program-{index}"), "good", &json!([last_word()]))?;
+        let program = Home::new(world, &format!("program-{index}"), "good", &json!([last_word()]))?;
         let program = program.texts(&["it runs"])?.manifest(EVIL, &manifest)?;
         let ended = program.piped(program.run(&["-p", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
@@ -235,7 +235,7 @@ async fn has_no_terminal(world: &mut World) -> Result<()> {
     if !cfg!(unix) {
         return skip("terminals of this system cannot be taken");
     }
-    let program = world.home("program", "grab-terminal", &json!([last_word()]))?;
+    let program = Home::new(world, "program", "grab-terminal", &json!([last_word()]))?;
     let shown = shown(&program, &["-p", "go"]).await?;
     let marks = world.marks();
     ensure!(marks.iter().any(|mark| mark.starts_with("no terminal")), "it has one: {marks:?}");
@@ -244,7 +244,7 @@ async fn has_no_terminal(world: &mut World) -> Result<()> {
 
 async fn is_no_command(world: &mut World) -> Result<()> {
     for (index, text) in ["/evil display", "/trust", "/ext install /tmp/x"].into_iter().enumerate() {
-        let program = world.home(&format!("program-{index}"), "say-in-command", &json!([last_word()]))?;
+        let program = Home::new(world, &format!("program-{index}"), "say-in-command", &json!([last_word()]))?;
         let program = program.texts(&[text])?;
         let ended = program.piped(program.run(&["--json", "/evil prompt"])).await?;
         let events = String::from_utf8_lossy(&ended.stdout).into_owned();

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::Session;
 use super::writer::FILE;
 use crate::row::skip;
+use crate::runner;
 use crate::world::World;
 
 /// The first argument of a process that swaps two names until its input ends, and prints how often it did.
@@ -34,8 +35,8 @@ const RESTS: usize = 13;
 /// The shortest rest that is slept.
 const SLEEP: Duration = Duration::from_micros(128);
 
-/// The longest race, on a machine on which hardly anything is written or refused.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The longest race, on a machine on which hardly anything is written or refused. The row has two of them.
+const PATIENCE: Duration = Duration::from_secs(runner::PATIENCE.as_secs() / 3);
 
 /// The process itself.
 pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {

@@ -12,13 +12,13 @@ use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, INJECT, Inject, Moment};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::rows::protocol::line;
-use crate::world::{Setup, World};
+use crate::world::{Home, Setup, World};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// A deadline that must pass, but not before the wrong answer is there.
-const ANSWERED: Duration = Duration::from_secs(2);
+const ANSWERED: Duration = Duration::from_secs(5);
 
 pub(crate) const ROWS: &[Row] = &[Row {
     id: "T-26",
@@ -230,7 +230,7 @@ async fn ends_with_three(world: &mut World) -> Result<()> {
     let touch = |name: &str| json!({"command": format!("touch {name}")});
     let runs = faults.into_iter().map(async |fault| {
         let steps = calls(&vec![("bash", touch("ran")); 4]);
-        let home = world.home(fault, fault, &steps)?;
+        let home = Home::new(world, fault, fault, &steps)?;
         let ended = home.piped(home.run(&["-p", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         ensure!(ended.status.code() == Some(3), "{fault}: it ends with {}: {said}", ended.status);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use haft_host::{ExtensionState, Launch};
+use haft_host::ExtensionState;
+use haft_packages::Launch;
 use serde_json::json;
 
 use super::{APPROVE, BEFORE, beside, each, hook, hurried, hurry};
@@ -110,7 +111,7 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// A deadline that must pass, but not before the hook runs.
-const STARTED: Duration = Duration::from_secs(3);
+const STARTED: Duration = Duration::from_secs(10);
 
 const CRASH_LOOP: Faults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];

@@ -22,8 +22,8 @@ const EVENTS: usize = 1_000;
 /// Rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);
 
-/// Most memory that a round may add, in KiB: a quarter of the events of a round.
-const KEPT: u64 = (EVENT * EVENTS) as u64 / 1024 / 4;
+/// Most memory that a round may add, in bytes: one of sixteen events of a round.
+const KEPT: u64 = (EVENT * EVENTS) as u64 / 16;
 
 /// Events between two trips of the canary.
 const BATCH: usize = 100;
@@ -33,6 +33,9 @@ const ENDLESS: usize = 64 * 1024 * 1024;
 
 /// Longer than any row.
 const NEVER: Duration = Duration::from_secs(4_000);
+
+/// Most of 3.5 MB of noise that may be held while it is read slowly, in bytes.
+const NOISE: u64 = 512 * 1024;
 
 /// What a flood may leave in the log, in bytes.
 const LOG: usize = 1024 * 1024;
@@ -106,11 +109,11 @@ fn endless(setup: &mut Setup) {
 /// kept of them does not grow.
 async fn nobody_waits(world: &mut World) -> Result<()> {
     events(world).await?;
-    let (growth, rounds) = (Growth::after_first_round()?, world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for _ in 0..rounds {
         events(world).await?;
     }
-    growth.check(rounds, KEPT)?;
+    world.until_freed(&growth, rounds, KEPT).await?;
     ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
     let mut states = world.host.states().into_iter();
     let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
@@ -123,15 +126,15 @@ async fn events(world: &World) -> Result<()> {
         content: vec![Content::text("x".repeat(EVENT))],
         time: Time("2026-01-01T00:00:00Z".to_owned()),
     };
-    for number in 0..EVENTS {
-        let observers = world.host.hook_source().hooks().observers;
-        // That of the hooks is the last one; the canary is told by itself.
-        let hooks = observers.last().context("nobody observes")?;
-        hooks.observe(&said);
-        hooks.observe(&AgentEvent::Done);
-        if number % BATCH == 0 {
-            world.trips(1).await?;
+    for _ in 0..EVENTS / BATCH {
+        for _ in 0..BATCH {
+            let observers = world.host.hook_source().hooks().observers;
+            // That of the hooks is the last one; the canary is told by itself.
+            let hooks = observers.last().context("nobody observes")?;
+            hooks.observe(&said);
+            hooks.observe(&AgentEvent::Done);
         }
+        world.trips(1).await?;
     }
     Ok(())
 }
@@ -145,8 +148,17 @@ async fn is_skipped(world: &mut World) -> Result<()> {
     Ok(())
 }
 
+/// From the moment that it is throttled nothing is kept of its noise, most of which is still to come.
 async fn is_read_slowly(world: &mut World) -> Result<()> {
-    let gated = world.in_time("the gate", world.gate(json!({}))).await??;
+    let throttled = async {
+        world.until_fault("rate_limited").await?;
+        let growth = Growth::after_first_round();
+        world.until_fault("hook_timeout").await?;
+        growth.check(1, NOISE)
+    };
+    let (gated, kept) = tokio::join!(world.in_time("the gate", world.gate(json!({}))), throttled);
+    let gated = gated??;
+    kept?;
     ensure!(gated.ran_with.is_none(), "the tool ran all the same");
     world.settle().await?;
     let log = world.log_of(EVIL);

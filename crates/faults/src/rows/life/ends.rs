@@ -70,7 +70,7 @@ fn sleeps() -> Value {
 
 /// `haft` with these extensions, in the middle of a tool call.
 async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<Program> {
-    let haft = world.haft(&sleeps(), extensions, &["--json", "go"])?;
+    let haft = Program::start(world, &sleeps(), extensions, &["--json", "go"], &[])?;
     world.until("haft is at work", || haft.printed().contains("\"tool_call\"")).await?;
     Ok(haft)
 }
@@ -82,7 +82,7 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     let faults = ["good", "ignore-sigterm", "daemonise", "stopped"];
     let extensions = faults.map(|fault| (fault, fault, json!({})));
     // The one that does not run holds this up for longer than the row lasts.
-    let haft = world.haft(&sleeps(), &extensions, &["--json", "go"])?;
+    let haft = Program::start(world, &sleeps(), &extensions, &["--json", "go"], &[])?;
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
     let there = || faults.iter().skip(1).all(marked);
     world.until("its extensions are there", there).await?;
@@ -176,7 +176,7 @@ async fn no_deadline_passes(world: &mut World) -> Result<()> {
     let monotonic = if world.mode.undefended { "1" } else { "" };
     let variables = [("LD_PRELOAD", shim.as_str()), ("HAFT_SHIM_MONOTONIC", monotonic)];
     let mut haft =
-        world.haft_with(&steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
+        Program::start(world, &steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
     let ran = haft.ended(world).await?;
     ensure!(world.marks().iter().any(|mark| mark == "clock"), "no clock has jumped");
     ensure!(ran.code == Some(0), "it ended with {ran:?}");

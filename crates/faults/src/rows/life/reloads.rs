@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::{join, join_all};
-use haft_host::discovery::{Discovery, Search};
-use haft_host::{ExtensionState, Found, Launch, ReloadStats};
+use haft_host::{ExtensionState, Found, ReloadStats};
+use haft_packages::Launch;
+use haft_packages::discovery::{Discovery, Search};
 use serde_json::json;
 
 use crate::defence::{Defence, take_down};

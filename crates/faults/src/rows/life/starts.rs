@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionState, Origin};
+use haft_host::ExtensionState;
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
+use haft_packages::Origin;
 
 use crate::defence::{Defence, take_down};
 use crate::evil::{extension, misbehaving};

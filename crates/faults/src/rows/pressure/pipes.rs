@@ -25,8 +25,8 @@ const EVENTS: usize = 1_000;
 /// Rounds after the first one.
 const ROUNDS: (u64, u64) = (3, 20);
 
-/// Most memory that a round may add, in KiB: a quarter of the events of a round.
-const KEPT: u64 = (EVENT * EVENTS) as u64 / 1024 / 4;
+/// Most memory that a round may add, in bytes: one of sixteen events of a round.
+const KEPT: u64 = (EVENT * EVENTS) as u64 / 16;
 
 /// Events between two trips of the canary, which reads them all: less than its queue takes.
 const BATCH: usize = 100;
@@ -164,11 +164,11 @@ async fn a_tool_stalls(world: &mut World) -> Result<()> {
 /// After a first round of events that fills the queue, further ones add nothing to what is kept.
 async fn events_are_dropped(world: &mut World) -> Result<()> {
     events(world).await?;
-    let (growth, rounds) = (Growth::after_first_round()?, world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for _ in 0..rounds {
         events(world).await?;
     }
-    growth.check(rounds, KEPT)?;
+    world.until_freed(&growth, rounds, KEPT).await?;
     let mut states = world.host.states().into_iter();
     let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
     ensure!(dropped.is_some_and(|dropped| dropped > 0), "no event was dropped");
@@ -180,13 +180,13 @@ async fn events_are_dropped(world: &mut World) -> Result<()> {
 async fn events(world: &World) -> Result<()> {
     let event =
         AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(EVENT)) };
-    for number in 0..EVENTS {
-        let observers = world.host.hook_source().hooks().observers;
-        observers.iter().for_each(|observer| observer.observe(&event));
-        if number % BATCH == 0 {
-            // The first one may have begun before.
-            world.trips(2).await?;
+    for _ in 0..EVENTS / BATCH {
+        for _ in 0..BATCH {
+            let observers = world.host.hook_source().hooks().observers;
+            observers.iter().for_each(|observer| observer.observe(&event));
         }
+        // The first one may have begun before.
+        world.trips(2).await?;
     }
     Ok(())
 }

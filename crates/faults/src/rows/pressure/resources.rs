@@ -12,14 +12,12 @@ use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, misbehaving};
 use crate::oracle::tagged;
 use crate::row::{CASE, Case, EVIL, Row, skip};
-use crate::world::{Setup, World, last_word};
+use crate::timeouts::PATIENCE;
+use crate::world::{Program, Setup, World, last_word};
 
-/// The longest end of all extensions that ignore the request to leave. Each takes the two steps of the ladder, 3 s; one
-/// after the other all would take longer than this.
-const TOGETHER: Duration = Duration::from_secs(30);
-
-/// Those that ignore the request to leave.
-const STUBBORN: (usize, usize) = (16, 50);
+/// Extensions that ignore the request to leave. Each takes the two steps of the ladder, 3 s; one after the other they would
+/// take longer than the oracle waits for an end.
+const STUBBORN: (usize, usize) = (32, 50);
 
 /// Silence after which a sign of life is asked for. It must pass.
 const PING: Duration = Duration::from_millis(500);
@@ -59,10 +57,9 @@ pub(crate) const ROWS: &[Row] = &[
                 });
             },
             play: |world| Box::pin(ignores_the_signal(world)),
-            ends_within: TOGETHER,
             ..CASE
         }],
-        undefend: Some(|setup| setup.config.timeouts.kill_grace = TOGETHER * 2),
+        undefend: Some(|setup| setup.config.timeouts.kill_grace = PATIENCE * 2),
     },
     Row {
         id: "B-12",
@@ -200,7 +197,7 @@ async fn some_are_not_started(world: &mut World) -> Result<()> {
 async fn hangs_up(world: &mut World) -> Result<()> {
     let steps =
         json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 3600"}}}]}, last_word()]);
-    let mut haft = world.haft(&steps, &[("good", "good", json!({}))], &["--json", "go"])?;
+    let mut haft = Program::start(world, &steps, &[("good", "good", json!({}))], &["--json", "go"], &[])?;
     world.until("haft runs a tool", || haft.printed().contains("\"tool_call\"")).await?;
     // As it would be if nobody had thought of the signal.
     haft.signal(if world.mode.undefended { Signal::KILL } else { Signal::HUP })?;

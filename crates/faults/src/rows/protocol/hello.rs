@@ -19,7 +19,7 @@ const SHORT: Duration = Duration::from_millis(500);
 const FOR_EVER: Duration = Duration::from_secs(600);
 
 /// A deadline that must pass, but not before the extension runs: interpreters take their time on a busy machine.
-const STARTED: Duration = Duration::from_secs(4);
+const STARTED: Duration = Duration::from_secs(10);
 
 /// Processes of the canary and its guard.
 const CANARY: usize = 2;

@@ -8,15 +8,18 @@ use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 use super::line;
 use crate::defence::{Defence, take_down};
 use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead};
-use crate::oracle::{Growth, memory};
+use crate::oracle::{Growth, peak_bytes};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::World;
 
 /// The length of a line without an end, in MiB.
 const ENDLESS: (u64, u64) = (128, 2048);
 
-/// Most memory that may be kept of each such line, in KiB: half of the part that may be read.
-const KEPT: u64 = MAX_LINE as u64 / 1024 / 2;
+/// Most memory that may be kept of each such line, in bytes: an eighth of the part that may be read.
+const KEPT: u64 = MAX_LINE as u64 / 8;
+
+/// Most bytes that the heap may be higher while such lines are read.
+const HELD: usize = MAX_LINE * 8;
 
 /// Such lines after the first one.
 const ROUNDS: (u64, u64) = (5, 50);
@@ -196,11 +199,12 @@ const fn result_of(length: usize) -> Evil {
     Evil::Inject(Inject { at: Moment::Tool, bytes, length, instead: true, ..INJECT })
 }
 
-/// It is ended long before it is through. Memory never holds a quarter of the line, and keeps nothing of it.
+/// It is ended long before it is through. Memory never holds more than a few lines that are allowed, and keeps
+/// nothing of this one.
 async fn is_cut_short(world: &mut World) -> Result<()> {
-    let (before, length) = (memory("VmHWM")?, world.amount(ENDLESS.0, ENDLESS.1));
+    let before = peak_bytes();
     one_line(world).await?;
-    let (growth, rounds) = (Growth::after_first_round()?, world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for round in 1..=rounds {
         world.host.reload().await;
         world.also.push((EVIL.to_owned(), "frame_too_long"));
@@ -208,9 +212,9 @@ async fn is_cut_short(world: &mut World) -> Result<()> {
         world.until("the last round is over", reported).await?;
         one_line(world).await?;
     }
-    let higher = memory("VmHWM")?.saturating_sub(before);
-    ensure!(higher < length * 1024 / 4, "memory was {higher} KiB higher");
-    growth.check(rounds, KEPT)
+    let higher = peak_bytes() - before;
+    ensure!(higher < HELD, "the heap was {higher} bytes higher");
+    world.until_freed(&growth, rounds, KEPT).await
 }
 
 async fn one_line(world: &World) -> Result<()> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::install::lock::How;
-use haft_host::install::{Source, Store};
+use haft_packages::install::lock::How;
+use haft_packages::install::{Source, Store};
 use serde_json::{Value, json};
 
 use super::project::{Hostile, executable, write};
@@ -202,7 +202,7 @@ fn while_approved(hostile: &Hostile, times: usize) -> Result<()> {
         let code = store.approved.trees().verify(&shown).context("what was approved is in the store")?;
         let runs = fs::read_to_string(accepted.dir.join("run.sh")).context("what would run")?;
         ensure!(texts.contains(&runs), "what would run is none of both: {runs:?}");
-        let digest = haft_host::install::digest_of(runs.as_bytes());
+        let digest = haft_packages::install::digest_of(runs.as_bytes());
         ensure!(code.file_digest(Path::new("run.sh")) == Some(digest), "what would run was not approved");
         approved += 1;
     }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use haft_host::install::Store;
-use haft_host::install::lock::How;
+use haft_packages::install::Store;
+use haft_packages::install::lock::How;
 use serde_json::{Value, json};
 
 use crate::world::{Home, World, last_word};
@@ -26,7 +26,7 @@ pub(super) struct Hostile {
 impl Hostile {
     /// An empty project.
     pub(super) fn new(world: &World, name: &str) -> Result<Self> {
-        let home = world.home(name, "idle", &json!([last_word()]))?;
+        let home = Home::new(world, name, "idle", &json!([last_word()]))?;
         let place = |file: &str| world.dir.join(format!("{name}-{file}"));
         Ok(Self { home, fired: place("fired"), trace: place("trace") })
     }

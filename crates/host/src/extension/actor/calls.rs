@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::Command;
-use crate::services::{Desk, Wanted};
+use crate::extension::services::Desk;
+use crate::session::Wanted;
 use crate::timeouts::CALLS_END;
 
 /// See the module.

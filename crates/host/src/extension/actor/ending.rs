@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use futures::channel::mpsc;
 use tokio::time::{Instant, timeout};
 
-use super::super::connection::WIDE;
-use super::super::decode::LONG_FRAME;
 use super::{Actor, now};
-use crate::log::PRINTED;
 use crate::process::Exit;
+use crate::wire::decode::LONG_FRAME;
+use crate::wire::fault::PRINTED;
+use crate::wire::pipe::WIDE;
 
 /// As many long lines as a pipe holds, and the one before them.
 const LATE_LINES: usize = WIDE / LONG_FRAME + 1;

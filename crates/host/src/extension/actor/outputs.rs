@@ -1,16 +1,13 @@
 //! Carrying out what the session wants.
 
-use std::sync::PoisonError;
-
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::SetStatus;
 
 use super::{Actor, EVENTS_DROPPED, now};
 use crate::extension::Snapshot;
-use crate::extension::session::{ExtensionState, Output, Ui};
-use crate::fault::FaultCode;
 use crate::process::Process;
-use crate::supervisor::Failure;
+use crate::session::{ExtensionState, Output, Ui};
+use crate::wire::fault::{Failure, FaultCode};
 
 impl Actor {
     /// Carries out what the session wants.
@@ -52,14 +49,11 @@ impl Actor {
         }
     }
 
-    /// Reports a failure. What to say of the one that ends the connection is the supervisor's to decide.
+    /// Reports a failure. What to say of the one that ends the connection is decided elsewhere.
     fn fault(&self, code: FaultCode, message: String) {
         let mut failure = Failure { code, message };
         if self.session.state() == ExtensionState::from(failure.clone()) {
-            let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-            failure = supervisor.failed(now(), self.session.has_greeted(), failure);
-            drop(supervisor);
-            self.failures.remember(&failure);
+            failure = (self.on_end)(now(), self.session.has_greeted(), failure);
         }
         self.log.failure(&failure);
         self.reporter.fault(failure.code, failure.message);

@@ -1,9 +1,9 @@
 //! Whether an extension is told its events by the log for those who only watch, and what the log has to say to it.
 
 use super::{Actor, EVENTS_DROPPED, now};
-use crate::extension::session::ExtensionState;
+use crate::extension::fanout::{Filter, Word};
 use crate::extension::writer::Released;
-use crate::fanout::{Filter, Word};
+use crate::session::ExtensionState;
 
 impl Actor {
     /// One that only watches is told by the log, as soon as what it subscribes to is known. What it offers only grows, so

@@ -11,13 +11,12 @@ use tokio::task::JoinHandle;
 
 use super::super::Command;
 use super::super::alarm::Alarm;
-use super::super::connection;
-use super::super::decode::{Decoding, Heard};
-use super::super::scratch;
 use super::super::seldom::Seldom;
 use super::super::writer::{Writer, WriterEnd};
-use crate::framer::Framer;
 use crate::process::{Exit, Process};
+use crate::wire::decode::{Decoding, Heard};
+use crate::wire::framer::Framer;
+use crate::wire::{pipe, scratch};
 
 /// What one read brings at most while no line is unfinished: as many short lines as one may have handled in a row.
 const SHORT_READ: usize = 4 * 1024;
@@ -49,7 +48,7 @@ pub(super) enum Incoming {
 /// The line that is being read, or more bytes when there is none.
 pub(super) async fn incoming(
     decoding: &mut Option<Decoding>,
-    reader: &mut Option<connection::Output>,
+    reader: &mut Option<pipe::Output>,
     framer: &mut Framer,
 ) -> Incoming {
     match decoding {
@@ -82,7 +81,7 @@ pub(super) async fn happened(
     .await
 }
 
-async fn read_some(reader: &mut Option<connection::Output>, framer: &mut Framer) -> io::Result<usize> {
+async fn read_some(reader: &mut Option<pipe::Output>, framer: &mut Framer) -> io::Result<usize> {
     match reader {
         // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
         Some(reader) if framer.unfinished() > 0 => {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
 
 use super::{Item, Lines, Outlet, Released, Waiting, WriterEnd};
-use crate::fanout::{Batch, Cursor};
+use crate::extension::fanout::{Batch, Cursor};
 
 /// Parts that are written at once; more than these the system may refuse.
 const PARTS: usize = 64;

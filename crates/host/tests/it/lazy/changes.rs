@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use haft_host::{ExtensionState, Lazy, Permissions};
+use haft_host::ExtensionState;
+use haft_packages::{Lazy, Permissions};
 use haft_protocol::event::AgentEvent;
 use serde_json::json;
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig, Launch, Origin, log_path};
+use haft_host::{ExtensionState, Host, HostConfig, log_path};
+use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
 use tempfile::TempDir;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_host::{ExtensionSpec, HookCommand, Host, HostConfig};
+use haft_host::{Host, HostConfig};
+use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ mod observers;
 
 use std::time::Duration;
 
-use haft_host::{ExtensionSpec, HookCommand};
+use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 

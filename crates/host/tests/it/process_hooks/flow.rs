@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use haft_host::{ExtensionSpec, HookCommand, HookSpec};
+use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};

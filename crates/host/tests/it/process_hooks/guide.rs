@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use haft_host::{ExtensionSpec, HookCommand, Host};
+use haft_host::Host;
+use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 

@@ -1,6 +1,7 @@
 //! Extensions of both dialects in one chain: native ones first, and gates see what will run.
 
-use haft_host::{HookSpec, Host};
+use haft_host::Host;
+use haft_packages::HookSpec;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 

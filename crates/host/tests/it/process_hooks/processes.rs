@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_host::{ExtensionSpec, ExtensionState, HookCommand, HookSpec, Host, Restarts};
+use haft_host::{ExtensionState, Host, Restarts};
+use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 

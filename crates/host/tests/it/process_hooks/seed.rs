@@ -9,7 +9,7 @@ use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
 };
 use haft_core::model::RequestOptions;
-use haft_host::{EventForm, HookSpec};
+use haft_packages::{EventForm, HookSpec};
 use haft_protocol::message::AssistantBlock;
 use haft_test_support::FakePeer;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What hooks are told that observe, in each of the forms that PicoClaw has sent.
 
-use haft_host::EventForm;
+use haft_packages::EventForm;
 use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, Hook, InterceptKind};
 use crate::event::CompactReason;
-use crate::ext::request::AnswerError;
+use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
 /// The conversation is about to be summed up, so that it fits into the model's window. Answered within the time of a

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, Hook, InterceptKind};
-use crate::ext::request::AnswerError;
+use crate::ext::answer::AnswerError;
 use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
@@ -31,7 +31,7 @@ pub struct InterceptToolCall {
     pub caller: Option<ExtensionName>,
 }
 
-/// What becomes of the call.
+/// The meaning of a response to `tool_call`, before the host holds it against the role of the extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolCallDecision {
     /// It runs with the arguments that were asked about.

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, Hook, InterceptKind};
-use crate::ext::request::AnswerError;
+use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
 /// The model is about to be called.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ext::null_is_default;
 use crate::ids::{ExtensionName, PanelId};
+use crate::read::null_is_default;
 
 /// The commands that a person can type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::content::Image;
-use crate::ext::null_is_default;
+use crate::read::null_is_default;
 
 /// A message for the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

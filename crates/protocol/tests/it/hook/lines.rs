@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Line, Method, Question, Reply, Results, read_reply};
+use haft_protocol::hook::{BOUNDS, Call, Line, Method, Question, Reply, Results, read_reply};
 use serde_json::Value;
 
 use super::samples;
@@ -94,7 +94,7 @@ fn a_line_that_is_no_call_is_refused_with_its_id() {
 }
 
 #[track_caller]
-fn check_borrowed<Q: Question + Clone>(question: &Q) {
+fn check_borrowed<Q: Question + Clone + Into<Call>>(question: &Q) {
     assert_eq!(Line::asking(7, question).unwrap(), Line::request(7, question.clone()).encode().unwrap());
 }
 

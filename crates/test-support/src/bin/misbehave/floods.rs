@@ -1,12 +1,13 @@
 //! Group B, too: far too much of everything.
 
 use std::io::Write;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
 use crate::good;
-use crate::peer::{Peer, count, delay};
+use crate::peer::{Peer, count};
 
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "flood", at: At::Ready, act: flood },
@@ -44,7 +45,7 @@ fn flood_stderr(peer: &mut Peer, _: &Value) -> Then {
         loop {
             _ = std::io::stderr().write_all(b"the end of it\n");
             // sleep: the fault itself, a line now and then
-            std::thread::sleep(delay(200));
+            std::thread::sleep(Duration::from_millis(200));
         }
     });
     Then::GoOn
@@ -94,7 +95,7 @@ fn spam_panel(peer: &mut Peer, frame: &Value) -> Then {
     for number in 0..count(1_000) {
         peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": [format!("{number}")]}));
         // sleep: the fault itself
-        std::thread::sleep(delay(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     peer.say(&json!({"type": "panel_render", "panel_id": "p", "lines": ["the last"]}));
     peer.mark("all is said");

@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, Write};
 use std::process::{Command, Stdio, exit};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
 use crate::good;
-use crate::peer::{Peer, delay};
+use crate::peer::Peer;
 
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "deaf", at: At::Start, act: deaf },
@@ -77,7 +78,7 @@ fn slow_observer(peer: &mut Peer, _: &Value) -> Then {
             break;
         }
         // sleep: the fault itself
-        std::thread::sleep(delay(50));
+        std::thread::sleep(Duration::from_millis(50));
     }
     exit(0)
 }

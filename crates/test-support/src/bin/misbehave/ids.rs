@@ -21,9 +21,9 @@ fn answer_twice(peer: &mut Peer, frame: &Value) -> Then {
     Then::GoOn
 }
 
-/// Answers after a delay, or when the test says that the deadline has passed.
+/// Answers when the test says that the deadline has passed.
 fn answer_late(peer: &mut Peer, _: &Value) -> Then {
-    peer.be_late();
+    peer.until_released();
     Then::GoOn
 }
 

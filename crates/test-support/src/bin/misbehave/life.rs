@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
 use crate::good;
-use crate::peer::{Peer, delay};
+use crate::peer::Peer;
 
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "exit-after-hello", at: At::Greeted, act: |_, _| exit(3) },
@@ -95,7 +95,7 @@ fn held_tool(peer: &mut Peer, _: &Value) -> Then {
 fn slow_tool(peer: &mut Peer, _: &Value) -> Then {
     for _ in 0..STEPS {
         // sleep: the fault itself
-        sleep(delay(2_500) / STEPS);
+        sleep(Duration::from_millis(2_500) / STEPS);
         peer.say(&json!({"type": "notify", "level": "info", "message": "still at work"}));
     }
     Then::GoOn

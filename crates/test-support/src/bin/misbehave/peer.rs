@@ -104,15 +104,6 @@ impl Peer {
         }
     }
 
-    /// Waits as long as `HAFT_DELAY_MS` says, or else until it is released.
-    pub(crate) fn be_late(&mut self) {
-        if std::env::var_os("HAFT_DELAY_MS").is_none() {
-            return self.until_released();
-        }
-        // sleep: the fault itself
-        std::thread::sleep(delay(0));
-    }
-
     /// Waits until the test lets it go on: by a file `release` beside that which `HAFT_MARKER` names. So what must come after
     /// something comes after it, however slow the machine is.
     #[expect(clippy::unused_self, reason = "reads as what the extension does")]
@@ -137,11 +128,6 @@ impl Peer {
         // A transcript is a help, no part of the test.
         _ = writeln!(file, "{direction} {text} ({} bytes)", bytes.len());
     }
-}
-
-/// How long this fault waits: `HAFT_DELAY_MS`, or this.
-pub(crate) fn delay(default: u64) -> Duration {
-    Duration::from_millis(number("HAFT_DELAY_MS", default))
 }
 
 /// How often or how much of it happens: `HAFT_COUNT`, or this.

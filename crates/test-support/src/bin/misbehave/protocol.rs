@@ -1,11 +1,12 @@
 //! Group P: hello, framing, frames.
 
 use std::process::exit;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
-use crate::peer::{Peer, count, delay};
+use crate::peer::{Peer, count};
 
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "silent", at: At::Start, act: |peer, _| peer.hang() },
@@ -24,9 +25,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "bad-types", at: At::Question, act: bad_types },
 ];
 
-/// Says hello after a delay, or when the test says that the deadline has passed.
+/// Says hello when the test says that the deadline has passed.
 fn late_hello(peer: &mut Peer, _: &Value) -> Then {
-    peer.be_late();
+    peer.until_released();
     Then::GoOn
 }
 
@@ -64,7 +65,7 @@ fn slow_line(_: &mut Peer, _: &Value) -> Then {
         loop {
             peer.raw(b"x");
             // sleep: the fault itself
-            std::thread::sleep(delay(20));
+            std::thread::sleep(Duration::from_millis(20));
         }
     });
     Then::GoOn

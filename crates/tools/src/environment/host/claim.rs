@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use haft_core::file_queue::{FileGuard, Place};
 
 use super::atomic::{self, Disk, Root, Stamp};
+use crate::environment::off_thread;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, Written};
-use crate::off_thread::off_thread;
 
 /// What a file is written with.
 #[derive(Clone)]

@@ -1,12 +1,11 @@
 //! Looking at files and directories. Everything here blocks.
 
-use std::fs::{self, File, FileType, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use haft_protocol::defence::{Defence, is_up};
-
 use super::atomic::{Root, open_within};
+use super::kind::{kind, regular};
 use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
 
 pub(super) fn stat(reads: Option<&Root>, path: &Path) -> Result<Stat, EnvironmentError> {
@@ -45,29 +44,6 @@ fn read_part(mut file: File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Refuses everything that is not a regular file.
-pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
-    must_be_file(path, kind(data.file_type()))
-}
-
-pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
-    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
-    EnvironmentError::refused(path, reason)
-}
-
-pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
-    if !is_up(Defence::OnlyFiles) {
-        return Ok(());
-    }
-    let reason = match kind {
-        FileKind::File => return Ok(()),
-        FileKind::Directory => "is a directory, not a file",
-        FileKind::Link => "is a symbolic link to something that does not exist",
-        FileKind::Other => "is a pipe, a socket or a device, not a regular file",
-    };
-    Err(EnvironmentError::refused(path, reason))
-}
-
 pub(super) fn list(path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
     let stat = stat(None, path)?;
     if stat.kind != FileKind::Directory {
@@ -87,16 +63,4 @@ fn describe(entry: &fs::DirEntry) -> io::Result<Entry> {
         FileKind::File | FileKind::Directory | FileKind::Other => None,
     };
     Ok(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind, target })
-}
-
-fn kind(kind: FileType) -> FileKind {
-    if kind.is_file() {
-        FileKind::File
-    } else if kind.is_dir() {
-        FileKind::Directory
-    } else if kind.is_symlink() {
-        FileKind::Link
-    } else {
-        FileKind::Other
-    }
 }

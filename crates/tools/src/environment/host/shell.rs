@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::HostEnvironment;
 use super::collector::Collector;
+use crate::environment::off_thread;
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
-use crate::off_thread::off_thread;
 use crate::timeouts;
 
 /// As much as a pipe holds.
@@ -93,7 +93,7 @@ impl<'a> Running<'a> {
     ) -> io::Result<Self> {
         let (shell, flags) = shell()?;
         let mut spec = Spawn::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
-        spec.env = host.variables.clone();
+        spec.env = host.variables();
         spec.stdout = Stream::Piped;
         spec.stderr = Stderr::SameAsStdout;
         let mut child = GroupChild::spawn(spec)?;

@@ -224,7 +224,7 @@ impl State {
             }
             _ => {}
         }
-        if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {
+        if settings::AT_START.contains(&name) {
             self.info("it counts from the next start on");
         }
     }

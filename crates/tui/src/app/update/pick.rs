@@ -197,25 +197,14 @@ impl State {
 
     /// Asks what a setting shall be.
     pub(super) fn pick_value(&mut self, row: &SettingRow) {
-        let known = settings::SETTINGS.iter().find(|known| known.name == row.name);
-        let own = known.map(|known| known.choices).unwrap_or_default();
-        let mut choices = row.choices.clone();
-        if choices.is_empty() {
-            choices = own.iter().map(|choice| (*choice).to_owned()).collect();
-        }
         if row.name == settings::THEME {
             self.run("theme", "");
-        } else if choices.is_empty() {
+        } else if row.choices.is_empty() {
             let question = Question {
                 owner: None,
                 wanted: Wanted::Input { secret: false },
                 title: row.name.clone(),
-                message: format!(
-                    "It is {} ({}). {}",
-                    row.value,
-                    row.origin,
-                    known.map_or(row.about.as_str(), |known| known.help)
-                ),
+                message: format!("It is {} ({}). {}", row.value, row.origin, row.about),
                 call: None,
                 grants: false,
                 within: None,
@@ -223,7 +212,7 @@ impl State {
             };
             self.ask_person(question, Asked::Setting { name: row.name.clone() });
         } else {
-            let rows = choices.into_iter().map(|choice| Row {
+            let rows = row.choices.iter().cloned().map(|choice| Row {
                 key: choice.clone(),
                 current: choice == row.value,
                 text: choice,

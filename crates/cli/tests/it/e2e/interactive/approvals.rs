@@ -1,23 +1,17 @@
 //! `tui.approve`: a person is asked before a tool runs.
 
 use std::fs;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
+use haft_test_support::PATIENCE;
 use haft_test_support::model_server::Scenario;
 
-use super::seat::{Seat, ends_with};
+use super::seat::{EARLY, Seat, ends_with};
 use crate::e2e::gates::BROKEN;
 use crate::e2e::requests::said;
 use crate::e2e::scene::{Scene, bash};
-
-/// Longer than the time for which such a question takes no answer.
-const QUIET: Duration = Duration::from_millis(400);
-
-/// Keys count when nothing was typed for a while; that while is what is waited for.
-fn answer(seat: &Seat, key: &str) {
-    seat.pty.printed_within(QUIET);
-    seat.pty.press(&[key]);
-}
 
 fn asked(scenarios: Vec<Scenario>) -> Seat {
     let scene = Scene::new(scenarios);
@@ -31,9 +25,9 @@ fn the_whole_call_is_shown_and_a_no_refuses_and_a_yes_lets_it_run() {
     let seat = asked(vec![bash("t1", "touch one"), bash("t2", "touch two"), Scenario::text("Done.")]);
     let project = seat.scene.world.project();
     seat.sees(&["haft asks", "\"command\": \"touch one\"", "›[Do not allow]"]);
-    answer(&seat, "n");
+    seat.answer("\"command\": \"touch one\"", "n");
     seat.sees(&["\"command\": \"touch two\""]);
-    answer(&seat, "y");
+    seat.answer("\"command\": \"touch two\"", "y");
     seat.sees(&["Done."]);
     assert_eq!(["one", "two"].map(|name| project.join(name).exists()), [false, true]);
     let results = said(&seat.scene.server.requests()[2], "tool");
@@ -52,25 +46,30 @@ fn the_time_that_is_left_is_counted_down() {
 
 #[test]
 fn keys_of_the_moment_in_which_it_appears_answer_nothing() {
-    let calls = ["one", "two", "three"].map(|name| bash(name, &format!("touch {name}")));
-    let seat = asked([calls.as_slice(), &[Scenario::text("Done.")]].concat());
-    let mut stood = 0;
-    for name in ["one", "two", "three"] {
-        let call = format!("\"command\": \"touch {name}\"");
+    let seat = asked(vec![bash("t1", "touch file1")]);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (over, mut calls) = (Arc::clone(&is_over), 1);
+    seat.scene.server.answer_with(move |_| {
+        calls += 1;
+        let next = || bash(&format!("t{calls}"), &format!("touch file{calls}"));
+        if over.load(Ordering::SeqCst) { Scenario::text("Done.") } else { next() }
+    });
+    let ends = Instant::now() + PATIENCE;
+    let has_run = |number: usize| seat.scene.world.project().join(format!("file{number}")).exists();
+    for number in 1.. {
+        let call = format!("\"command\": \"touch file{number}\"");
         seat.sees(&[&call]);
-        seat.pty.send("yy");
-        seat.pty.printed_within(QUIET);
         // On a machine that is busy enough, a key comes too late to be one of that moment.
-        if seat.pty.rows().join("\n").contains(&call) {
-            stood += 1;
-            answer(&seat, "n");
+        if seat.is_too_early(&call, "y") {
+            is_over.store(true, Ordering::SeqCst);
+            seat.pty.wait_gone(EARLY);
+            seat.answer(&call, "n");
+            seat.sees(&["Done."]);
+            assert_eq!((1..=number).map(has_run).position(|has_run| !has_run), Some(number - 1));
+            break;
         }
+        assert!(Instant::now() < ends, "each was answered at once");
     }
-    seat.sees(&["Done."]);
-    assert!(stood > 0, "each was answered at once");
-    let ran =
-        ["one", "two", "three"].iter().filter(|name| seat.scene.world.project().join(name).exists()).count();
-    assert_eq!(ran + stood, 3);
     seat.leave();
 }
 
@@ -79,7 +78,7 @@ fn who_stops_at_a_guard_that_keeps_failing_has_the_terminal_back_and_the_reason(
     let calls = ["t1", "t2", "t3", "t4"].map(|name| bash(name, "touch touched"));
     let seat = Seat::at(Scene::new(calls.to_vec()).python("guard", BROKEN), &["go"]);
     seat.sees(&["Extension guard keeps failing", "Stop"]);
-    answer(&seat, "esc");
+    seat.answer("haft asks", "esc");
     ends_with(&seat.pty, 3);
     seat.sees(&["keeps failing", "haft doctor"]);
     assert!(!seat.scene.world.project().join("touched").exists());
@@ -106,7 +105,7 @@ fn a_guard_that_keeps_failing_has_no_say_in_what_is_asked_about_it() {
     let begins = rows.iter().position(|row| row.contains("haft asks")).unwrap();
     let asked = rows[begins..].join("\n");
     assert!(!asked.contains("choose 2") && !asked.contains("it is safe"), "{asked}");
-    answer(&seat, "esc");
+    seat.answer("haft asks", "esc");
     ends_with(&seat.pty, 3);
     assert!(!seat.scene.world.project().join("touched").exists());
 }

@@ -12,7 +12,7 @@ use crate::e2e::scene::Scene;
 fn a_command_puts_text_into_the_editor_and_tells_something() {
     let scene = Scene::new(vec![Scenario::text("Hello, Ada!")]).shipped("hello");
     let seat = Seat::at(scene, &[]);
-    seat.command("/summon Ada");
+    seat.say("/summon Ada");
     seat.sees(&["[hello] Ada is on the way", "› @Ada,"]);
     // A note is gone with the next prompt.
     seat.pty.send("are you there?");
@@ -21,7 +21,7 @@ fn a_command_puts_text_into_the_editor_and_tells_something() {
     seat.pty.wait_gone("Ada is on the way");
     assert_eq!(said(&seat.scene.server.requests()[0], "user"), ["@Ada, are you there?"]);
     // What is wrong with a command is told with its name.
-    seat.command("/summon");
+    seat.say("/summon");
     seat.sees(&["whom? Type /summon NAME"]);
     seat.leave();
 }
@@ -57,7 +57,7 @@ fn the_model_calls_a_tool_which_stands_there_with_its_owner() {
     let seat = Seat::at(scene, &["note", "it"]);
     seat.sees(&["● todo", "[todo]", "1. □ buy milk", "It is noted."]);
     // The list is one for the model and the person.
-    seat.command("/todo sleep");
+    seat.say("/todo sleep");
     seat.sees(&["added: sleep"]);
     seat.leave();
 }
@@ -65,7 +65,7 @@ fn the_model_calls_a_tool_which_stands_there_with_its_owner() {
 #[test]
 fn a_command_is_completed_and_what_is_open_is_said_in_the_status_line() {
     let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
-    seat.command("/todo buy milk");
+    seat.say("/todo buy milk");
     seat.sees(&["added: buy milk", "todo: 1 open"]);
     seat.pty.send("/todo d");
     seat.sees(&["▸ done 1", "buy milk"]);
@@ -92,14 +92,14 @@ fn a_new_version_is_looked_for_and_its_command_works() {
     let scene = scene.python("changing", &COUNTING.replace("VERSION", "first"));
     let seat = Seat::at(scene, &["hi"]);
     seat.sees(&["I was here before."]);
-    seat.command("/first");
+    seat.say("/first");
     seat.sees(&["this is first"]);
     let file = seat.scene.world.project().join("changing/main.py");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("first", "second")).unwrap();
-    seat.command("/reload-ext");
+    seat.say("/reload-ext");
     seat.sees(&["reloaded: 2 stopped, 2 loaded (2 ready)", "I was here before."]);
-    seat.command("/second");
+    seat.say("/second");
     seat.sees(&["this is second"]);
     seat.leave();
 }
@@ -118,7 +118,7 @@ fn one_that_crashes_is_told_of_and_the_rest_goes_on() {
     let scene = Scene::new(vec![Scenario::text("Still here.")]).python("frail", DYING).shipped("hello");
     let seat = Seat::at(scene, &[]);
     seat.sees(&["frail: still well"]);
-    seat.command("/die");
+    seat.say("/die");
     seat.sees(&["[frail]", "7"]);
     seat.say("and you?");
     seat.sees(&["Still here."]);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::Duration;
 
 use haft_test_support::model_server::Scenario;
 use haft_test_support::pty::Pty;
@@ -84,8 +83,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
     let seat = Seat::at(scene, &["go"]);
     seat.sees(&["haft asks", "\"command\": \"echo one\"", "›[Do not allow]"]);
     assert!(!seat.pty.screen().alternate_screen());
-    seat.pty.printed_within(Duration::from_millis(400));
-    seat.pty.press(&["y"]);
+    seat.answer("haft asks", "y");
     seat.sees(&["Done."]);
     seat.editor_is_empty();
     let before = written(&seat.pty);
@@ -176,11 +174,11 @@ fn a_long_conversation_goes_on_with_its_end() {
 fn another_session_begins_below_a_rule() {
     let seat = inline(vec![Scenario::text("One."), Scenario::text("Two.")], &["first question"]);
     seat.sees(&["One."]);
-    seat.command("/new");
+    seat.say("/new");
     seat.sees(&["── a new session ─"]);
     seat.say("second question");
     seat.sees(&["Two."]);
-    seat.command("/resume");
+    seat.say("/resume");
     is_alternate(&seat, true);
     seat.pty.send("first");
     seat.pty.wait_gone("second question");

@@ -18,20 +18,20 @@ fn a_key_is_typed_unseen_tried_stored_and_removed() {
     let seat = Seat::with(scene, &[], |setup| setup.env("ANTHROPIC_BASE_URL", &url));
     let auth = seat.scene.world.home().join("auth.json");
     let stored = || fs::read_to_string(&auth).unwrap_or_default();
-    seat.command("/login anthropic");
+    seat.say("/login anthropic");
     seat.sees(&["Key for anthropic"]);
     seat.pty.send("sk-refused-1");
     seat.pty.press(&["enter"]);
     seat.sees(&["refused the key"]);
     assert!(!stored().contains("sk-"));
-    seat.command("/login anthropic");
+    seat.say("/login anthropic");
     seat.sees(&["Key for anthropic"]);
     seat.pty.send(TYPED);
     seat.pty.press(&["enter"]);
     seat.sees(&["stored the key of anthropic"]);
     assert!(stored().contains(TYPED));
     assert!(server.lookups().last().unwrap().header("x-api-key").unwrap().contains(TYPED));
-    seat.command("/logout anthropic");
+    seat.say("/logout anthropic");
     seat.sees(&["removed the key of anthropic"]);
     assert!(eventually(|| !stored().contains(TYPED)));
     seat.pty.send(b"\x11");
@@ -43,7 +43,7 @@ fn a_key_is_typed_unseen_tried_stored_and_removed() {
 #[test]
 fn the_provider_is_picked_and_the_dialog_is_left() {
     let seat = Seat::at(Scene::new(Vec::new()), &[]);
-    seat.command("/login");
+    seat.say("/login");
     seat.sees(&["Store a key for", "gemini"]);
     seat.pty.send("gemi");
     seat.pty.wait_gone("anthropic");

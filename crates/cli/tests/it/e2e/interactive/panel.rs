@@ -40,7 +40,7 @@ fn echo() -> Seat {
     assert!(text.contains(hello));
     fs::write(&file, text.replace(hello, &format!("{hello}, capabilities=[\"panel_resize\"]"))).unwrap();
     let seat = Seat::at(scene, &[]);
-    seat.command("/echo");
+    seat.say("/echo");
     seat.sees(&["[echo] Echo", "nothing yet", "q leaves"]);
     seat
 }
@@ -54,7 +54,7 @@ fn marked(seat: &Seat, mark: &str) {
 #[test]
 fn todos_are_written_and_done_in_their_panel() {
     let seat = Seat::at(Scene::new(Vec::new()).shipped("todo"), &[]);
-    seat.command("/todo");
+    seat.say("/todo");
     seat.sees(&["[todo] Todos", "nothing to do", "a add"]);
     seat.pty.send("a");
     seat.sees(&["+ ▏"]);

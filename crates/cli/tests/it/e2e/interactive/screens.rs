@@ -112,7 +112,7 @@ fn conversation(ground: Ground) {
     seat.pty.wait_gone("/tree");
     seat.pty.press(&["ctrl+u"]);
     seat.editor_is_empty();
-    seat.command("/todo");
+    seat.say("/todo");
     seat.sees(&["[todo] Todos", "□ tell the others"]);
     seat.pty.press(&["x", "down"]);
     seat.sees(&["✓ write the tests", "› □ mend the sum"]);
@@ -154,7 +154,7 @@ fn choice(ground: Ground) {
         scene.haft(&["-p", prompt]).expect(0);
     }
     let studio = Studio::at(scene, ground);
-    studio.seat.command("/resume");
+    studio.seat.say("/resume");
     studio.seat.sees(&["Why does the build take so long?", "Mend the sum of numbers"]);
     studio.shot("picker");
     studio.seat.pty.press(&["esc"]);

@@ -2,10 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use haft_test_support::pty::{Pty, Setup};
 
 use crate::e2e::scene::Scene;
+
+/// Longer than the time for which a question that grants something takes no answer.
+const QUIET: Duration = Duration::from_millis(400);
+
+/// The hint of a question that has ignored a key.
+pub(super) const EARLY: &str = "too early, once more";
 
 /// A scene and `haft` of it in a terminal.
 pub(super) struct Seat {
@@ -28,26 +35,54 @@ impl Seat {
         Self { scene, pty }
     }
 
-    /// Types a line, and enter.
+    /// Types a line, and enter, when the agent is idle: while it works, a prompt waits and most commands are refused.
     #[track_caller]
     pub(super) fn say(&self, line: &str) {
+        self.pty.wait_gone("Working…");
+        self.say_meanwhile(line);
+    }
+
+    /// Types a line, and enter, whatever the agent does.
+    #[track_caller]
+    pub(super) fn say_meanwhile(&self, line: &str) {
         self.pty.send(line);
         // It is sent as it stands, and not before it stands there.
         self.pty.wait_for(line);
         self.pty.press(&["enter"]);
     }
 
-    /// Types a command, and enter, when the agent is idle: most commands are refused while it works.
-    #[track_caller]
-    pub(super) fn command(&self, line: &str) {
-        self.pty.wait_gone("Working…");
-        self.say(line);
-    }
-
     /// Waits until all of these stand on the screen.
     #[track_caller]
     pub(super) fn sees(&self, texts: &[&str]) {
         texts.iter().for_each(|text| self.pty.wait_for(text));
+    }
+
+    /// Answers the question that shows this text. A key counts when the question stood on the screen, and nothing was
+    /// typed, for a while; one that came too early on a busy machine is pressed again.
+    #[track_caller]
+    pub(super) fn answer(&self, question: &str, key: &str) {
+        loop {
+            self.pty.printed_within(QUIET);
+            if !self.is_too_early(question, key) {
+                return;
+            }
+            // Else the hint could be of the key before.
+            self.pty.wait_gone(EARLY);
+        }
+    }
+
+    /// Presses a key at the question that shows this text. Returns true if the key came too early to be an answer.
+    #[track_caller]
+    pub(super) fn is_too_early(&self, question: &str, key: &str) -> bool {
+        self.pty.press(&[key]);
+        let mut is_early = false;
+        self.pty.wait_until("an answered question, or a hint", |screen| {
+            let shown = screen.contents();
+            let is_open = shown.contains(question);
+            is_early = is_open && shown.contains(EARLY);
+            is_early || !is_open
+        });
+        is_early
     }
 
     /// Waits until the editor is empty, which asks for a prompt by its sign alone.

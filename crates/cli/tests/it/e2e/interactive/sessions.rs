@@ -18,7 +18,7 @@ fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
     let seat = seat(&["One.", "Two."]);
     seat.say("about alpha");
     seat.sees(&["One."]);
-    seat.command("/fork");
+    seat.say("/fork");
     seat.editor_is_empty();
     let forked =
         || seat.scene.world.haft(&["session", "list", "--json"]).stdout.matches("about alpha").count() > 1;
@@ -34,9 +34,9 @@ fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
     let hangs = Scenario::text("I begin.").fault(Fault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
-    seat.say("look here");
+    seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
-    seat.say("/new");
+    seat.say_meanwhile("/new");
     seat.sees(&["a prompt that waited in the session before is in the editor", "› look here"]);
     seat.pty.wait_gone("I begin.");
     seat.pty.press(&["enter"]);
@@ -52,7 +52,7 @@ fn a_fork_is_told_what_a_command_printed_before_it() {
     seat.sees(&["One."]);
     seat.say("!echo printed");
     seat.sees(&["↳ with your next prompt: !echo printed"]);
-    seat.command("/fork");
+    seat.say("/fork");
     seat.sees(&["forked from about alpha where it stood", "↳ with your next prompt: !echo printed"]);
     seat.say("and beta");
     seat.sees(&["Two."]);
@@ -70,7 +70,7 @@ fn the_tree_leads_to_another_place() {
     seat.pty.press(&["ctrl+j"]);
     seat.say("in two lines");
     seat.sees(&["Two."]);
-    seat.command("/tree");
+    seat.say("/tree");
     seat.sees(&["first question", "second question", "esc leaves"]);
     seat.pty.send("second");
     seat.pty.wait_gone("first question");
@@ -93,7 +93,7 @@ fn a_name_stands_below_and_in_the_list() {
     let seat = seat(&["One."]);
     seat.say("hello");
     seat.sees(&["One."]);
-    seat.command("/name the long way");
+    seat.say("/name the long way");
     seat.sees(&["the long way · project"]);
     let listed = || seat.scene.world.haft(&["session", "list"]).stdout.contains("the long way");
     assert!(eventually(listed));
@@ -105,7 +105,7 @@ fn a_session_is_written_into_a_file() {
     let seat = seat(&["An answer to keep."]);
     seat.say("hello");
     seat.sees(&["An answer to keep."]);
-    seat.command("/export kept.html");
+    seat.say("/export kept.html");
     seat.sees(&["kept.html"]);
     let file = seat.scene.world.project().join("kept.html");
     assert!(eventually(|| fs::read_to_string(&file).is_ok_and(|text| text.contains("An answer to keep."))));
@@ -120,7 +120,7 @@ fn what_was_said_is_summed_up() {
     seat.sees(&["A long answer."]);
     seat.say("second question");
     seat.sees(&["Short."]);
-    seat.command("/compact keep names");
+    seat.say("/compact keep names");
     seat.sees(&["summed up"]);
     seat.say("third question");
     seat.sees(&["Afterwards."]);
@@ -135,7 +135,7 @@ fn a_clean_sheet_forgets() {
     let seat = seat(&["One.", "Two."]);
     seat.say("about alpha");
     seat.sees(&["One."]);
-    seat.command("/clear");
+    seat.say("/clear");
     seat.pty.wait_gone("One.");
     seat.say("about beta");
     seat.sees(&["Two."]);
@@ -149,7 +149,7 @@ fn a_model_is_picked() {
     let seat = Seat::at(Scene::speaking(Wire::Anthropic, answers), &[]);
     seat.say("hello");
     seat.sees(&["One."]);
-    seat.command("/model");
+    seat.say("/model");
     seat.sees(&["Model", "esc leaves", "● m"]);
     seat.pty.send("haiku-4-5");
     seat.pty.wait_gone("● m");
@@ -163,7 +163,7 @@ fn a_model_is_picked() {
         seat.scene.server.requests().iter().map(|request| request.body["model"].clone()).collect();
     assert_eq!(asked, ["m", "claude-haiku-4-5"]);
     // What nobody knows is not asked.
-    seat.command("/model nosuch");
+    seat.say("/model nosuch");
     seat.sees(&["nosuch is none of the", "/model anthropic/nosuch asks for it"]);
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.leave();

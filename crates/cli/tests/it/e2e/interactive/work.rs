@@ -13,7 +13,7 @@ fn esc_stops_it_and_what_waited_comes_back() {
     let hangs = Scenario::text("I begin.").fault(Fault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
-    seat.say("look here");
+    seat.say_meanwhile("look here");
     seat.sees(&["↳ steer: look here"]);
     seat.pty.send("then there");
     seat.pty.press(&["alt+enter"]);
@@ -38,7 +38,7 @@ fn what_is_said_meanwhile_is_read_at_the_next_step_and_when_it_is_done() {
     ]);
     let seat = Seat::at(scene, &["work"]);
     seat.sees(&["bash  mkfifo gate", "esc to stop"]);
-    seat.say("mind the gap");
+    seat.say_meanwhile("mind the gap");
     seat.sees(&["↳ steer: mind the gap"]);
     seat.pty.send("sweep up");
     seat.pty.press(&["alt+enter"]);
@@ -68,7 +68,7 @@ fn a_command_that_wants_the_terminal_does_not_get_it_and_does_not_wait() {
     for command in ["!!head -c1 /dev/tty", "!!stty -echo < /dev/tty; echo after"] {
         seat.say(command);
         seat.sees(&["it wants the terminal, which is haft's"]);
-        seat.command("/clear");
+        seat.say("/clear");
         seat.pty.wait_gone("it wants the terminal");
     }
     seat.say("hi");

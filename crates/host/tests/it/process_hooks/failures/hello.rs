@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use haft_host::{ExtensionState, HookTimeouts};
+use haft_host::ExtensionState;
+use haft_packages::HookTimeouts;
 use haft_test_support::FakePeer;
 use tokio::time::Instant;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use haft_host::{ExtensionSpec, HookCommand};
+use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use haft_host::{ExtensionSpec, HookCommand};
+use haft_packages::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 

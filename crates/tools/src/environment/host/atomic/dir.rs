@@ -8,10 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::beneath;
+use crate::environment::FileKind;
 
 #[derive(Debug)]
 pub(super) struct Dir {
@@ -133,4 +134,18 @@ fn unlisted(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
 #[cfg(not(target_os = "linux"))]
 fn unlisted(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
     Err(Errno::ACCESS)
+}
+
+/// Returns the kind of what was looked at.
+pub(super) fn kind(stat: &Stat) -> FileKind {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => FileKind::File,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Link,
+        FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => FileKind::Other,
+    }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::environment::host::files;
+use crate::environment::host::kind;
 use crate::environment::{EnvironmentError, Written};
 
 /// What all writers of an environment share: nothing here.
@@ -98,12 +98,12 @@ pub(in super::super) fn read(
 ) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let Some(data) = data(path)? else { return Ok(None) };
-    files::regular(path, &data)?;
+    kind::regular(path, &data)?;
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)).map_err(failed)?;
     let len = data.len().max(bytes.len() as u64);
     if len > limit {
-        return Err(files::too_long(path, len, limit));
+        return Err(kind::too_long(path, len, limit));
     }
     Ok(Some((bytes, Stamp::of(&data))))
 }
@@ -118,7 +118,7 @@ pub(in super::super) fn replace(
     let failed = |error| EnvironmentError::io("write", path, error);
     let old = data(path)?;
     if let Some(old) = &old {
-        files::regular(path, old)?;
+        kind::regular(path, old)?;
         // A file that may not be written must not be replaced either.
         drop(File::options().write(true).open(path).map_err(failed)?);
     }

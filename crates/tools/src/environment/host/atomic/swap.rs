@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{Mode, OFlags};
 
-use super::dir::Dir;
+use super::dir::{Dir, kind};
 use super::spot::{Root, Spot};
 use super::temp::{Temp, sweep};
 use super::{attributes, in_place};
-use crate::environment::host::files;
-use crate::environment::{EnvironmentError, FileKind, InPlace, Written};
+use crate::environment::host::kind::{must_be_file, too_long};
+use crate::environment::{EnvironmentError, InPlace, Written};
 
 /// What all writers of an environment share.
 #[derive(Debug)]
@@ -81,30 +81,13 @@ pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentEr
     }
 }
 
-pub(super) fn is_file(stat: &Stat) -> bool {
-    kind(stat) == FileKind::File
-}
-
-fn kind(stat: &Stat) -> FileKind {
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Directory,
-        FileType::Symlink => FileKind::Link,
-        FileType::Fifo
-        | FileType::Socket
-        | FileType::CharacterDevice
-        | FileType::BlockDevice
-        | FileType::Unknown => FileKind::Other,
-    }
-}
-
 /// Opens a file within a root by a path with links, all of which are followed before and none then.
 pub(in super::super) fn open_within(root: &Root, path: &Path) -> Result<File, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let path = &path.canonicalize().map_err(failed)?;
     let Spot { dir, name, .. } = Spot::find(Some(root), path)?;
     let stat = dir.stat(name).map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-    files::must_be_file(path, kind(&stat))?;
+    must_be_file(path, kind(&stat))?;
     dir.open_file(name, OFlags::RDONLY).map_err(failed)
 }
 
@@ -117,14 +100,14 @@ pub(in super::super) fn read(
     let failed = |error| EnvironmentError::io("read", path, error);
     let Spot { dir, name, .. } = Spot::find(root, path)?;
     let Some(stat) = dir.stat(name).map_err(failed)? else { return Ok(None) };
-    files::must_be_file(path, kind(&stat))?;
+    must_be_file(path, kind(&stat))?;
     let file = dir.open_file(name, OFlags::RDONLY).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
     let mut bytes = Vec::with_capacity(usize::try_from(data.len().min(limit)).unwrap_or_default());
     (&file).take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
     let len = data.len().max(bytes.len() as u64);
     if len > limit {
-        return Err(files::too_long(path, len, limit));
+        return Err(too_long(path, len, limit));
     }
     Ok(Some((bytes, Stamp::of(&data))))
 }
@@ -143,7 +126,7 @@ pub(in super::super) fn replace(
     let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.failed(error))? else {
         return target.create();
     };
-    files::must_be_file(path, kind(&stat))?;
+    must_be_file(path, kind(&stat))?;
     if !is_up(Defence::AtomicWrites) {
         return std::fs::write(path, content)
             .map(|()| Written::Replaced)

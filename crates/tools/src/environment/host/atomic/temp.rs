@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::geteuid;
 
-use super::dir::Dir;
+use super::dir::{Dir, kind};
+use crate::environment::FileKind;
 
 /// Between the name of the file and what makes the new one's name unique.
 const MARK: &[u8] = b".haft-";
@@ -119,7 +120,7 @@ pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
 
 fn remove_left(dir: &Dir, name: &OsStr) -> io::Result<bool> {
     let Some(stat) = dir.stat(name)? else { return Ok(false) };
-    if !super::swap::is_file(&stat) || stat.st_uid != geteuid().as_raw() {
+    if kind(&stat) != FileKind::File || stat.st_uid != geteuid().as_raw() {
         return Ok(false);
     }
     let file = match dir.open_file(name, OFlags::RDONLY) {

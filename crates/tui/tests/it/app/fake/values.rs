@@ -5,6 +5,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Time;
 use haft_tui::app::SettingRow;
+use haft_tui::app::settings::SETTINGS;
 
 pub(super) fn queue(steering: Vec<String>) -> AgentEvent {
     AgentEvent::QueueUpdate { steering, follow_up: Vec::new(), next_turn: Vec::new() }
@@ -17,7 +18,10 @@ pub(super) fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
         value: value.to_owned(),
         origin: "the user's file".to_owned(),
         choices,
-        about: "What it is for.".to_owned(),
+        about: SETTINGS
+            .iter()
+            .find(|key| key.path == name)
+            .map_or("What it is for.".to_owned(), |key| key.summary()),
     }
 }
 

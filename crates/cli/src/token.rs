@@ -1,0 +1,58 @@
+//! The token that a client has to show.
+
+use std::ffi::OsString;
+
+use anyhow::Context as _;
+use haft_protocol::rpc::Token;
+
+use crate::exit::{Exit, OrExit as _};
+
+/// The environment variables with the token; the first one that is set counts. The second name is that of programs that
+/// were written for zot. No tool, no extension and no hook gets them, in any mode: a program with the token drives haft.
+pub(crate) const VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
+
+/// The token of this environment; none where the variables are absent or empty.
+///
+/// # Errors
+/// When one is no text, so that no client could show it.
+pub(crate) fn given(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
+    let set =
+        VARIABLES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
+    let Some((name, value)) = set.into_iter().next() else { return Ok(None) };
+    let token = value
+        .into_string()
+        .ok()
+        .with_context(|| format!("{name} is not UTF-8 text"))
+        .or_exit(Exit::Configuration)?;
+    Ok(Some(Token(token)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(haft: Option<&str>, zot: Option<&str>, expect: Option<&str>) {
+        let var = |name: &str| if name == "HAFT_RPC_TOKEN" { haft } else { zot }.map(OsString::from);
+        assert_eq!(given(var).unwrap().map(|Token(token)| token).as_deref(), expect);
+    }
+
+    #[test]
+    fn either_name_is_enough_and_hafts_own_counts_first() {
+        check(None, None, None);
+        check(Some(""), Some(""), None);
+        check(Some("h"), None, Some("h"));
+        check(None, Some("z"), Some("z"));
+        check(Some(""), Some("z"), Some("z"));
+        check(Some("h"), Some("z"), Some("h"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn one_that_is_no_text_is_no_open_door() {
+        use std::os::unix::ffi::OsStringExt as _;
+        let error = given(|_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::Configuration);
+        assert!(error.to_string().contains("HAFT_RPC_TOKEN"), "{error:#}");
+    }
+}

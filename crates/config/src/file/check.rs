@@ -1,0 +1,143 @@
+//! A file's keys and values, checked against the table of keys.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{ConfigError, line_of};
+use crate::keys::{Key, TableKind, ValueKind, all_keys};
+
+/// Below this likeness, of at most 1, another name is not what was meant.
+const ALIKE: f64 = 0.7;
+
+/// Checks a file, and returns the line of every key in it.
+///
+/// # Errors
+/// [`ConfigError`] for the first key that does not exist, and for the first value that its key does not take.
+pub(super) fn lines(
+    path: &Path,
+    text: &str,
+    table: &DeTable<'_>,
+) -> Result<BTreeMap<String, usize>, ConfigError> {
+    let mut check = Check { path, text, lines: BTreeMap::new() };
+    check.table(&[], table)?;
+    Ok(check.lines)
+}
+
+struct Check<'a> {
+    path: &'a Path,
+    text: &'a str,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Check<'_> {
+    fn table(&mut self, above: &[&str], table: &DeTable<'_>) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let (written, line) = (key.get_ref().as_ref(), line_of(self.text, key.span().start));
+            let name = current_name(above, written);
+            let path = [above, &[name]].concat();
+            if let (["extensions"], DeValue::Table(table)) = (path.as_slice(), value.get_ref()) {
+                return Err(self.former_table(table, line));
+            }
+            let Some(kind) = kind_of(&path) else {
+                let nearest = nearest(above, name).into_iter().collect();
+                return Err(self.unknown(path.join("."), line, nearest));
+            };
+            if name != written && table.iter().any(|(other, _)| other.get_ref() == name) {
+                let detail =
+                    format!("line {line}: `{written}` is the former name of `{name}`; remove one of them");
+                return Err(ConfigError::Parse { path: self.path.into(), detail });
+            }
+            self.lines.insert(path.join("."), line);
+            self.value(&path, kind, value)?;
+        }
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        path: &[&str],
+        kind: ValueKind,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), ConfigError> {
+        if let Some(at) = misfit(kind, value) {
+            let (key, line) = (path.join("."), line_of(self.text, at));
+            return Err(ConfigError::Value { path: self.path.into(), line, key, takes: kind.takes() });
+        }
+        let DeValue::Table(table) = value.get_ref() else { return Ok(()) };
+        if kind == ValueKind::Table(TableKind::Keys) {
+            return self.table(path, table);
+        }
+        for key in table.keys() {
+            let path = [path, &[key.get_ref()]].concat().join(".");
+            self.lines.insert(path, line_of(self.text, key.span().start));
+        }
+        Ok(())
+    }
+
+    fn unknown(&self, key: String, line: usize, nearest: Vec<String>) -> ConfigError {
+        ConfigError::UnknownKey { path: self.path.into(), line, key, nearest }
+    }
+
+    /// Returns the error for `[extensions.NAME]`, the former name of `[grant.NAME]`; `extensions` is a list of paths now.
+    fn former_table(&self, table: &DeTable<'_>, line: usize) -> ConfigError {
+        let first = table.iter().next().filter(|(_, value)| value.get_ref().is_table());
+        let name = first.map_or("NAME", |(name, _)| name.get_ref());
+        let nearest = ["grant", "extension"].map(|table| format!("{table}.{name}")).to_vec();
+        self.unknown(format!("extensions.{name}"), line, nearest)
+    }
+}
+
+/// The position of the value, or of the part of it, that is not of this kind.
+fn misfit(kind: ValueKind, value: &Spanned<DeValue<'_>>) -> Option<usize> {
+    let text = |value: &&Spanned<DeValue<'_>>| !value.get_ref().is_str();
+    let wrong = match (kind, value.get_ref()) {
+        (ValueKind::Bool, DeValue::Boolean(_)) | (ValueKind::Text(_), DeValue::String(_)) => None,
+        (ValueKind::Table(TableKind::Keys | TableKind::Any), DeValue::Table(_)) => None,
+        (ValueKind::Table(TableKind::Texts), DeValue::Table(texts)) => texts.values().find(text),
+        (ValueKind::List(_), DeValue::Array(texts)) => texts.iter().find(text),
+        (ValueKind::Choice(words), DeValue::String(word)) if words.contains(&word.as_ref()) => None,
+        (ValueKind::Int { min, max }, DeValue::Integer(number)) => {
+            let number = i64::from_str_radix(number.as_str(), number.radix());
+            (!number.is_ok_and(|number| (min..=max).contains(&number))).then_some(value)
+        }
+        _ => Some(value),
+    };
+    wrong.map(|value| value.span().start)
+}
+
+/// The kind of a key, or of the table around other keys; none where there is no such key.
+pub(crate) fn kind_of(path: &[&str]) -> Option<ValueKind> {
+    let mut known = all_keys().filter(|known| leads_to(known, path)).peekable();
+    known.peek()?;
+    let exact = known.find(|known| known.path.split('.').count() == path.len());
+    Some(exact.map_or(ValueKind::Table(TableKind::Keys), |known| known.kind))
+}
+
+/// The present name of a key.
+fn current_name<'a>(above: &[&str], name: &'a str) -> &'a str {
+    let renamed = all_keys().find(|known| above.is_empty() && known.former == Some(name));
+    renamed.map_or(name, |known| known.path)
+}
+
+/// True if a path is a known key or a table around one.
+fn leads_to(known: &Key, path: &[&str]) -> bool {
+    let mut segments = known.path.split('.');
+    path.iter().all(|name| segments.next().is_some_and(|segment| segment == "NAME" || segment == *name))
+}
+
+/// The key in the same table that is most like a name.
+fn nearest(above: &[&str], name: &str) -> Option<String> {
+    let siblings = all_keys().filter(|known| leads_to(known, above));
+    let best = most_like(name, siblings.filter_map(|known| known.path.split('.').nth(above.len())))?;
+    Some([above, &[best]].concat().join("."))
+}
+
+/// The known name that is most like this one, if any is.
+pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |known: &&str| strsim::jaro_winkler(known, name);
+    let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&best) >= ALIKE).then_some(best)
+}

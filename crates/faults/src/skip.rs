@@ -1,0 +1,23 @@
+//! The end of a row that cannot run on this machine.
+
+use anyhow::Result;
+
+/// The exit status of a row that cannot run on this machine.
+pub(crate) const SKIPPED: u8 = 77;
+
+/// A row needs something that this machine does not have.
+#[derive(Debug)]
+pub(crate) struct Skip(String);
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Skip {}
+
+/// Ends a row that needs something this machine does not have.
+pub(crate) fn skip<T>(what: impl Into<String>) -> Result<T> {
+    Err(anyhow::Error::new(Skip(what.into())))
+}

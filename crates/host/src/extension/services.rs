@@ -1,0 +1,58 @@
+//! What the host does for extensions: it runs tools of the program around it for them, under the agent's hooks.
+
+mod desk;
+mod leased;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_core::Caller;
+use haft_packages::{FsPermissions, GrantedPath};
+use haft_protocol::ids::ToolCallId;
+use tokio::sync::watch;
+
+pub(crate) use desk::Desk;
+pub use haft_core::services::{ServiceReach, Services, Within};
+
+/// What all extensions of a host share of its services.
+pub(crate) struct Provided {
+    services: Arc<dyn Services>,
+    /// Who runs them, as soon as there is an agent.
+    caller: watch::Sender<Option<Caller>>,
+    calls: AtomicU64,
+}
+
+impl Provided {
+    pub(crate) fn new(services: Arc<dyn Services>) -> Arc<Self> {
+        Arc::new(Self { services, caller: watch::Sender::new(None), calls: AtomicU64::new(0) })
+    }
+
+    /// From here on, calls are made under the hooks of this agent.
+    pub(crate) fn serve(&self, caller: Caller) {
+        self.caller.send_replace(Some(caller));
+    }
+
+    fn next_id(&self) -> ToolCallId {
+        ToolCallId::new(format!("host-{}", self.calls.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+}
+
+impl fmt::Debug for Provided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provided").finish_non_exhaustive()
+    }
+}
+
+/// What an extension with permissions reaches: the workspace, and what its own process may open.
+pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
+    // What cannot be read as a place was refused when it was granted.
+    let places = |paths: &[String]| -> Vec<PathBuf> {
+        let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
+        read.map(|path| path.resolved(workspace, data)).collect()
+    };
+    let mut write = places(&fs.write);
+    write.insert(0, workspace.to_owned());
+    Within { read: places(&fs.read), write }
+}

@@ -1,0 +1,128 @@
+//! One process of an extension at the host's services: the tools that it is served with.
+
+use std::sync::Arc;
+
+use haft_core::{Callable, Called, Caller, ExtensionCall};
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{Provided, ServiceReach};
+use crate::extension::frontend::Reporter;
+use crate::extension::services::leased::Leased;
+use crate::process::log::Log;
+use crate::session::Wanted;
+use crate::timeouts::{AGENT_PATIENCE, Timeouts};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    pub(crate) provided: Arc<Provided>,
+    pub(crate) reach: ServiceReach,
+    pub(crate) reporter: Reporter,
+    pub(crate) log: Arc<Log>,
+    pub(crate) timeouts: Arc<Timeouts>,
+    tools: OnceCell<Result<Tools, String>>,
+}
+
+type Tools = Vec<Arc<Callable>>;
+
+impl Desk {
+    pub(crate) fn new(
+        provided: Arc<Provided>,
+        reach: ServiceReach,
+        reporter: Reporter,
+        log: Arc<Log>,
+        timeouts: Arc<Timeouts>,
+    ) -> Self {
+        Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
+    }
+
+    /// Does what an extension wants, or says why not.
+    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: Wanted) -> HostResult {
+        let Wanted { id, kind, args } = wanted;
+        let called = match self.made(&cancel, kind, args).await {
+            Ok(called) => called,
+            Err(refused) => refused,
+        };
+        let denied = called.code == Some(HostCallError::PermissionDenied);
+        self.note(kind, &called);
+        HostResult {
+            id,
+            content: called.output.content.into_iter().map(ResultBlock::from).collect(),
+            is_error: called.output.is_error,
+            code: called.code,
+            by: called.by,
+            permission: denied.then(|| kind.service().name().to_owned()),
+            details: called.output.details,
+        }
+    }
+
+    /// # Errors
+    /// What is said of a call that nobody was asked about.
+    async fn made(
+        &self,
+        cancel: &CancellationToken,
+        kind: HostCallKind,
+        args: RawJson,
+    ) -> Result<Called, Called> {
+        let caller = self.caller(cancel).await?;
+        let tool = self.tool(kind).await?;
+        let call = ExtensionCall {
+            caller: self.reporter.name.clone(),
+            id: self.provided.next_id(),
+            tool: &tool,
+            args,
+        };
+        let events = Arc::clone(&self.reporter.events);
+        let tell = Arc::new(move |event: AgentEvent| events(event));
+        Ok(caller.call(cancel, call, tell).await)
+    }
+
+    /// Who makes the call. There is no agent yet while the first extensions start.
+    async fn caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
+        let mut callers = self.provided.caller.subscribe();
+        let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
+        match cancel.run_until_cancelled(there).await {
+            None => Err(Called::failed(HostCallError::Cancelled, "the call was cancelled before it ran")),
+            Some(Ok(Ok(caller))) => caller.clone().ok_or_else(no_agent),
+            Some(Ok(Err(_)) | Err(_)) => Err(no_agent()),
+        }
+    }
+
+    async fn tool(&self, kind: HostCallKind) -> Result<Arc<Callable>, Called> {
+        let tools = self.tools.get_or_init(|| self.open()).await;
+        let unavailable = |why: String| Called::failed(HostCallError::Unavailable, why);
+        let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
+        let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
+        tool.cloned().ok_or_else(|| unavailable(format!("there is no tool {} here", kind.tool())))
+    }
+
+    async fn open(&self) -> Result<Tools, String> {
+        let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
+        let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
+        let tools = opened.map_err(|error| error.to_string())??;
+        let leased = |tool: Arc<dyn haft_core::tool::Tool>| -> Arc<Callable> {
+            // A command has a time of its own, which its caller may set.
+            let tool = match tool.spec().name == HostCallKind::Exec.tool() {
+                true => tool,
+                false => Arc::new(Leased { tool, time: self.timeouts.host_call }),
+            };
+            Arc::new(Callable::new(tool))
+        };
+        Ok(tools.into_iter().map(leased).collect())
+    }
+
+    fn note(&self, kind: HostCallKind, called: &Called) {
+        let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
+        self.log.host(format_args!("host_call {}: {outcome}", kind.name()));
+    }
+}
+
+fn no_agent() -> Called {
+    Called::failed(HostCallError::Unavailable, "there is no agent that could be asked about it")
+}

@@ -1,0 +1,195 @@
+//! The status line, as far as it is the extensions': which process says what in it.
+//!
+//! While an extension is replaced, two of its processes may run. Of an item that both have, the later one's text counts;
+//! what only one has goes with that one, and what an unfit new process has hidden comes back.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::ids::ExtensionName;
+
+use crate::extension::frontend::Frontend;
+
+/// What one process says, by key.
+type Said = BTreeMap<String, String>;
+
+/// See the module.
+pub(crate) struct StatusLine {
+    frontend: Arc<dyn Frontend>,
+    items: Mutex<Items>,
+    /// Held while something is changed and shown, so that it is shown in the order in which it changed. Not the lock of
+    /// the items themselves: a front end may ask which there are.
+    turn: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Items {
+    /// The number of the last process.
+    last: u64,
+    /// The processes of each extension that say something, the earlier ones first.
+    of: BTreeMap<ExtensionName, BTreeMap<u64, Said>>,
+}
+
+impl StatusLine {
+    pub(crate) fn new(frontend: Arc<dyn Frontend>) -> Self {
+        Self { frontend, items: Mutex::default(), turn: Mutex::default() }
+    }
+
+    /// The place of a process that is about to start.
+    pub(crate) fn place(self: &Arc<Self>, extension: &ExtensionName) -> StatusPlace {
+        let mut items = self.items();
+        items.last += 1;
+        StatusPlace { line: Arc::clone(self), extension: extension.clone(), number: items.last }
+    }
+
+    /// What an extension says now, by key.
+    pub(crate) fn of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
+        let items = self.items();
+        let processes = items.of.get(extension).into_iter().flat_map(BTreeMap::values);
+        let now: BTreeMap<_, _> = processes.flatten().collect();
+        now.into_iter().map(|(key, text)| (key.clone(), text.clone())).collect()
+    }
+
+    fn items(&self) -> MutexGuard<'_, Items> {
+        self.items.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Items {
+    /// What an item says, whoever of the extension says it.
+    fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
+        let mut processes = self.of.get(extension)?.values().rev();
+        processes.find_map(|said| said.get(key))
+    }
+}
+
+impl fmt::Debug for StatusLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StatusLine").field("items", &self.items).finish_non_exhaustive()
+    }
+}
+
+/// The part of one process in the status line. What it says there goes with it, however it ends.
+#[derive(Debug)]
+pub(crate) struct StatusPlace {
+    line: Arc<StatusLine>,
+    extension: ExtensionName,
+    number: u64,
+}
+
+impl StatusPlace {
+    /// An item says something else; one without a text is gone.
+    pub(crate) fn set(&self, key: &str, text: String) {
+        self.change(key, |said| {
+            _ = match text.is_empty() {
+                true => said.remove(key),
+                false => said.insert(key.to_owned(), text),
+            };
+        });
+    }
+
+    /// It says nothing any more.
+    pub(crate) fn leave(&self) {
+        let keys: Vec<String> = {
+            let items = self.line.items();
+            let said = items.of.get(&self.extension).and_then(|processes| processes.get(&self.number));
+            said.into_iter().flat_map(BTreeMap::keys).cloned().collect()
+        };
+        for key in keys {
+            self.change(&key, |said| _ = said.remove(&key));
+        }
+    }
+
+    fn change(&self, key: &str, change: impl FnOnce(&mut Said)) {
+        let Self { line, extension, number } = self;
+        let _turn = line.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut items = line.items();
+        let before = items.text(extension, key).cloned();
+        let processes = items.of.entry(extension.clone()).or_default();
+        let said = processes.entry(*number).or_default();
+        change(said);
+        if said.is_empty() {
+            processes.remove(number);
+        }
+        if processes.is_empty() {
+            items.of.remove(extension);
+        }
+        let now = items.text(extension, key).cloned();
+        drop(items);
+        if now != before {
+            line.frontend.set_status(extension, key, now.as_deref());
+        }
+    }
+}
+
+impl Drop for StatusPlace {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Told(Mutex<Vec<String>>);
+
+    impl Frontend for Told {
+        fn set_status(&self, extension: &ExtensionName, key: &str, text: Option<&str>) {
+            let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            told.push(format!("{extension} {key}: {}", text.unwrap_or("-")));
+        }
+    }
+
+    fn line() -> (Arc<StatusLine>, Arc<Told>) {
+        let told = Arc::new(Told::default());
+        (Arc::new(StatusLine::new(Arc::clone(&told) as _)), told)
+    }
+
+    fn take(told: &Told) -> Vec<String> {
+        std::mem::take(&mut *told.0.lock().unwrap())
+    }
+
+    #[test]
+    fn what_a_process_says_goes_with_it() {
+        let (line, told) = line();
+        let name = ExtensionName::new("todo");
+        let place = line.place(&name);
+        place.set("open", "3".to_owned());
+        place.set("open", "3".to_owned());
+        place.set("late", "1".to_owned());
+        place.set("late", String::new());
+        assert_eq!(line.of(&name), [("open".to_owned(), "3".to_owned())]);
+        drop(place);
+        assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo late: -", "todo open: -"]);
+        assert_eq!((line.of(&name), line.items().of.len()), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn a_new_process_hides_the_old_one_and_loses_nothing_to_it() {
+        let (line, told) = line();
+        let name = ExtensionName::new("todo");
+        let (old, new) = (line.place(&name), line.place(&name));
+        old.set("open", "3".to_owned());
+        old.set("late", "1".to_owned());
+        new.set("open", "4".to_owned());
+        old.set("open", "5".to_owned());
+        assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo open: 4"]);
+        drop(old);
+        assert_eq!(take(&told), ["todo late: -"]);
+        assert_eq!(line.of(&name), [("open".to_owned(), "4".to_owned())]);
+    }
+
+    #[test]
+    fn what_an_unfit_process_has_hidden_comes_back() {
+        let (line, told) = line();
+        let name = ExtensionName::new("todo");
+        let (old, new) = (line.place(&name), line.place(&name));
+        old.set("open", "3".to_owned());
+        new.set("open", "?".to_owned());
+        new.leave();
+        assert_eq!(take(&told), ["todo open: 3", "todo open: ?", "todo open: 3"]);
+    }
+}

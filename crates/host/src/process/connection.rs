@@ -1,0 +1,57 @@
+//! How the two sides are joined.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::ChildStderr;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use crate::process::log::Log;
+use crate::process::{Pipes, Process};
+use crate::timeouts::DROPPED_PAUSE;
+use crate::wire::outlet::Outlet;
+use crate::wire::pipe::Output;
+use crate::wire::scratch;
+
+/// How the two sides are joined.
+pub(crate) enum Connection {
+    /// A child process.
+    Process(Box<(Process, Pipes)>),
+    /// Any pair of streams: an extension in this program, a test.
+    Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Process(_) => "Process",
+            Self::Streams(..) => "Streams",
+        })
+    }
+}
+
+pub(crate) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
+
+pub(crate) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
+    match connection {
+        Connection::Process(started) => {
+            let (process, pipes) = *started;
+            let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
+            (Some(process), Output::Pipe(pipes.stdout), Outlet::Process(pipes.stdin), Some(stderr))
+        }
+        Connection::Streams(reader, writer) => (None, Output::Stream(reader), Outlet::Stream(writer), None),
+    }
+}
+
+/// Reads standard error until it ends, so that an extension never blocks on it. What is dropped is read slowly: one
+/// that prints without end must not keep the thread that everybody shares.
+async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
+    let logged = |text: &[u8]| (!text.is_empty()).then(|| log.stderr(text, Instant::now().into_std()));
+    while let Ok(Some(room)) = scratch::read(&mut stderr, scratch::LARGEST, logged).await {
+        if !room {
+            sleep(DROPPED_PAUSE).await;
+        }
+    }
+}

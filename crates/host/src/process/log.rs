@@ -1,0 +1,314 @@
+//! One log file an extension: what it prints to standard error, and what the host has to say about it.
+//!
+//! Bounded in every direction: the file in size with one rotation, the rate at which an extension can fill it,
+//! and what is kept in memory for the report of its end.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use haft_packages::file_name::safe_file_name;
+use haft_protocol::ext::Limits;
+use haft_protocol::ids::ExtensionName;
+
+use crate::timeouts::LOG_WINDOW;
+use crate::wire::fault::{Failure, PRINTED};
+
+/// The end of what an extension printed, kept for the report of its exit.
+const TAIL: usize = 4 * 1024;
+
+/// Lines of the tail that a report quotes.
+const TAIL_LINES: usize = 20;
+
+/// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
+pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
+    dir.join(format!("ext-{}.log", safe_file_name(name.as_str())))
+}
+
+/// The log of one extension. Without a directory it only keeps the tail.
+#[derive(Debug)]
+pub(crate) struct Log {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: Option<PathBuf>,
+    /// A log is moved aside when it is this long; there is one older one.
+    longest: u64,
+    /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+    burst: usize,
+    file: Option<File>,
+    /// Whether the file was opened, or that was tried.
+    opened: bool,
+    length: u64,
+    tail: VecDeque<u8>,
+    window: Option<Instant>,
+    in_window: usize,
+    dropped: usize,
+}
+
+impl Log {
+    /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
+    /// about by `tracing` and is no reason not to start.
+    pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
+        let path = dir.map(|dir| log_path(dir, name));
+        let inner = Inner {
+            path,
+            longest: limits.max_log as u64,
+            burst: limits.stderr_per_second,
+            file: None,
+            opened: false,
+            length: 0,
+            tail: VecDeque::new(),
+            window: None,
+            in_window: 0,
+            dropped: 0,
+        };
+        Self { inner: Mutex::new(inner) }
+    }
+
+    /// A line of the host.
+    pub(crate) fn host(&self, text: impl fmt::Display) {
+        self.with(|inner| {
+            // Where nothing is written, nothing need be put into words.
+            if inner.path.is_some() {
+                inner.append(host_line(&text.to_string()).as_bytes());
+            }
+        });
+    }
+
+    /// A line about a failure, without what it quotes of this log: that stands above it.
+    pub(crate) fn failure(&self, Failure { code, message }: &Failure) {
+        let tail = self.tail();
+        let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
+        self.host(format_args!("{code}: {}", quoted.unwrap_or(message)));
+    }
+
+    /// A line of the host about something that an extension can make it say without end.
+    pub(crate) fn noted(&self, text: &str, now: Instant) {
+        self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
+    }
+
+    /// What the extension printed to standard error. Says whether more of it would be kept now.
+    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) -> bool {
+        self.with(|inner| {
+            inner.stderr(bytes, now);
+            inner.in_window < inner.burst
+        })
+    }
+
+    /// A line of the host, after which the extension has no more to print.
+    pub(crate) fn last(&self, text: &str) {
+        self.with(|inner| {
+            inner.own_up();
+            inner.append(host_line(text).as_bytes());
+        });
+    }
+
+    /// Another process begins: what the one before printed belongs to its end.
+    pub(crate) fn forget(&self) {
+        self.with(|inner| inner.tail.clear());
+    }
+
+    /// The last lines that the extension printed.
+    pub(crate) fn tail(&self) -> String {
+        let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+        f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn host_line(text: &str) -> String {
+    format!("[haft] {}\n", text.replace('\n', "\n[haft] "))
+}
+
+impl Inner {
+    fn reopen(&mut self) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        self.length = file.metadata()?.len();
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn stderr(&mut self, bytes: &[u8], now: Instant) {
+        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
+        let excess = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..excess);
+        self.limited(bytes, now);
+    }
+
+    /// Appends what fits into the window, and counts the rest.
+    fn limited(&mut self, bytes: &[u8], now: Instant) {
+        if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
+            self.window = Some(now);
+            self.in_window = 0;
+            self.own_up();
+        }
+        let room = self.burst.saturating_sub(self.in_window);
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.in_window += taken.len();
+        self.dropped += bytes.len() - taken.len();
+        self.append(taken);
+    }
+
+    /// Says what is missing.
+    fn own_up(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            self.append(format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes());
+        }
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.try_append(bytes) {
+            tracing::warn!(%error, path = ?self.path, "extension log cannot be written any more");
+            self.file = None;
+            self.path = None;
+        }
+    }
+
+    fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !std::mem::replace(&mut self.opened, true) {
+            self.reopen()?;
+        }
+        let added = bytes.len() as u64;
+        if self.length + added > self.longest
+            && let Some(path) = &self.path
+        {
+            self.file = None;
+            fs::rename(path, path.with_extension("log.1"))?;
+            self.reopen()?;
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_all(bytes)?;
+        self.length += added;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::fault::FaultCode;
+    use haft_protocol::limits::{MAX_LOG, STDERR_PER_SECOND};
+    use std::time::Duration;
+
+    #[test]
+    fn a_name_never_leaves_the_directory() {
+        let path = log_path(Path::new("/logs"), &ExtensionName::new("../weather"));
+        assert_eq!(path.parent(), Some(Path::new("/logs")));
+        assert!(path.display().to_string().starts_with("/logs/ext-_.._weather-"), "{}", path.display());
+    }
+
+    #[test]
+    fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("flood");
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        let start = Instant::now();
+        for second in 0..60 {
+            for _ in 0..100 {
+                log.stderr(&[b'x'; 4096], start + Duration::from_secs(second));
+            }
+        }
+        log.last("the end");
+        let path = log_path(dir.path(), &name);
+        let (new, old) =
+            (fs::read_to_string(&path).unwrap(), fs::read(path.with_extension("log.1")).unwrap());
+        assert!(new.len() <= MAX_LOG && old.len() <= MAX_LOG);
+        assert!(new.contains("bytes dropped"));
+        assert!(new.ends_with("[haft] the end\n"));
+    }
+
+    /// What the log holds after so much was printed in one second.
+    #[track_caller]
+    fn check_second(printed: usize, dropped: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        log.stderr(&vec![b'x'; printed], Instant::now());
+        log.last("gone");
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        assert_eq!(text.trim_start_matches('x'), format!("{dropped}[haft] gone\n"));
+    }
+
+    #[test]
+    fn what_is_dropped_is_said_at_the_end_at_the_latest() {
+        check_second(STDERR_PER_SECOND, "");
+        check_second(STDERR_PER_SECOND + 1, "\n[haft] 1 bytes dropped: too much output at once\n");
+    }
+
+    #[test]
+    fn a_log_is_moved_aside_when_it_would_be_too_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let limits = Limits { max_log: 16, ..Limits::default() };
+        let log = Log::new(Some(dir.path()), &name, &limits);
+        let moved = || log_path(dir.path(), &name).with_extension("log.1").exists();
+        log.stderr(&[b'x'; 16], Instant::now());
+        assert!(!moved());
+        log.stderr(b"x", Instant::now());
+        assert!(moved());
+    }
+
+    #[test]
+    fn remarks_on_a_flood_are_a_flood_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("flood");
+        let (log, now) = (Log::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
+        for _ in 0..10_000 {
+            log.noted("frame_not_json: line is not JSON", now);
+        }
+        log.host("the end");
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        assert!(text.len() < STDERR_PER_SECOND + 100, "{}", text.len());
+        assert!(text.ends_with("[haft] the end\n"));
+    }
+
+    #[test]
+    fn a_failure_does_not_repeat_what_stands_in_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        let failed = |message: String| log.failure(&Failure { code: FaultCode::Exited, message });
+        failed("exited with status 1".into());
+        log.stderr(b"Traceback:\n  boom\n", Instant::now());
+        failed(format!("exited with status 3{PRINTED}{}", log.tail()));
+        failed(format!("said{PRINTED}what it did not"));
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        insta::assert_snapshot!(text, @"
+        [haft] exited: exited with status 1
+        Traceback:
+          boom
+        [haft] exited: exited with status 3
+        [haft] exited: said; it printed: what it did not
+        ");
+    }
+
+    #[test]
+    fn the_tail_is_the_last_lines() {
+        let log = Log::new(None, &ExtensionName::new("x"), &Limits::default());
+        for line in 0..1000 {
+            log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
+        }
+        let tail = log.tail();
+        assert!(tail.ends_with("line 999"));
+        assert_eq!(tail.lines().count(), TAIL_LINES);
+        log.forget();
+        assert_eq!(log.tail(), "");
+    }
+}

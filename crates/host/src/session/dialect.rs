@@ -1,0 +1,170 @@
+//! What differs between the dialects that extensions speak: who says hello first, how words become a line and a line
+//! words, and what is said at the end. Everything else is the session's, and the same for all of them.
+
+use haft_protocol::RawJson;
+use haft_protocol::codec::{self, Bounds};
+use haft_protocol::ext::{HostFrame, Response, Shutdown};
+use haft_protocol::hook::{Call, Hello, Line, Question};
+
+use super::greeting::Greeting;
+use super::ids::Ids;
+use super::pending::Kind;
+use crate::wire::decode::Ear;
+
+/// The number of the first call of a hook.
+pub(crate) const HELLO: u64 = 1;
+
+/// How one connection speaks, and what is said first.
+#[derive(Debug, Clone)]
+pub(crate) enum Speech {
+    /// The native dialect: the extension says hello and is answered with this. Gone once it was.
+    Native(Option<Box<Greeting>>),
+    /// That of PicoClaw's hooks: the host says hello, and from then on a hook only answers.
+    Hook(Hello),
+}
+
+/// What is said to an extension.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
+pub(crate) enum Words {
+    /// A frame of the native dialect.
+    Frame(HostFrame),
+    /// A call of a hook, as a line: it may be as long as the conversation, so whoever asks writes it.
+    Call(String),
+    /// What a hook is told, as a line.
+    Event(String),
+}
+
+/// What an extension answers.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
+pub(crate) enum Answer {
+    /// A frame of the native dialect.
+    Frame(Response),
+    /// The result that a hook gave.
+    Result(RawJson),
+}
+
+impl Speech {
+    /// How what comes is read.
+    pub(crate) fn ear(&self, bounds: Bounds) -> Ear {
+        match self {
+            Self::Native(_) => Ear::Frames(bounds),
+            Self::Hook(_) => Ear::Replies(bounds),
+        }
+    }
+
+    /// What the host says before anything was heard.
+    pub(crate) fn opening(&self) -> Option<Result<Words, String>> {
+        match self {
+            Self::Native(_) => None,
+            Self::Hook(hello) => Some(Words::call(HELLO, hello.clone())),
+        }
+    }
+
+    /// What questions are told apart by. A hook's are counted, and hello was the first.
+    pub(crate) fn ids(&self) -> Ids {
+        match self {
+            Self::Native(_) => Ids::random(),
+            Self::Hook(_) => Ids::counted_from(HELLO + 1),
+        }
+    }
+
+    /// What one has not done whose hello is missing.
+    pub(crate) fn silence(&self) -> &'static str {
+        match self {
+            Self::Native(_) => "sent no hello",
+            Self::Hook(_) => "did not answer hook.hello",
+        }
+    }
+
+    /// Whether every line may be as long as the longest: a hook repeats what it was asked about.
+    pub(crate) fn is_wordy(&self) -> bool {
+        match self {
+            Self::Native(_) => false,
+            Self::Hook(_) => true,
+        }
+    }
+
+    /// Whether one that does not leave is asked to by a signal, before it is killed.
+    pub(crate) fn is_warned(&self) -> bool {
+        match self {
+            Self::Native(_) => true,
+            Self::Hook(_) => false,
+        }
+    }
+
+    /// What one is told that shall leave, beside the end of its input.
+    pub(crate) fn farewell(&self) -> Option<Words> {
+        match self {
+            Self::Native(_) => Some(Words::Frame(HostFrame::Shutdown(Shutdown {}))),
+            Self::Hook(_) => None,
+        }
+    }
+}
+
+impl Words {
+    /// A call of a hook.
+    ///
+    /// # Errors
+    /// Why it has no form.
+    pub(crate) fn call(id: u64, call: impl Into<Call>) -> Result<Self, String> {
+        Line::request(id, call).encode().map(Self::Call).map_err(no_form)
+    }
+
+    /// The same about a question that is still needed.
+    ///
+    /// # Errors
+    /// Why it has no form.
+    pub(crate) fn asking(id: u64, question: &impl Question) -> Result<Self, String> {
+        Line::asking(id, question).map(Self::Call).map_err(no_form)
+    }
+
+    /// What a hook is told.
+    ///
+    /// # Errors
+    /// Why it has no form.
+    pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
+        Line::notification(call).encode().map(Self::Event).map_err(no_form)
+    }
+
+    /// What answers them, if they are a question at all.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Frame(frame) => Kind::asked_by(frame),
+            Self::Call(_) => Some(Kind::Intercept),
+            Self::Event(_) => None,
+        }
+    }
+
+    /// Whether they may be left out when too much waits already. How much was left out is never left out itself.
+    pub(crate) fn is_droppable(&self) -> bool {
+        match self {
+            Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_)),
+            Self::Call(_) => false,
+            Self::Event(_) => true,
+        }
+    }
+
+    /// Their line, newline included.
+    ///
+    /// # Errors
+    /// Why they have none.
+    pub(crate) fn line(self) -> Result<String, String> {
+        match self {
+            Self::Frame(frame) => codec::encode(&frame).map_err(no_form),
+            Self::Call(line) | Self::Event(line) => Ok(line),
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn no_form(error: serde_json::Error) -> String {
+    format!("it has no JSON form: {error}")
+}
+
+impl From<HostFrame> for Words {
+    fn from(frame: HostFrame) -> Self {
+        Self::Frame(frame)
+    }
+}

@@ -1,0 +1,259 @@
+//! What an extension registers, held against what it was granted. What goes beyond is left out and said; the rest
+//! counts.
+
+use std::collections::BTreeSet;
+
+use haft_packages::{InterceptAs, Permissions};
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscribe, Subscription};
+
+use super::offers::excerpt;
+
+/// Returns the reason why an extension with these permissions cannot have a tool of this name, if there is one.
+pub(super) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
+    if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
+        return None;
+    }
+    let name = excerpt(name);
+    let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
+    Some(rejected("tool", name, "tools.register", reason))
+}
+
+/// Splits a subscription into the part that is granted and the entries that are not.
+pub(super) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+    let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
+    if !is_up(Defence::Permissions) {
+        return (asked, rest);
+    }
+    for entry in asked.events {
+        match rejected_event(permissions, &entry) {
+            None => granted.events.push(entry),
+            Some(rejected) => rest.push(rejected),
+        }
+    }
+    for entry in asked.intercept {
+        intercept(permissions, entry, &mut granted.intercept, &mut rest);
+    }
+    (granted, rest)
+}
+
+fn rejected_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
+    if permissions.events.contains(&entry.event) {
+        return None;
+    }
+    let name = excerpt(&entry.event);
+    let reason = format!("event {name:?} is not granted: its permissions do not name it");
+    Some(rejected("event", name, "events", reason))
+}
+
+fn intercept(
+    permissions: &Permissions,
+    entry: Subscription,
+    granted: &mut Vec<Subscription>,
+    rest: &mut Vec<RegisterRejected>,
+) {
+    // One that this version does not know is told as such.
+    let Some(hook) = InterceptKind::from_name(&entry.event) else { return granted.push(entry) };
+    let role = entry.role.as_deref().and_then(InterceptRole::from_name);
+    // Without a role it is what it was granted to be; what it answers beyond that is refused.
+    let as_any: &[_] = match role {
+        Some(InterceptRole::Observe) => {
+            return match rejected_event(permissions, &entry) {
+                None => granted.push(entry),
+                Some(rejected) => rest.push(rejected),
+            };
+        }
+        Some(InterceptRole::Gate) => &[InterceptAs::Gate],
+        Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
+        None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
+    };
+    let mut left = Filter::asked(hook, &entry);
+    // A plain name, as in zot, cannot say which tools it means: those that were granted.
+    let is_plain = entry.role.is_none() && left == Filter::All;
+    let mut parts = Vec::new();
+    for role in as_any {
+        let Some(grant) = permissions.intercept_as(hook, *role) else { continue };
+        if let Some(tools) = left.take(&grant.tools) {
+            // What only calls have is told where it is no call's.
+            let tools = if hook == InterceptKind::ToolCall { tools } else { entry.tools.clone() };
+            parts.push(Subscription { tools, ..entry.clone() });
+        }
+    }
+    if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
+        rest.push(rejected_intercept(hook, role, &parts));
+    }
+    granted.extend(parts);
+}
+
+fn rejected_intercept(
+    hook: InterceptKind,
+    role: Option<InterceptRole>,
+    parts: &[Subscription],
+) -> RegisterRejected {
+    let name = hook.name();
+    let role = role.map_or_else(String::new, |role| format!(" as {}", role.name()));
+    let tools: BTreeSet<&str> = parts.iter().flat_map(|part| &part.tools).map(String::as_str).collect();
+    let reason = match tools.is_empty() {
+        true => format!("intercept {name}{role} is not granted: its permissions do not name it"),
+        false => {
+            let tools = tools.into_iter().collect::<Vec<_>>().join(", ");
+            format!("intercept {name}{role} is granted for these tools only: {tools}")
+        }
+    };
+    rejected("intercept", name.to_owned(), "intercept", reason)
+}
+
+/// Of which tools an intercept is still to be granted, in lower case.
+#[derive(Debug, PartialEq, Eq)]
+enum Filter {
+    All,
+    Only(BTreeSet<String>),
+    Nothing,
+}
+
+impl Filter {
+    fn asked(hook: InterceptKind, entry: &Subscription) -> Self {
+        // Only tool calls have tools; of anything else they leave nothing out.
+        match hook == InterceptKind::ToolCall && !entry.tools.is_empty() {
+            true => Self::Only(entry.tools.iter().map(|name| name.to_ascii_lowercase()).collect()),
+            false => Self::All,
+        }
+    }
+
+    /// Takes the tools of a grant, all if there are none; what is taken, as a subscription names it.
+    fn take(&mut self, grant: &BTreeSet<String>) -> Option<Vec<String>> {
+        let of_all = grant.is_empty();
+        let (taken, left) = match std::mem::replace(self, Self::Nothing) {
+            Self::Nothing => (None, Self::Nothing),
+            Self::All if of_all => (Some(Vec::new()), Self::Nothing),
+            Self::All => (Some(grant.iter().cloned().collect()), Self::All),
+            Self::Only(names) if of_all => (Some(names.into_iter().collect()), Self::Nothing),
+            Self::Only(names) => {
+                let (taken, left): (BTreeSet<_>, BTreeSet<_>) =
+                    names.into_iter().partition(|name| grant.contains(name));
+                let left = if left.is_empty() { Self::Nothing } else { Self::Only(left) };
+                ((!taken.is_empty()).then(|| taken.into_iter().collect()), left)
+            }
+        };
+        *self = left;
+        taken
+    }
+}
+
+fn rejected(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
+    RegisterRejected { what: what.to_owned(), name, permission: permission.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permissions(json: &str) -> Permissions {
+        serde_json::from_str(json).unwrap()
+    }
+
+    /// What is granted of a subscription to intercepts, and why not more.
+    #[track_caller]
+    fn check(grants: &str, asked: &str, expect: &str, reasons: &[&str]) {
+        let permissions = permissions(&format!(r#"{{"events":["turn_end"],"intercept":[{grants}]}}"#));
+        let asked = serde_json::from_str(&format!(r#"{{"intercept":[{asked}]}}"#)).unwrap();
+        let (granted, rest) = granted_of(&permissions, asked);
+        assert_eq!(serde_json::to_string(&granted.intercept).unwrap(), format!("[{expect}]"));
+        assert_eq!(rest.iter().map(|rejected| rejected.reason.as_str()).collect::<Vec<_>>(), reasons);
+    }
+
+    const GATE: &str = r#"{"event":"tool_call","role":"gate"}"#;
+    const GATE_BASH: &str = r#"{"event":"tool_call","role":"gate","tools":["bash"]}"#;
+    const REWRITE_EDIT: &str = r#"{"event":"tool_call","role":"rewrite","tools":["edit"]}"#;
+
+    #[test]
+    fn a_grant_of_all_is_one_of_each() {
+        check(GATE, GATE, GATE, &[]);
+        let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
+        check(GATE, bash, bash, &[]);
+        check(GATE_BASH, bash, bash, &[]);
+    }
+
+    #[test]
+    fn what_goes_beyond_is_left_out_and_the_rest_counts() {
+        let both = r#"{"event":"tool_call","tools":["Bash","edit"],"role":"gate"}"#;
+        let bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
+        let only = ["intercept tool_call as gate is granted for these tools only: bash"];
+        check(GATE_BASH, both, bash, &only);
+        check(GATE_BASH, GATE, bash, &only);
+        let other = r#"{"event":"tool_call","tools":["edit"],"role":"gate"}"#;
+        check(
+            GATE_BASH,
+            other,
+            "",
+            &["intercept tool_call as gate is not granted: its permissions do not name it"],
+        );
+    }
+
+    #[test]
+    fn another_role_is_another_grant() {
+        let rewrite = r#"{"event":"tool_call","tools":["bash"],"role":"rewrite"}"#;
+        check(
+            GATE_BASH,
+            rewrite,
+            "",
+            &["intercept tool_call as rewrite is not granted: its permissions do not name it"],
+        );
+        let gate = r#"{"event":"tool_call","tools":["edit"],"role":"gate"}"#;
+        check(
+            REWRITE_EDIT,
+            gate,
+            "",
+            &["intercept tool_call as gate is not granted: its permissions do not name it"],
+        );
+        check(
+            "",
+            r#""turn_start""#,
+            "",
+            &["intercept turn_start is not granted: its permissions do not name it"],
+        );
+    }
+
+    #[test]
+    fn without_a_role_it_is_what_it_was_granted_to_be() {
+        check(GATE, r#""tool_call""#, r#""tool_call""#, &[]);
+        let (bash, edit) =
+            (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
+        let grants = format!("{GATE_BASH},{REWRITE_EDIT}");
+        let both = format!("{edit},{bash}");
+        check(&grants, r#"{"event":"tool_call","tools":["bash","edit"]}"#, &both, &[]);
+        check(&grants, r#""tool_call""#, &both, &[]);
+        let only = "intercept tool_call is granted for these tools only: bash";
+        check(GATE_BASH, r#"{"event":"tool_call","tools":["bash","edit"]}"#, bash, &[only]);
+        let redactor = r#"{"event":"assistant_message","role":"redactor"}"#;
+        check(redactor, r#""assistant_message""#, r#""assistant_message""#, &[]);
+        let gate = r#"{"event":"turn_start","role":"gate"}"#;
+        check(gate, r#""turn_start""#, r#""turn_start""#, &[]);
+    }
+
+    #[test]
+    fn who_only_watches_needs_the_event() {
+        check(
+            "",
+            r#"{"event":"turn_end","role":"observe"}"#,
+            r#"{"event":"turn_end","role":"observe"}"#,
+            &[],
+        );
+        let turn_start = r#"{"event":"turn_start","role":"observe"}"#;
+        check(GATE, turn_start, "", &["event \"turn_start\" is not granted: its permissions do not name it"]);
+        check(GATE, r#""warp""#, r#""warp""#, &[]);
+    }
+
+    #[test]
+    fn tools_and_events_are_granted_by_name() {
+        let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
+        assert_eq!(rejected_tool(&granted, "weather"), None);
+        let bash = rejected_tool(&granted, "bash").unwrap();
+        assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
+        let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };
+        let (kept, rest) = granted_of(&granted, asked);
+        assert_eq!(kept.events, ["turn_end".into()]);
+        let named = rest.iter().map(|one| (one.what.as_str(), one.name.as_str(), one.permission.as_str()));
+        assert_eq!(named.collect::<Vec<_>>(), [("event", "tool_call", "events")]);
+    }
+}

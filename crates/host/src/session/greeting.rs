@@ -1,0 +1,116 @@
+//! The answer to an extension's hello. What is the same for all of them is put into words once.
+
+use std::sync::Arc;
+
+use haft_packages::Permissions;
+use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
+use haft_protocol::{RawJson, codec};
+use serde::Serialize;
+
+/// What every extension is told: a `hello_ack` without the places of one, or why it has no form.
+pub(crate) type Common = Arc<Result<String, String>>;
+
+/// The answer to one extension's hello.
+#[derive(Debug, Clone)]
+pub(crate) struct Greeting {
+    common: Common,
+    places: Places,
+}
+
+/// The fields of a `hello_ack` that differ between extensions. What the user set may hold a key.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Places {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extension_dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data_dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) config: Option<ExtensionConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) granted: Option<Permissions>,
+}
+
+impl Greeting {
+    pub(crate) fn new(common: Common, places: Places) -> Self {
+        Self { common, places }
+    }
+
+    /// What every extension is told. `ack` must have no places.
+    pub(crate) fn common(ack: HelloAck) -> Common {
+        let line = codec::encode(&HostFrame::HelloAck(ack));
+        Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
+    }
+
+    /// The whole line.
+    ///
+    /// # Errors
+    /// Why it has no form.
+    pub(crate) fn line(&self) -> Result<String, String> {
+        let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
+        let places = RawJson::from_value(&self.places)
+            .map_err(|error| format!("its places have no JSON form: {error}"))?;
+        // Both are objects, and the first one is not empty: it has a type.
+        match (common.strip_suffix("}\n"), places.as_str().strip_prefix('{')) {
+            (Some(begin), Some(rest)) if rest != "}" => Ok(format!("{begin},{rest}\n")),
+            _ => Ok(common.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::ext::PROTOCOL_VERSION;
+
+    #[track_caller]
+    fn check(
+        extension_dir: Option<&str>,
+        data_dir: Option<&str>,
+        config: Option<&str>,
+        sandbox: Option<&str>,
+        granted: Option<&str>,
+    ) {
+        let ack = HelloAck {
+            protocol_version: PROTOCOL_VERSION,
+            zot_version: "0.1.0".into(),
+            haft_version: None,
+            provider: "p".into(),
+            model: "m".into(),
+            cwd: "/work\u{2028}".into(),
+            extension_dir: None,
+            data_dir: None,
+            capabilities: vec!["ping".into()],
+            limits: None,
+            config: None,
+            sandbox: None,
+            granted: None,
+        };
+        let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
+        let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
+        let sandbox = sandbox.map(str::to_owned);
+        let places = Places {
+            extension_dir: extension_dir.clone(),
+            data_dir: data_dir.clone(),
+            config: config.clone(),
+            sandbox: sandbox.clone(),
+            granted: granted.map(|granted| serde_json::from_str(granted).unwrap()),
+        };
+        let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
+        assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
+        let read: HelloAck = serde_json::from_str(&line).unwrap();
+        let granted = granted.map(|granted| RawJson::parse(granted).unwrap());
+        assert_eq!(read, HelloAck { extension_dir, data_dir, config, sandbox, granted, ..ack });
+    }
+
+    #[test]
+    fn the_parts_make_the_frame_that_the_whole_would_have_made() {
+        check(None, None, None, None, None);
+        check(None, None, None, None, Some(r#"{"net":"none","exec":"own"}"#));
+        check(Some("/ext"), None, None, None, None);
+        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#), None, None);
+        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"), Some("strict"), None);
+        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#), None, None);
+    }
+}

@@ -1,0 +1,384 @@
+//! What one extension has registered, and the rules for it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use haft_core::sanitize::for_model;
+use haft_core::schema::Validator;
+use haft_protocol::RawJson;
+use haft_protocol::ext::{
+    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
+};
+use haft_protocol::limits::MAX_NAME;
+use haft_protocol::names;
+use serde::{Deserialize, Serialize};
+
+use super::filter::{ToolCallRoles, ToolFilter};
+use super::written;
+
+/// Events of names unknown to this host that are kept.
+const MAX_EVENTS: usize = 64;
+
+/// Commands, tools and subscriptions of one extension, in the order they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Offers {
+    pub(crate) commands: Vec<RegisterCommand>,
+    #[serde(with = "written::shared")]
+    pub(crate) tools: Vec<Arc<OfferedTool>>,
+    pub(crate) events: BTreeSet<String>,
+    /// Of the event `tool_call`: for which tools.
+    pub(crate) watched_tools: ToolFilter,
+    /// What it is asked about.
+    #[serde(with = "written::hooks")]
+    pub(crate) intercepts: BTreeSet<InterceptKind>,
+    /// Of the intercept `tool_call`: for which tools, and in which role.
+    pub(crate) tool_calls: ToolCallRoles,
+    /// Other intercepts that it takes part in as a gate.
+    #[serde(with = "written::hooks")]
+    pub(crate) gates: BTreeSet<InterceptKind>,
+    /// What `hello` announced.
+    pub(crate) capabilities: Vec<String>,
+    /// What the rules measure by.
+    #[serde(skip)]
+    pub(crate) limits: Arc<Limits>,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Topic<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The tool that is called.
+    pub(crate) tool: Option<&'a str>,
+}
+
+/// A tool that passed the checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OfferedTool {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: RawJson,
+    pub(crate) guidelines: Vec<String>,
+}
+
+impl Offers {
+    /// Whether there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
+    pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
+        self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether there is room for a command of this name.
+    pub(crate) fn has_room_for_command(&self, name: &str) -> bool {
+        self.commands.len() < self.limits.max_commands
+            || self.commands.iter().any(|command| command.name == name)
+    }
+
+    /// Adds a tool, or replaces this extension's own of the same name.
+    ///
+    /// # Errors
+    /// Says which rule it breaks.
+    pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
+        let tool = Arc::new(checked(tool, &self.limits)?);
+        if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
+            *old = tool;
+        } else {
+            self.tools.push(tool);
+        }
+        Ok(())
+    }
+
+    /// Adds a command, or replaces this extension's own of the same name.
+    ///
+    /// # Errors
+    /// Says which rule it breaks.
+    pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
+        let longest = self.limits.max_name;
+        if !names::is_command(&command.name, longest) {
+            return Err(format!(
+                "command {:?}: a name is 1 to {longest} letters, digits, '_' or '-'",
+                excerpt(&command.name)
+            ));
+        }
+        if let Some(old) = self.commands.iter_mut().find(|old| old.name == command.name) {
+            *old = command;
+        } else {
+            self.commands.push(command);
+        }
+        Ok(())
+    }
+
+    /// Adds subscriptions. Returns what is wrong with them; whatever is doubtful counts in its strictest reading.
+    pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for entry in subscribe.events {
+            if entry.role.as_deref().is_some_and(|role| role != InterceptRole::Observe.name()) {
+                let event = excerpt(&entry.event);
+                wrong.push(format!("event {event:?}: who watches has no role; name it under `intercept`"));
+            }
+            self.watch(entry, &mut wrong);
+        }
+        for entry in subscribe.intercept {
+            self.intercept(entry, &mut wrong);
+        }
+        wrong
+    }
+
+    fn watch(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+        let tools = tools_of(&entry, wrong);
+        if self.events.len() < MAX_EVENTS && entry.event.len() <= MAX_NAME {
+            if entry.event == InterceptKind::ToolCall.name() {
+                self.watched_tools.add(tools);
+            }
+            self.events.insert(entry.event);
+        }
+    }
+
+    fn intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+        let Some(kind) = InterceptKind::from_name(&entry.event) else {
+            let name = excerpt(&entry.event);
+            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, so it guards nothing there; there are {}", hooks()));
+        };
+        let role = entry.role.as_deref().and_then(InterceptRole::from_name);
+        if let (None, Some(unknown)) = (role, &entry.role) {
+            let (hook, unknown) = (kind.name(), excerpt(unknown));
+            wrong
+                .push(format!("intercept {hook}: no role is called {unknown:?}; it is asked as without one"));
+        }
+        if role == Some(InterceptRole::Observe) {
+            return self.watch(entry, wrong);
+        }
+        let tools = tools_of(&entry, wrong);
+        self.intercepts.insert(kind);
+        match (kind, role) {
+            (InterceptKind::ToolCall, role) => self.tool_calls.add(role, tools),
+            (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
+            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
+        }
+    }
+
+    /// Whether it subscribed to this event.
+    pub(crate) fn watches(&self, topic: Topic<'_>) -> bool {
+        let tool = topic.tool.is_none_or(|tool| self.watched_tools.has(tool));
+        self.events.contains(topic.name) && tool
+    }
+
+    /// Whether it watches and nothing is asked of it.
+    pub(crate) fn only_watch(&self) -> bool {
+        let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
+        !self.events.is_empty() && !asked
+    }
+
+    /// Whether `hello` announced this.
+    pub(crate) fn announced(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|known| known == capability)
+    }
+}
+
+/// The tools that an entry names. Only tool calls have some; for anything else they leave nothing out.
+fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String] {
+    if entry.event == InterceptKind::ToolCall.name() || entry.tools.is_empty() {
+        return &entry.tools;
+    }
+    wrong.push(format!("{:?}: only `tool_call` can name tools; these are ignored", excerpt(&entry.event)));
+    &[]
+}
+
+fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
+    let name = tool.name;
+    let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
+    if !names::is_tool(&name, limits.max_name) {
+        return wrong(format!(
+            "a name is a letter and then letters, digits, '_' or '-', at most {} in all",
+            limits.max_name
+        ));
+    }
+    if tool.description.len() > limits.max_tool_description {
+        return wrong(format!("its description is longer than {} bytes", limits.max_tool_description));
+    }
+    if tool.guidelines.iter().map(String::len).sum::<usize>() > limits.max_tool_description {
+        return wrong(format!("its guidelines are longer than {} bytes", limits.max_tool_description));
+    }
+    let texts = tool.guidelines.iter().chain([&tool.description]);
+    let hidden: usize = texts.map(|text| for_model(text).hidden).sum();
+    if hidden > 0 {
+        return wrong(format!("its description has {hidden} characters in it that nobody can see"));
+    }
+    let schema = tool.schema.unwrap_or_else(no_arguments);
+    if schema.as_str().len() > limits.max_tool_schema {
+        return wrong(format!("its schema is longer than {} bytes", limits.max_tool_schema));
+    }
+    if for_model(&unescaped(&schema)).hidden > 0 {
+        return wrong("its schema has characters in it that nobody can see".to_owned());
+    }
+    if let Err(detail) = object_schema(&schema) {
+        return wrong(detail);
+    }
+    Ok(OfferedTool { name, description: tool.description, schema, guidelines: tool.guidelines })
+}
+
+/// A schema in which a character stands for itself, however it was written.
+fn unescaped(schema: &RawJson) -> String {
+    schema.read::<serde_json::Value>().map(|schema| schema.to_string()).unwrap_or_default()
+}
+
+fn no_arguments() -> RawJson {
+    RawJson::parse(r#"{"type":"object","properties":{}}"#).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+/// Arguments are always an object, so a schema that wants anything else can never be fulfilled.
+fn object_schema(schema: &RawJson) -> Result<(), String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(rename = "type", default)]
+        kind: Option<serde_json::Value>,
+    }
+    if !schema.is_object() {
+        return Err("its schema is not a JSON object".to_owned());
+    }
+    let head: Head = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
+    match head.kind {
+        None => {}
+        Some(serde_json::Value::String(kind)) if kind == "object" => {}
+        Some(other) => return Err(format!("its schema is for {other}, and arguments are an \"object\"")),
+    }
+    Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
+}
+
+/// The names of all hooks, for messages.
+fn hooks() -> String {
+    InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// The beginning of a name that may be anything, for messages.
+pub(super) fn excerpt(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::filter::Role;
+    use super::*;
+
+    fn tool(name: &str, schema: &str) -> RegisterTool {
+        RegisterTool {
+            name: name.into(),
+            description: String::new(),
+            schema: (!schema.is_empty()).then(|| RawJson::parse(schema).unwrap()),
+            guidelines: Vec::new(),
+        }
+    }
+
+    #[track_caller]
+    fn check(tool: RegisterTool, expect: &str) {
+        let outcome = Offers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
+        assert!(outcome.contains(expect), "{outcome}");
+    }
+
+    #[test]
+    fn tools_keep_to_the_rules() {
+        check(tool("weather", r#"{"type":"object"}"#), "ok");
+        check(tool("weather", ""), "ok");
+        check(tool("weather", "{}"), "ok");
+        check(tool("", ""), "a name is");
+        check(tool("bad name!", ""), "a name is");
+        check(tool("1st", ""), "a name is");
+        check(tool("b\u{e4}sh", ""), "a name is");
+        check(tool(&"x".repeat(64), ""), "ok");
+        check(tool(&"x".repeat(65), ""), "a name is");
+        check(tool("host.exec", ""), "a name is");
+        check(tool("b\u{430}sh", ""), "a name is");
+        check(tool("../../x", ""), "a name is");
+        check(tool("\x1b[31mred", ""), r#"tool "\u{1b}[31mred": a name is"#);
+        let hidden = "fog\u{e0041}\u{e0042}".to_owned();
+        check(
+            RegisterTool { description: hidden.clone(), ..tool("weather", "") },
+            "2 characters in it that nobody",
+        );
+        check(
+            RegisterTool { guidelines: vec![hidden], ..tool("weather", "") },
+            "2 characters in it that nobody",
+        );
+        check(tool("weather", r#"{"title":"\udb40\udc41"}"#), "its schema has characters in it that nobody");
+        check(tool("weather", r##"{"$ref":"#"}"##), "steps");
+        check(tool("weather", r#"{"pattern":"(a{1,1000}){1,1000}"}"#), "cannot be used");
+        check(tool("weather", r#""string""#), "not a JSON object");
+        check(tool("weather", r#"{"type":"array"}"#), "arguments are an");
+        check(tool("weather", r#"{"properties":{"city":{"type":7}}}"#), "cannot be used");
+        check(tool("weather", r#"{"$ref":"file:///etc/passwd"}"#), "cannot be used");
+        check(RegisterTool { description: "x".repeat(4096), ..tool("weather", "") }, "ok");
+        check(RegisterTool { description: "x".repeat(4097), ..tool("weather", "") }, "description is longer");
+        let fits = format!(r#"{{"title":"{}"}}"#, "x".repeat(64 * 1024 - 12));
+        check(tool("weather", &fits), "ok");
+        check(tool("weather", &fits.replace("title", "title2")), "schema is longer");
+    }
+
+    #[test]
+    fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
+        let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
+        let mut offers = Offers { limits: Arc::new(limits), ..Offers::default() };
+        offers.add_tool(tool("t0", "")).unwrap();
+        assert!(offers.has_room_for_tool("t1"));
+        offers.add_tool(tool("t1", "")).unwrap();
+        assert!(!offers.has_room_for_tool("t2") && offers.has_room_for_tool("t0"));
+        offers.add_tool(tool("t0", r#"{"title":"new"}"#)).unwrap();
+        assert_eq!(offers.tools.len(), 2);
+        assert_eq!(offers.tools[0].schema.as_str(), r#"{"title":"new"}"#);
+        let command = || RegisterCommand { name: "c".into(), description: String::new(), completes: false };
+        assert!(offers.has_room_for_command("c"));
+        offers.add_command(command()).unwrap();
+        assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));
+    }
+
+    fn subscribe(events: &[&str], intercept: &str) -> (Offers, Vec<String>) {
+        let mut offers = Offers::default();
+        let events = events.iter().map(|&name| name.into()).collect();
+        let intercept = serde_json::from_str(intercept).unwrap();
+        let wrong = offers.subscribe(Subscribe { events, intercept });
+        (offers, wrong)
+    }
+
+    #[test]
+    fn subscriptions_add_up_and_unknown_intercepts_are_named() {
+        let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
+        assert_eq!(wrong, Vec::<String>::new());
+        let more = Subscribe {
+            events: vec!["later_event".into()],
+            intercept: vec!["turn_start".into(), "warp".into()],
+        };
+        assert_eq!(
+            offers.subscribe(more),
+            [
+                r#"cannot intercept "warp": this version has no such hook, so it guards nothing there; there are tool_call, turn_start, assistant_message, before_agent_start, before_compact"#
+            ]
+        );
+        assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));
+        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+    }
+
+    #[test]
+    fn a_role_and_tools_narrow_a_subscription() {
+        let (offers, wrong) = subscribe(
+            &[],
+            r#"[{"event":"tool_call","tools":["bash"],"role":"gate"},
+                {"event":"tool_call","tools":["edit"],"role":"rewrite"},
+                {"event":"tool_call","tools":["read"],"role":"observe"},
+                {"event":"turn_start","role":"gate"}]"#,
+        );
+        assert_eq!(wrong, Vec::<String>::new());
+        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.of(tool));
+        assert_eq!(roles, [Some(Role::Gate), Some(Role::Rewrite), None]);
+        assert!(offers.events.contains("tool_call"));
+        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.has(tool)), [false, true]);
+        assert_eq!(offers.gates, BTreeSet::from([InterceptKind::TurnStart]));
+    }
+
+    #[test]
+    fn what_is_doubtful_counts_in_its_strictest_reading() {
+        let (offers, wrong) = subscribe(&[], r#"[{"event":"tool_call","tools":["bash"],"role":"oracle"}]"#);
+        assert_eq!(wrong, [r#"intercept tool_call: no role is called "oracle"; it is asked as without one"#]);
+        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
+        assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
+        assert!(offers.intercepts.contains(&InterceptKind::TurnStart));
+    }
+}

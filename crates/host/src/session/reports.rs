@@ -1,0 +1,125 @@
+//! What is passed on how often: one extension that says the same for ever must not fill the screen, nor keep
+//! whoever shows it from everything else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use haft_protocol::defence::{Defence, is_up};
+
+use crate::wire::fault::FaultCode;
+
+/// Reports of one code by one connection, for mistakes that repeat with different details.
+const REPEATED: u32 = 20;
+
+/// Unknown frame types that are told apart.
+const UNKNOWN_TYPES: usize = 32;
+
+/// Counts what was reported. Its memory is bounded by the number of codes.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    counts: BTreeMap<FaultCode, u32>,
+    unknown_types: BTreeSet<String>,
+    unknown_type_at: Option<Instant>,
+    /// Tools and commands beyond what one may register, and whether that was said.
+    surplus: (u32, bool),
+    /// Whether a note may be on the screen.
+    noted: bool,
+}
+
+impl Reports {
+    /// Counts one fault and says whether it is reported.
+    pub(super) fn admit(&mut self, code: FaultCode) -> bool {
+        let count = self.counts.entry(code).or_default();
+        *count = count.saturating_add(1);
+        *count <= allowance(code) || !is_up(Defence::ReportedOnce)
+    }
+
+    /// Counts one frame of an unknown type and says whether it is reported: once a type, and not too often.
+    pub(super) fn admit_unknown_type(&mut self, kind: &str, pause: Duration, now: Instant) -> bool {
+        let paused = self.unknown_type_at.is_some_and(|at| now < at + pause);
+        if paused || self.unknown_types.len() >= UNKNOWN_TYPES || !self.unknown_types.insert(kind.to_owned())
+        {
+            return false;
+        }
+        self.unknown_type_at = Some(now);
+        true
+    }
+
+    /// A note is shown.
+    pub(super) fn note(&mut self) {
+        self.noted = true;
+    }
+
+    /// Counts a registration for which there is no room.
+    pub(super) fn surplus(&mut self) {
+        self.surplus.0 = self.surplus.0.saturating_add(1);
+    }
+
+    /// How many there were, once.
+    pub(super) fn take_surplus(&mut self) -> Option<u32> {
+        let (count, said) = &mut self.surplus;
+        (*count > 0 && !std::mem::replace(said, *count > 0)).then_some(*count)
+    }
+
+    /// What was counted and not reported.
+    pub(super) fn summary(&self) -> Option<String> {
+        let unreported = self.counts.iter().filter(|(code, count)| **count > allowance(**code));
+        let all: Vec<String> = unreported.map(|(code, count)| format!("{code} {count} times")).collect();
+        (!all.is_empty()).then(|| format!("in all: {}", all.join(", ")))
+    }
+
+    /// The notes are taken back; says whether there can be any.
+    pub(super) fn take_notes(&mut self) -> bool {
+        std::mem::take(&mut self.noted)
+    }
+
+    /// How many lines were no frames.
+    pub(super) fn junk(&self) -> u32 {
+        JUNK.iter().filter_map(|code| self.counts.get(code)).sum()
+    }
+}
+
+/// What a line is that is no frame.
+const JUNK: [FaultCode; 5] = [
+    FaultCode::FrameNotUtf8,
+    FaultCode::FrameNotJson,
+    FaultCode::FrameNotObject,
+    FaultCode::FrameTooDeep,
+    FaultCode::FrameDuplicateKey,
+];
+
+fn allowance(code: FaultCode) -> u32 {
+    match code {
+        FaultCode::FrameNotUtf8
+        | FaultCode::FrameNotJson
+        | FaultCode::FrameNotObject
+        | FaultCode::FrameTooDeep
+        | FaultCode::FrameDuplicateKey
+        | FaultCode::UnknownId
+        | FaultCode::DuplicateResponse => 1,
+        FaultCode::SpawnFailed
+        | FaultCode::PinMismatch
+        | FaultCode::CodeRestored
+        | FaultCode::SandboxUnavailable
+        | FaultCode::HelloTimeout
+        | FaultCode::HelloInvalid
+        | FaultCode::VersionMismatch
+        | FaultCode::FrameTooLong
+        | FaultCode::FrameUnknownType
+        | FaultCode::FrameInvalid
+        | FaultCode::LateResponse
+        | FaultCode::RateLimited
+        | FaultCode::WriteStalled
+        | FaultCode::CallTimeout
+        | FaultCode::HookTimeout
+        | FaultCode::HookError
+        | FaultCode::Unresponsive
+        | FaultCode::Exited
+        | FaultCode::CrashLoop
+        | FaultCode::PermissionDenied
+        | FaultCode::RegisterRejected
+        | FaultCode::ToolChanged
+        | FaultCode::ResultRejected
+        | FaultCode::HiddenText => REPEATED,
+    }
+}

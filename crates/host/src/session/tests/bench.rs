@@ -1,0 +1,247 @@
+//! A session, a clock that a test moves, and a transcript of all that happens.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use haft_packages::Permissions;
+use haft_protocol::RawJson;
+use haft_protocol::codec::Plain;
+use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
+use haft_protocol::hook::{ApproveTool, Hello, Mode};
+use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
+
+use crate::session::dialect::{Answer, Speech, Words};
+use crate::session::greeting::{Greeting, Places};
+use crate::session::ids::Ids;
+use crate::session::{Facts, Output, Question, Session};
+use crate::timeouts::Timeouts;
+
+pub(super) struct Bench {
+    pub(super) session: Session<&'static str>,
+    ids: Ids,
+    start: Instant,
+    pub(super) now: Instant,
+    flushed: u64,
+    pub(super) written: u64,
+    pub(super) transcript: String,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        Self::within(Limits::default())
+    }
+
+    pub(super) fn within(limits: Limits) -> Self {
+        Self::with(limits, None)
+    }
+
+    /// One with these permissions, in the form of a manifest.
+    pub(super) fn granted(permissions: &str) -> Self {
+        Self::with(Limits::default(), Some(Arc::new(serde_json::from_str(permissions).unwrap())))
+    }
+
+    fn with(limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+        let ack = HelloAck {
+            protocol_version: 1,
+            zot_version: "0.1.0".into(),
+            haft_version: None,
+            provider: "scripted".into(),
+            model: "demo".into(),
+            cwd: "/work".into(),
+            extension_dir: None,
+            data_dir: None,
+            capabilities: Vec::new(),
+            limits: None,
+            config: None,
+            sandbox: None,
+            granted: None,
+        };
+        let speech = Speech::Native(Some(Box::new(Greeting::new(Greeting::common(ack), Places::default()))));
+        Self::speaking(speech, Ids::new("r"), limits, granted)
+    }
+
+    /// A process hook that is asked about tools, and has just been started.
+    pub(super) fn hook() -> Self {
+        Self::hook_within(Limits::default())
+    }
+
+    pub(super) fn hook_within(limits: Limits) -> Self {
+        let speech = Speech::Hook(Hello::new("gate", vec![Mode::Tool]));
+        let ids = speech.ids();
+        let mut bench = Self::speaking(speech, ids, limits, None);
+        bench.settle();
+        bench
+    }
+
+    /// One that has answered hello.
+    pub(super) fn ready_hook() -> Self {
+        let mut bench = Self::hook();
+        bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
+        bench.transcript.clear();
+        bench
+    }
+
+    fn speaking(speech: Speech, ids: Ids, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+        let now = Instant::now();
+        let mut timeouts = Timeouts::default();
+        if let Speech::Hook(_) = &speech {
+            timeouts.hello = Duration::from_secs(5);
+        }
+        let facts = Facts {
+            name: ExtensionName::new("ext"),
+            speech,
+            timeouts: timeouts.into(),
+            limits: Arc::new(limits),
+            services: true,
+            granted,
+        };
+        Self {
+            session: Session::new(facts, now),
+            ids,
+            start: now,
+            now,
+            flushed: 0,
+            written: 0,
+            transcript: String::new(),
+        }
+    }
+
+    /// After `hello`, a `tool_call` intercept and `ready`.
+    pub(super) fn ready() -> Self {
+        Self::ready_within(Limits::default())
+    }
+
+    pub(super) fn ready_within(limits: Limits) -> Self {
+        let mut bench = Self::within(limits);
+        bench.line(r#"{"type":"hello","name":"ext"}"#);
+        bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+        bench.line(r#"{"type":"ready"}"#);
+        bench.transcript.clear();
+        bench
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        self.bytes(line.as_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, line: &[u8]) {
+        self.note("←", &String::from_utf8_lossy(line));
+        self.session.handle_line(&Bytes::copy_from_slice(line), Plain::default(), self.now);
+        self.session.handle_read(1, 0, self.now);
+        self.settle();
+    }
+
+    /// A sign of life that is no frame yet.
+    pub(super) fn heard(&mut self) {
+        self.session.handle_read(0, 1, self.now);
+    }
+
+    /// Its input turns out to be closed.
+    pub(super) fn deafened(&mut self) {
+        self.session.deafened(self.flushed, self.now);
+    }
+
+    /// Time passes; deadlines are met in order. What was written has left.
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.wait_until(self.now + time, true);
+    }
+
+    /// Time passes and the extension reads nothing.
+    pub(super) fn pass_unread(&mut self, time: Duration) {
+        self.wait_until(self.now + time, false);
+    }
+
+    fn wait_until(&mut self, end: Instant, reading: bool) {
+        while let Some(at) = self.session.poll_deadline().filter(|at| *at <= end) {
+            if reading {
+                self.flushed = self.written;
+            }
+            self.now = at.max(self.now);
+            self.session.handle_deadline(self.now, self.flushed);
+            self.settle();
+        }
+        self.now = end;
+        if reading {
+            self.flushed = self.written;
+        }
+    }
+
+    pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
+        self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
+    }
+
+    /// Asks a hook whether `bash` may run.
+    pub(super) fn approval(&mut self, ticket: &'static str) {
+        let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
+        self.exchange(ticket, |number, _| Words::call(number, question).unwrap(), 60);
+    }
+
+    fn exchange(
+        &mut self,
+        ticket: &'static str,
+        words: impl FnOnce(u64, RequestId) -> Words,
+        after: u64,
+    ) -> RequestId {
+        let number = self.ids.next();
+        let id = self.ids.of(number);
+        let words = words(number, id.clone());
+        let after = Duration::from_secs(after);
+        let question =
+            Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
+        self.session.ask(question);
+        self.settle();
+        id
+    }
+
+    pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
+        let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
+        let (tool_id, tool_name) = (ToolCallId::new("t1"), "bash".into());
+        let question = InterceptToolCall { tool_id, tool_name, tool_args, caller: None };
+        self.ask(ticket, question, 5)
+    }
+
+    pub(super) fn tool(&mut self, ticket: &'static str) -> RequestId {
+        self.ask(ticket, CallTool { name: "weather".into(), args: RawJson::empty_object() }, 60)
+    }
+
+    pub(super) fn settle(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, .. } => {
+                    self.written = number;
+                    self.note("→", line.trim_end());
+                }
+                Output::Answer(ticket, Ok(Answer::Frame(response))) => {
+                    self.note("=", &format!("{ticket}: {response:?}"))
+                }
+                Output::Answer(ticket, Ok(Answer::Result(result))) => {
+                    self.note("=", &format!("{ticket}: {result}"));
+                }
+                Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
+                Output::Log(text) => self.note("·", &format!("log: {text}")),
+                Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
+                Output::CloseInput => self.note("·", "close input"),
+                Output::Terminate => self.note("·", "terminate"),
+                Output::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
+                Output::CancelCall(id) => self.note("*", &format!("cancel {id}")),
+                Output::DropCalls => self.note("*", "cancel all"),
+                Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
+            }
+        }
+    }
+
+    fn note(&mut self, arrow: &str, text: &str) {
+        let at = (self.now - self.start).as_secs_f64();
+        writeln!(self.transcript, "+{at:.3} {arrow} {text}").unwrap();
+    }
+
+    /// The codes of all faults since the last look.
+    pub(super) fn faults(&mut self) -> Vec<String> {
+        let transcript = std::mem::take(&mut self.transcript);
+        let faults = transcript.lines().filter_map(|line| line.split_once(" ! ")?.1.split_once(':'));
+        faults.map(|(code, _)| code.to_owned()).collect()
+    }
+}

@@ -1,0 +1,12 @@
+//! Keeping extensions running: what their starts need, when they are started again, and how they failed.
+
+pub(crate) mod config;
+mod confine;
+pub(crate) mod failures;
+mod first_code;
+pub(crate) mod keeper;
+pub(crate) mod shared;
+pub(crate) mod slot;
+pub(crate) mod streams;
+pub(crate) mod supervisor;
+mod trusted_project;

@@ -1,0 +1,317 @@
+//! What all extensions of one host share: its configuration, its ears, and the gate that they start through.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use haft_packages::environment::{self, FOR_PROJECTS};
+use haft_packages::file_name::safe_file_name;
+use haft_packages::state_files::StateFiles;
+use haft_packages::{ExtensionSpec, HookSpec, Launch};
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::hook::Hello;
+use haft_protocol::ids::ExtensionName;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::extension::fanout::Fanout;
+use crate::extension::frontend::{EventSink, Frontend, Reporter};
+use crate::extension::services::{self, Desk, Provided, ServiceReach};
+use crate::extension::status_line::StatusLine;
+use crate::process::Process;
+use crate::process::connection::Connection;
+use crate::process::log::Log;
+use crate::registration::Registrations;
+use crate::session::Facts;
+use crate::session::dialect::Speech;
+use crate::session::greeting::{Common, Greeting, Places};
+use crate::silent::{self, SilentStarts};
+use crate::supervision::config::HostConfig;
+use crate::supervision::confine::Confined;
+use crate::supervision::failures;
+use crate::supervision::first_code::FirstCode;
+use crate::supervision::trusted_project::Looked;
+use crate::timeouts::Timeouts;
+use crate::wire::fault::{Failure, FaultCode};
+
+/// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
+const PINNED: &str = "pinned-";
+
+/// See the module.
+pub(crate) struct Shared {
+    pub(crate) config: HostConfig,
+    /// Those of the configuration, for whoever keeps them.
+    pub(crate) timeouts: Arc<Timeouts>,
+    /// Those of the configuration, for whoever keeps them.
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) events: EventSink,
+    pub(crate) frontend: Arc<dyn Frontend>,
+    /// What extensions say there.
+    pub(crate) status_line: Arc<StatusLine>,
+    /// Counts changes of any extension's state or offers.
+    pub(crate) changes: watch::Sender<u64>,
+    /// As many may be starting at once as there are permits.
+    pub(crate) gate: Semaphore,
+    /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
+    pub(crate) closing: CancellationToken,
+    pub(crate) silent: SilentStarts,
+    /// Where it is remembered how extensions did.
+    pub(crate) state: Arc<StateFiles>,
+    /// How the project looked last.
+    looked: Looked,
+    /// What hooks ran first.
+    first_code: Arc<FirstCode>,
+    /// The environment of those to whom nothing was granted: the same for all of them.
+    plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
+    /// What the hello of all those is answered with that have no deadlines of their own.
+    common: OnceLock<Common>,
+    /// For extensions that only watch.
+    pub(crate) fanout: Arc<Fanout>,
+    pub(crate) registrations: Registrations,
+    /// What is done for extensions, where there is something.
+    pub(crate) provided: Option<Arc<Provided>>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        config: HostConfig,
+        events: EventSink,
+        frontend: Arc<dyn Frontend>,
+        provided: Option<Arc<Provided>>,
+    ) -> Self {
+        let prefixes = &[silent::PREFIX, failures::PREFIX, PINNED];
+        let state = Arc::new(StateFiles::new(config.state.clone(), prefixes));
+        Self {
+            events,
+            status_line: Arc::new(StatusLine::new(Arc::clone(&frontend))),
+            frontend,
+            provided,
+            changes: watch::Sender::new(0),
+            gate: Semaphore::new(config.start_at_once.get()),
+            closing: CancellationToken::new(),
+            looked: Looked::default(),
+            first_code: Arc::default(),
+            plain_env: OnceLock::new(),
+            common: OnceLock::new(),
+            silent: SilentStarts::new(Arc::clone(&state)),
+            state,
+            fanout: Arc::new(Fanout::new(&config.limits)),
+            registrations: Registrations::new(&config),
+            timeouts: Arc::new(config.timeouts),
+            limits: Arc::new(config.limits),
+            config,
+        }
+    }
+
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
+        Reporter { name: name.clone(), events: Arc::clone(&self.events) }
+    }
+
+    pub(crate) fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
+    /// thread where that may take long.
+    ///
+    /// # Errors
+    /// Why it must not be started.
+    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
+        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+        if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
+            let looked = self.looked.hold_now(check).await;
+            looked.map_err(|why| failed(format!("was not started: {why}")))?;
+        }
+        if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
+            let (first, hook) = (Arc::clone(&self.first_code), Arc::clone(hook));
+            let same = tokio::task::spawn_blocking(move || first.still_is(&hook.code)).await;
+            let same = same.map_err(|error| error.to_string()).flatten();
+            same.map_err(|why| failed(format!("was not started: {why}")))?;
+        }
+        let Some(pin) = spec.pin.clone() else { return Ok(()) };
+        let (state, name) =
+            (Arc::clone(&self.state), format!("{PINNED}{}", safe_file_name(spec.name.as_str())));
+        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
+        let changed =
+            verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)?;
+        if let Some(text) = put_back(&spec.name, &changed) {
+            self.reporter(&spec.name).fault(FaultCode::CodeRestored, text);
+        }
+        Ok(())
+    }
+
+    /// Starts the process of an extension.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
+        let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
+        match &spec.launch {
+            Launch::Process { program, args } => {
+                let confined = Confined::new(spec, program, &self.config)
+                    .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
+                let (env, sandbox) = match confined {
+                    None => (self.env(spec), None),
+                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
+                };
+                Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
+                    .map(|started| Connection::Process(Box::new(started)))
+                    .map_err(|error| failed(error.to_string()))
+            }
+            Launch::Impossible { why } => Err(failed(why.clone())),
+            Launch::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+        }
+    }
+
+    /// The environment of an extension. This program's does not change while it runs.
+    fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
+        let env = || self.own_env(spec).into();
+        let is_own =
+            self.config.env_of(spec).next().is_some() || spec.code_is_pinned() || spec.as_hook().is_some();
+        match is_own {
+            true => env(),
+            false => Arc::clone(self.plain_env.get_or_init(env)),
+        }
+    }
+
+    fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        let confined = self.config.level_of(spec).is_some();
+        let mut env = match spec.as_hook() {
+            Some(_) if !confined => self.config.env.shared(std::env::vars_os()).collect(),
+            Some(_) | None => self.config.env.of(self.config.env_of(spec), std::env::vars_os()),
+        };
+        if let Some(hook) = spec.as_hook() {
+            env = environment::with(env.into_iter(), &hook.env);
+        }
+        if spec.code_is_pinned() {
+            env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        env
+    }
+
+    pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
+        let mut timeouts = Arc::clone(&self.timeouts);
+        if let Some(hello) = spec.lifecycle.hello {
+            Arc::make_mut(&mut timeouts).hello = hello;
+        }
+        if let Some(ready) = spec.lifecycle.ready {
+            Arc::make_mut(&mut timeouts).ready = ready;
+        }
+        if let Some(hook) = spec.as_hook() {
+            // One that thinks, or waits for a person, reads nothing meanwhile.
+            let times = Arc::make_mut(&mut timeouts);
+            times.write_stall = times.write_stall.max(hook.longest());
+        }
+        let speech = match spec.as_hook() {
+            None => Speech::Native(Some(Box::new(self.greeting(spec, &timeouts)))),
+            Some(hook) => Speech::Hook(self.hello(spec, hook)),
+        };
+        Facts {
+            name: spec.name.clone(),
+            speech,
+            timeouts,
+            limits: Arc::clone(&self.limits),
+            services: self.provided.is_some(),
+            granted: spec.permissions.clone().map(Arc::new),
+        }
+    }
+
+    /// What a hook is greeted with.
+    fn hello(&self, spec: &ExtensionSpec, hook: &HookSpec) -> Hello {
+        let hello = Hello::new(spec.name.as_str(), hook.watch.modes());
+        Hello { config: self.config.config_of(spec).cloned(), ..hello }
+    }
+
+    /// What answers the hello of an extension with these deadlines.
+    fn greeting(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> Greeting {
+        let common = match Arc::ptr_eq(timeouts, &self.timeouts) {
+            true => Arc::clone(self.common.get_or_init(|| self.common(timeouts))),
+            false => self.common(timeouts),
+        };
+        let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
+        let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
+        let config = self.config.config_of(spec).cloned();
+        let sandbox = self.config.level_of(spec).map(|level| level.to_string());
+        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
+        Greeting::new(common, places)
+    }
+
+    /// What every extension with these deadlines is told.
+    fn common(&self, timeouts: &Timeouts) -> Common {
+        let config = &self.config;
+        Greeting::common(HelloAck {
+            protocol_version: PROTOCOL_VERSION,
+            zot_version: config.version.clone(),
+            haft_version: Some(config.version.clone()),
+            provider: config.model.provider.clone(),
+            model: config.model.model.clone(),
+            cwd: config.cwd.display().to_string(),
+            data_dir: None,
+            extension_dir: None,
+            capabilities: self.capabilities(),
+            limits: Some(Box::new(timeouts.announced_in(config.limits))),
+            config: None,
+            sandbox: None,
+            granted: None,
+        })
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        let always = [
+            capability::BEFORE_AGENT_START,
+            capability::BEFORE_COMPACT,
+            capability::PANEL_RESIZE,
+            capability::PING,
+            capability::EVENT_GAP,
+            capability::INTERCEPT_ROLES,
+            capability::REGISTER_REJECTED,
+            capability::COMMAND_COMPLETIONS,
+            capability::STATUS,
+        ];
+        let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
+        always.into_iter().chain(services).map(str::to_owned).collect()
+    }
+
+    /// What does things for an extension, where there is something.
+    pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
+        let provided = Arc::clone(self.provided.as_ref()?);
+        let data = self.config.data_dir(&spec.name);
+        let granted = spec.permissions.as_ref();
+        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
+            let data = data.as_deref().unwrap_or(&spec.dir);
+            services::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+        });
+        let reach = ServiceReach { extension: spec.name.clone(), within, data };
+        let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
+        let desk = Desk::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
+        Some(Arc::new(desk))
+    }
+
+    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    fn data_dir(&self, name: &ExtensionName) -> Option<String> {
+        let dir = self.config.data_dir(name)?;
+        if let Err(error) = std::fs::create_dir_all(&dir) {
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+        }
+        Some(dir.display().to_string())
+    }
+}
+/// How many of the files that were put back are named.
+const NAMED: usize = 3;
+
+/// What is said when the copy that an extension runs in had been changed.
+fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
+    let names: Vec<_> = changed.iter().take(NAMED).map(|name| name.display().to_string()).collect();
+    let more = match changed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "its installed copy was changed; put back as it was approved: {}{more}. Change it where it was installed from: \
+             `haft ext update {extension}` takes that",
+            names.join(", ")
+        )
+    })
+}

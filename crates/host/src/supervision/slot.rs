@@ -1,0 +1,87 @@
+//! Where an extension stands, over all its processes.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::extension::Extension;
+use crate::session::offers::Offers;
+use crate::wire::fault::{CallError, Failure};
+
+/// The process of the moment, or why there is none.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) stage: Stage,
+    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
+    pub(crate) instance: Option<Extension>,
+    /// What stands in for what it offers: its last registration, until it has been ready.
+    pub(crate) stand_in: Option<Arc<Offers>>,
+}
+
+/// Where an extension stands, over all its processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Somebody wants it to run, and it is not ready yet.
+    Starting {
+        /// When its process was started, or has greeted; none while it waits for its turn.
+        since: Option<Instant>,
+        greeted: bool,
+    },
+    /// It is ready.
+    Running,
+    /// It crashed, and starts again by itself.
+    Restarting(Failure),
+    /// It left, as it may, or was not needed yet; the next question starts it.
+    Idle,
+    /// It is asked to leave.
+    Stopping,
+    /// It left when it was asked to.
+    Stopped,
+    /// It failed and does not start again by itself.
+    Failed(Failure),
+    /// It only brings files.
+    Files,
+}
+
+impl Stage {
+    /// It has yet to be started.
+    pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
+}
+
+impl Slot {
+    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
+    pub(crate) fn answer(&self) -> Option<Result<Extension, CallError>> {
+        let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
+        match &self.stage {
+            // One that has ended is about to be dealt with.
+            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
+            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
+            Stage::Stopping => gone("is being stopped"),
+            Stage::Stopped => gone("was stopped"),
+            Stage::Failed(failure) => gone(&failure.message),
+            Stage::Files => gone("has no program that could be asked"),
+        }
+    }
+
+    /// What it offers, or offered last.
+    pub(crate) fn offers(&self) -> Arc<Offers> {
+        match (&self.stand_in, &self.instance) {
+            (Some(stand_in), _) => Arc::clone(stand_in),
+            (None, Some(instance)) => Arc::clone(&instance.snapshot().offers),
+            (None, None) => Arc::default(),
+        }
+    }
+
+    /// Whether it has not been needed yet.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.stage == Stage::Idle && self.stand_in.is_some()
+    }
+
+    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.instance.as_ref().is_none_or(|instance| {
+            let now = instance.snapshot();
+            !now.was_ready && now.offers.intercepts.is_empty()
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The description of an extension that comes as a pair of streams.
+
+use std::path::PathBuf;
+
+use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use haft_protocol::ids::ExtensionName;
+
+/// Returns the description of an extension of this name that comes as a pair of streams.
+pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: PathBuf::new(),
+        launch: Launch::ThemeOnly,
+        dialect: Dialect::Native,
+        origin: Origin::BuiltIn,
+        roles: Roles::default(),
+        permissions: None,
+        level: None,
+        description: None,
+        lifecycle: Lifecycle::default(),
+        manifest: None,
+        pin: None,
+    }
+}

@@ -1,0 +1,215 @@
+//! Whether one that failed is started again, and when. Pure: it takes `now`, so its tests run in virtual time.
+//!
+//! One that has never said hello is not: it would fail the same way again. After that each failure is a crash, and
+//! the pause before the next start doubles; too many crashes in too short a time, and it stays down until somebody
+//! asks for it.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use haft_protocol::ext::Limits;
+
+use crate::timeouts::{Restarts, Timeouts};
+use crate::wire::fault::{Failure, FaultCode};
+
+/// What becomes of an extension after a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is started again.
+    Restart {
+        /// When this much time has passed.
+        after: Duration,
+    },
+    /// It stays down.
+    Down,
+}
+
+/// Remembers the crashes of one extension.
+#[derive(Debug)]
+pub(crate) struct Supervisor {
+    times: Restarts,
+    /// So many crashes within [`Restarts::window`] are a loop.
+    max_crashes: usize,
+    /// Whether it can be started again at all: a pair of streams cannot.
+    restartable: bool,
+    /// Decides how much longer than the others' each pause is.
+    seed: u64,
+    /// When the present process was started.
+    started: Option<Instant>,
+    greeted: bool,
+    crashes: VecDeque<Instant>,
+    pause: Duration,
+    last: Option<(Failure, Verdict)>,
+}
+
+impl Supervisor {
+    /// A supervisor that has seen nothing. Different seeds keep many from starting in step.
+    pub(crate) fn new(timeouts: &Timeouts, limits: &Limits, restartable: bool, seed: u64) -> Self {
+        let times = timeouts.restarts;
+        Self {
+            times,
+            max_crashes: usize::try_from(limits.max_crashes).unwrap_or(usize::MAX),
+            restartable,
+            seed,
+            started: None,
+            greeted: false,
+            crashes: VecDeque::new(),
+            pause: times.first_pause,
+            last: None,
+        }
+    }
+
+    /// Somebody asked for a restart: what was is forgotten.
+    pub(crate) fn reset(&mut self) {
+        self.greeted = false;
+        self.forget_crashes();
+        self.last = None;
+    }
+
+    /// A process is being started.
+    pub(crate) fn started(&mut self, now: Instant) {
+        self.started = Some(now);
+        self.last = None;
+    }
+
+    /// The process failed; `greeted` says whether it had said hello. Returns what to report: one failure, once.
+    pub(crate) fn failed(&mut self, now: Instant, greeted: bool, failure: Failure) -> Failure {
+        self.greeted |= greeted;
+        let (report, verdict) = match self.restartable && self.greeted {
+            true => self.crashed(now, failure),
+            false => (failure, Verdict::Down),
+        };
+        self.last = Some((report.clone(), verdict));
+        report
+    }
+
+    /// It must not be started again, whatever it was.
+    pub(crate) fn broken(&mut self, failure: Failure) {
+        self.last = Some((failure, Verdict::Down));
+    }
+
+    /// What was decided after the last failure of the present process; none when it did not fail.
+    pub(crate) fn verdict(&mut self) -> Option<(Failure, Verdict)> {
+        self.last.take()
+    }
+
+    fn crashed(&mut self, now: Instant, failure: Failure) -> (Failure, Verdict) {
+        let ran = self.started.map_or(Duration::ZERO, |started| now.saturating_duration_since(started));
+        if ran >= self.times.stable {
+            self.forget_crashes();
+        }
+        let window = self.times.window;
+        self.crashes.retain(|&crash| now.saturating_duration_since(crash) < window);
+        self.crashes.push_back(now);
+        if self.crashes.len() >= self.max_crashes {
+            let message = format!(
+                "failed {} times within {} s and is not started again by itself; the last time it {}",
+                self.crashes.len(),
+                window.as_secs_f64(),
+                failure.message
+            );
+            return (Failure { code: FaultCode::CrashLoop, message }, Verdict::Down);
+        }
+        let after = self.pause + self.spread();
+        self.pause = (self.pause * 2).min(self.times.longest_pause);
+        (failure, Verdict::Restart { after })
+    }
+
+    /// Up to a quarter of the pause.
+    fn spread(&mut self) -> Duration {
+        // A step of a linear congruential generator; its upper bits are the good ones.
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = u32::try_from(self.seed >> 54).unwrap_or_default();
+        self.pause * share / 4096
+    }
+
+    fn forget_crashes(&mut self) {
+        self.crashes.clear();
+        self.pause = self.times.first_pause;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A supervisor and a clock that a test moves.
+    struct Bench {
+        supervisor: Supervisor,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new(restartable: bool) -> Self {
+            let supervisor = Supervisor::new(&Timeouts::default(), &Limits::default(), restartable, 7);
+            Self { supervisor, now: Instant::now() }
+        }
+
+        /// Starts it, lets it run for so long, and fails it.
+        fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, Verdict) {
+            self.supervisor.started(self.now);
+            self.now += Duration::from_secs(ran);
+            let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
+            let report = self.supervisor.failed(self.now, greeted, failure);
+            let (kept, verdict) = self.supervisor.verdict().expect("it failed");
+            assert_eq!(kept, report);
+            if let Verdict::Restart { after } = verdict {
+                self.now += after;
+            }
+            (report.code, verdict)
+        }
+
+        /// The pauses after lives of these lengths, in seconds, without their spread; zero for none.
+        #[track_caller]
+        fn check(&mut self, lives: &[u64], expect: &[f64]) {
+            let pauses: Vec<f64> = lives.iter().map(|&ran| base(&self.life(ran, true).1)).collect();
+            assert_eq!(pauses, expect);
+        }
+    }
+
+    /// A pause without its spread, which is less than a quarter.
+    fn base(verdict: &Verdict) -> f64 {
+        let Verdict::Restart { after } = verdict else { return 0.0 };
+        let known = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
+        let fits = |base: &f64| (*base..base * 1.25).contains(&after.as_secs_f64());
+        known.into_iter().find(fits).unwrap_or_else(|| panic!("{after:?}"))
+    }
+
+    #[test]
+    fn the_pause_doubles_and_the_fifth_crash_in_three_minutes_is_the_last() {
+        Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
+        let mut bench = Bench::new(true);
+        bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
+        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, Verdict::Down), "and stays so");
+        bench.supervisor.reset();
+        bench.check(&[0], &[0.5]);
+    }
+
+    #[test]
+    fn crashes_that_are_far_apart_are_no_loop_and_the_pause_has_an_end() {
+        Bench::new(true).check(&[60; 9], &[0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]);
+        Bench::new(true).check(&[0, 0, 0, 0, 180, 0], &[0.5, 1.0, 2.0, 4.0, 0.5, 1.0]);
+        Bench::new(true).check(&[0, 0, 0, 0, 100, 80], &[0.5, 1.0, 2.0, 4.0, 0.0, 8.0]);
+    }
+
+    #[test]
+    fn one_that_never_said_hello_and_a_pair_of_streams_stay_down() {
+        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, Verdict::Down));
+        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, Verdict::Down));
+        let mut bench = Bench::new(true);
+        bench.life(1, true);
+        assert!(base(&bench.life(1, false).1) > 0.0, "it worked once");
+        bench.supervisor.reset();
+        assert_eq!(bench.life(1, false).1, Verdict::Down);
+    }
+
+    #[test]
+    fn the_message_of_a_loop_names_the_last_crash() {
+        let mut bench = Bench::new(true);
+        (0..4).for_each(|_| _ = bench.life(0, true));
+        bench.supervisor.started(bench.now);
+        let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
+        let report = bench.supervisor.failed(bench.now, true, failure);
+        insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is not started again by itself; the last time it exited with status 3");
+    }
+}

@@ -1,0 +1,27 @@
+//! The last look at the project, which extensions that start together share.
+
+use haft_packages::ProjectCheck;
+use tokio::sync::Mutex;
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+
+/// The result of the last look, and when that look began.
+#[derive(Debug, Default)]
+pub(crate) struct Looked(Mutex<Option<(Instant, Result<(), String>)>>);
+
+impl Looked {
+    /// Returns the result of a look that begins now or later.
+    pub(crate) async fn hold_now(&self, check: &ProjectCheck) -> Result<(), String> {
+        let asked = Instant::now();
+        let mut last = self.0.lock().await;
+        if let Some((began, found)) = &*last
+            && *began >= asked
+        {
+            return found.clone();
+        }
+        let (began, check) = (Instant::now(), check.clone());
+        let found = spawn_blocking(move || check.look()).await.unwrap_or_else(|error| Err(error.to_string()));
+        *last = Some((began, found.clone()));
+        found
+    }
+}

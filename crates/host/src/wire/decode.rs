@@ -1,0 +1,179 @@
+//! Where a line is read, and what is said of one that makes no sense. What is long is read beside the thread that all
+//! extensions share, one line of an extension at a time: what follows it waits in its pipe. Where there is one processor
+//! only what is very long is: a change of threads would gain nothing there.
+
+use std::future::{Future, pending};
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use haft_protocol::codec::{self, Bounds, Plain, Reading};
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::ExtensionFrame;
+use haft_protocol::hook::{Reply, Unread, read_reply};
+use haft_protocol::ids::RequestId;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// A line of so many bytes takes longer to read than another thread to wake.
+pub(crate) const LONG_FRAME: usize = 256 * 1024;
+
+/// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
+/// whoever asks another extension meanwhile need not wait for all of it.
+const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
+
+/// How much of a line is quoted.
+const QUOTED: usize = 80;
+
+/// How many lines are read beside at once, of all extensions: each takes memory, and more threads than processors gain
+/// nothing.
+static AT_ONCE: Semaphore = Semaphore::const_new(4);
+
+/// How the lines of a connection are read, also where the connection is not at hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ear {
+    /// As frames of the native dialect, within these bounds.
+    Frames(Bounds),
+    /// As replies of a hook, within these bounds.
+    Replies(Bounds),
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// A frame of the native dialect.
+    Frame(Result<Reading<ExtensionFrame>, Unreadable>),
+    /// A reply of a hook.
+    Reply(Result<Reply, Noise>),
+}
+
+/// A line of a hook that is no reply.
+#[derive(Debug)]
+pub(crate) struct Noise {
+    pub(crate) unread: Unread,
+    /// Its beginning, for messages.
+    pub(crate) excerpt: String,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// Of the line.
+    pub(crate) bytes: usize,
+    pub(crate) said: Said,
+}
+
+/// A line that is no frame, and what is said of it.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) error: DecodeError,
+    /// The question that it answers, if it says so: whoever asked must not wait for a better answer until the deadline.
+    pub(crate) id: Option<RequestId>,
+    /// It is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.
+    pub(crate) garbled: bool,
+    /// Its beginning, for messages.
+    pub(crate) excerpt: String,
+}
+
+impl Ear {
+    /// Reads a line, of which so much is known.
+    pub(crate) fn hear(self, line: &Bytes, known: Plain) -> Heard {
+        let said = match self {
+            Self::Frames(bounds) => {
+                let frame = codec::read_knowing(line, bounds, known);
+                Said::Frame(frame.map_err(|error| unreadable(error, line)))
+            }
+            Self::Replies(bounds) => {
+                let reply = read_reply(line, bounds, known);
+                Said::Reply(reply.map_err(|unread| Noise { unread, excerpt: excerpt(line) }))
+            }
+        };
+        Heard { bytes: line.len(), said }
+    }
+}
+
+/// Whether a line is better read beside.
+pub(crate) fn takes_long(line: &[u8]) -> bool {
+    line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
+}
+
+/// Whether there is a processor beside the one that this runs on, as far as this thread may use it.
+#[cfg(target_os = "linux")]
+fn has_another_processor() -> bool {
+    use rustix::thread::sched_getaffinity;
+    sched_getaffinity(None).map_or(true, |processors| processors.count() > 1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_another_processor() -> bool {
+    true
+}
+
+/// A long line that is being read.
+pub(crate) struct Decoding {
+    /// It ended with the stream and not with a newline.
+    pub(crate) is_tail: bool,
+    heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
+}
+
+impl Decoding {
+    /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
+    pub(crate) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
+        Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
+    }
+}
+
+/// What the line says. May be left and waited for again, until it is known.
+impl Future for Decoding {
+    type Output = Box<Heard>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<Heard>> {
+        self.heard.as_mut().poll(context)
+    }
+}
+
+async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
+    let permit = AT_ONCE.acquire().await.expect("nobody closes it");
+    let read = spawn_blocking(move || {
+        // Until the work is done, whoever waits for it.
+        let _permit = permit;
+        Box::new(ear.hear(&line, known))
+    });
+    match read.await.map_err(tokio::task::JoinError::try_into_panic) {
+        Ok(heard) => heard,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The runtime ends, and everybody with it.
+        Err(Err(_)) => pending().await,
+    }
+}
+
+#[cold]
+pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+    let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
+    Unreadable {
+        id: answered_id(&error, line),
+        garbled: matches!(error, DecodeError::NotUtf8) || by_accident(),
+        excerpt: excerpt(line),
+        error,
+    }
+}
+
+/// Reads the `id` alone, so that no line costs more memory than it has bytes.
+fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        id: RequestId,
+    }
+    if let DecodeError::Malformed { id, .. } = error {
+        return id.clone();
+    }
+    serde_json::from_slice(line).ok().map(|head: Head| head.id)
+}
+
+/// The beginning of something an extension sent, for messages.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    let start = bytes.get(..QUOTED).unwrap_or(bytes);
+    let more = if bytes.len() > QUOTED { "…" } else { "" };
+    format!("{}{more}", String::from_utf8_lossy(start))
+}

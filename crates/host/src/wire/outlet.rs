@@ -1,0 +1,105 @@
+//! Where an extension is written to.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::AsyncWrite;
+
+use super::Input;
+#[cfg(unix)]
+use super::pipe::widen;
+
+/// See the module.
+pub(crate) enum Outlet {
+    /// The standard input of a process.
+    Process(Input),
+    /// Anything else.
+    Stream(Box<dyn AsyncWrite + Send + Unpin>),
+}
+
+impl Outlet {
+    /// Whether it can move to another runtime.
+    pub(crate) fn can_move(&self) -> bool {
+        match self {
+            Self::Process(_) => cfg!(unix),
+            Self::Stream(_) => false,
+        }
+    }
+
+    /// Moves a pipe to the runtime that this is called on.
+    ///
+    /// # Errors
+    /// The system's; the pipe is closed then.
+    pub(crate) fn moved(self) -> io::Result<Self> {
+        Ok(match self {
+            #[cfg(unix)]
+            Self::Process(input) => Self::Process(input.moved()?),
+            // Nothing moves here.
+            #[cfg(not(unix))]
+            Self::Process(input) => Self::Process(input),
+            Self::Stream(stream) => Self::Stream(stream),
+        })
+    }
+
+    /// Makes room in the pipe for a long line, if the system grants it.
+    pub(crate) fn widen(&self) {
+        match self {
+            #[cfg(unix)]
+            Self::Process(input) => input.end().iter().for_each(widen),
+            #[cfg(not(unix))]
+            Self::Process(_) => {}
+            Self::Stream(_) => {}
+        }
+    }
+
+    fn writer(&mut self) -> Pin<&mut (dyn AsyncWrite + Send + Unpin)> {
+        match self {
+            Self::Process(input) => Pin::new(input),
+            Self::Stream(stream) => Pin::new(stream),
+        }
+    }
+}
+
+impl AsyncWrite for Outlet {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.writer().poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.writer().poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Process(input) => input.is_write_vectored(),
+            Self::Stream(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.writer().poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.writer().poll_shutdown(context)
+    }
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Process(_) => "Process",
+            Self::Stream(_) => "Stream",
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Everything that is not safe, each with its reason.
+#![expect(unsafe_code, reason = "signal handlers and the time between fork and exec have no safe interface")]
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::RawFd;
+#[cfg(target_os = "linux")]
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use rustix::process::Signal;
+
+/// The first descriptor that is no standard stream.
+const FIRST: libc::c_int = 3;
+
+/// Signals that arrived, one bit each.
+static NOTED: AtomicU32 = AtomicU32::new(0);
+
+/// Where a byte is written when a bit is set.
+static WAKE: AtomicI32 = AtomicI32::new(-1);
+
+/// The bit of a signal; none for those beyond the first thirty-two.
+pub(crate) fn bit(signal: libc::c_int) -> u32 {
+    u32::try_from(signal).ok().and_then(|signal| 1_u32.checked_shl(signal)).unwrap_or(0)
+}
+
+/// The signals that were noted since the last call.
+pub(crate) fn take_noted() -> u32 {
+    NOTED.swap(0, Ordering::SeqCst)
+}
+
+/// Notes a signal that was taken before.
+#[cfg(target_os = "linux")]
+pub(crate) fn note_again(signal: libc::c_int) {
+    NOTED.fetch_or(bit(signal), Ordering::SeqCst);
+}
+
+/// From here on these signals are noted, and a byte is written to `wake`, which must stay open.
+pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
+    WAKE.store(wake, Ordering::SeqCst);
+    for signal in signals {
+        // SAFETY: an all-zero sigaction is a valid one: no flags, an empty mask.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: the handler does only what a handler may: atomics and write.
+        if unsafe { libc::sigaction(signal.as_raw(), &raw const action, std::ptr::null_mut()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    all_signals(libc::SIG_UNBLOCK)
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    let bit = bit(signal);
+    if NOTED.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
+        // SAFETY: write is allowed in a handler, and one byte of a static is always readable. It cannot block: at most
+        // one byte a signal is in the pipe.
+        unsafe { libc::write(WAKE.load(Ordering::SeqCst), b"!".as_ptr().cast(), 1) };
+    }
+}
+
+fn all_signals(how: libc::c_int) -> io::Result<()> {
+    // SAFETY: sigfillset makes a valid set of what it is given, and pthread_sigmask only reads it.
+    let error = unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(how, &raw const all, std::ptr::null_mut())
+    };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// Every signal does what it does in a program that never heard of signals.
+pub(crate) fn default_signals() -> io::Result<()> {
+    for signal in 1..=last_signal() {
+        // SAFETY: setting a disposition to the default has no preconditions; for the two signals that have no other,
+        // and for those that the C library keeps to itself, it fails and changes nothing.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    all_signals(libc::SIG_UNBLOCK)
+}
+
+#[cfg(target_os = "linux")]
+fn last_signal() -> libc::c_int {
+    libc::SIGRTMAX()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn last_signal() -> libc::c_int {
+    31
+}
+
+/// A program and its arguments, as the system wants them.
+pub(crate) struct Image {
+    words: Vec<CString>,
+}
+
+impl Image {
+    pub(crate) fn new(program: &OsStr, args: &[OsString]) -> io::Result<Self> {
+        let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
+        Ok(Self { words: words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()? })
+    }
+
+    /// Becomes the program, with this process's environment. Comes back only with the reason why not. The library's own
+    /// way would hand a file that is no program to a shell.
+    pub(crate) fn execute(&self) -> io::Error {
+        let words = self.words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]);
+        let words: Vec<*const libc::c_char> = words.collect();
+        // SAFETY: the words end in a null pointer, each is a C string that outlives the call, and the first is there.
+        unsafe { libc::execv(words.first().copied().unwrap_or(std::ptr::null()), words.as_ptr()) };
+        io::Error::last_os_error()
+    }
+}
+
+/// Forks; the new process runs `prepare` and becomes the program. What goes wrong there is an error here.
+#[expect(clippy::disallowed_methods, reason = "this is the launcher")]
+pub(crate) fn start(
+    image: Image,
+    mut prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) -> io::Result<u32> {
+    let mut command =
+        Command::new(OsStr::from_bytes(image.words.first().map_or(b"", |word| word.to_bytes())));
+    let execute = move || prepare().and_then(|()| Err(image.execute()));
+    // SAFETY: what runs there must not rely on other threads, which are gone after the fork; there are none before it
+    // either.
+    unsafe { command.pre_exec(execute) };
+    Ok(command.spawn()?.id())
+}
+
+/// Closes everything but the standard streams. Must be called before anything is opened.
+pub(crate) fn close_inherited() {
+    // SAFETY: nothing in this process owns a descriptor beyond the standard streams yet.
+    #[cfg(target_os = "linux")]
+    if unsafe { libc::close_range(FIRST.unsigned_abs(), libc::c_uint::MAX, 0) } == 0 {
+        return;
+    }
+    // SAFETY: sysconf has no preconditions.
+    let limit = unsafe { libc::sysconf(libc::_SC_OPEN_MAX) };
+    let limit = libc::c_int::try_from(limit).ok().filter(|limit| *limit >= 0);
+    for fd in FIRST..limit.unwrap_or(MANY) {
+        // SAFETY: as above.
+        unsafe { libc::close(fd) };
+    }
+}
+
+/// A descriptor that whoever started this process has left open for it. None for the standard streams.
+#[cfg(target_os = "linux")]
+pub(crate) fn inherited(fd: RawFd) -> Option<OwnedFd> {
+    if fd < FIRST {
+        return None;
+    }
+    // SAFETY: fcntl on a number has no preconditions.
+    let open = unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
+    // SAFETY: it is open, and nothing in this process owns it: it is asked for once, before anything is opened.
+    open.then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The version of the kernel's access control, Landlock.
+///
+/// # Errors
+/// `ENOSYS` when the kernel has none, `EOPNOTSUPP` when it is switched off.
+#[cfg(target_os = "linux")]
+pub(crate) fn landlock_abi() -> io::Result<u32> {
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<libc::c_void>();
+    // SAFETY: asked for the version, the call reads nothing and makes nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    u32::try_from(version).map_err(|_| io::Error::last_os_error())
+}
+
+/// Whether the kernel lets system calls be filtered, and a filter refuse one with an error.
+#[cfg(target_os = "linux")]
+pub(crate) fn can_filter_calls() -> io::Result<()> {
+    let action = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the call reads the one number that it is given, which lives until it comes back.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0_usize, &raw const action)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// How many descriptors are closed where the system does not say how many there can be.
+const MANY: libc::c_int = 65_536;
+
+/// Ends this process by a signal. Comes back only when the signal does not end processes.
+pub(crate) fn die_of(signal: libc::c_int) {
+    // SAFETY: setting a disposition to the default and sending a signal to oneself have no preconditions.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}

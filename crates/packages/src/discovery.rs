@@ -1,0 +1,353 @@
+//! Which extensions shall run: `--ext`, then the user's, then the project's; behind those of each, what its
+//! configuration adds.
+//!
+//! One order serves names and interceptors alike. An earlier extension keeps its name; a later one of the same
+//! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
+
+mod approved;
+mod found;
+mod scan;
+mod skipped;
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::event::ExtensionFault;
+
+use crate::install::lock::{Approved, LockError};
+use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
+use crate::permission::Permissions;
+use crate::spec::{Dialect, ExtensionSpec, Launch, Origin};
+
+pub use found::Found;
+pub use haft_protocol::project::{Project, Trust};
+pub(crate) use scan::scan;
+pub use skipped::{PIN_MISMATCH, SkipReason, Skipped};
+
+/// The stable name of a manifest with a mistake, as `extension_error` events carry it.
+const MANIFEST_INVALID: &str = "manifest_invalid";
+
+/// Where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// `--ext`, as given: directories, or the `extension.json` in them. Relative to the process's own directory.
+    pub explicit: Vec<PathBuf>,
+    /// `$HAFT_HOME/extensions`; none with `--no-ext`.
+    pub global: Option<PathBuf>,
+    /// The project; none with `--no-ext`.
+    pub project: Option<Project>,
+    /// What configuration adds; nothing with `--no-ext`.
+    pub further: Vec<Further>,
+    /// What the user approved: of the global directory nothing else runs, and what was installed beside it. Without this all
+    /// of the global directory runs, as it is there.
+    pub approved: Option<Approved>,
+    /// The value of `PATH`, for an `exec` that is a bare name.
+    pub path: Option<OsString>,
+}
+
+/// A further place of extensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Further {
+    /// The directory of an extension, or of several. Relative to the process's own.
+    pub dir: PathBuf,
+    /// Whose it is: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the project's.
+    /// Whoever names a place of an untrusted project runs it.
+    pub origin: Origin,
+}
+
+/// What was found. Nothing is run by finding it.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// What shall run, in order.
+    pub specs: Vec<ExtensionSpec>,
+    /// What shall not, and why.
+    pub skipped: Vec<Skipped>,
+    /// Mistakes that keep nothing from running: fields of manifests that count as left out.
+    pub warnings: Vec<ExtensionFault>,
+    /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
+    /// `specs` all the same: the host cannot start it, and blocks what it guards.
+    pub errors: Vec<DiscoveryError>,
+}
+
+/// An extension that should run and cannot.
+#[derive(Debug, thiserror::Error)]
+#[error("extension in {} cannot be used", dir.display())]
+pub struct DiscoveryError {
+    /// The manifest's name, or the directory's when there is no readable manifest.
+    pub name: String,
+    /// The directory, absolute.
+    pub dir: PathBuf,
+    /// Where it was found.
+    pub origin: Origin,
+    /// What is wrong.
+    #[source]
+    pub kind: DiscoveryErrorKind,
+}
+
+/// What is wrong with an extension.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DiscoveryErrorKind {
+    /// Its manifest.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Its `exec`.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// `--ext` names a file where it should name the directory around it.
+    #[error("{} is a file; --ext takes the extension's directory", path.display())]
+    IsFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The lock file cannot be used, so nothing is approved, and nobody knows what is required.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The directory of extensions cannot be listed.
+    #[error("cannot list {}", dir.display())]
+    List {
+        /// The directory.
+        dir: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// A directory that may be an extension.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) dir: PathBuf,
+    pub(crate) manifest: Result<Manifest, DiscoveryErrorKind>,
+}
+
+impl Discovery {
+    /// Looks in all places. A broken extension is an entry of [`errors`](Self::errors) and stops nothing.
+    pub fn run(search: &Search) -> Self {
+        let mut collect = Collect {
+            search,
+            found: Self::default(),
+            names: HashMap::new(),
+            firsts: HashMap::new(),
+            dirs: HashSet::new(),
+            programs: HashMap::new(),
+        };
+        for path in &search.explicit {
+            let dir = explicit_dir(path);
+            let manifest = read_explicit(&dir);
+            collect.take(Origin::Explicit, Candidate { dir, manifest });
+        }
+        match &search.approved {
+            Some(approved) => collect.take_owned(approved),
+            None => {
+                for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
+                    collect.take(Origin::Global, candidate);
+                }
+            }
+        }
+        collect.take_further(Origin::Global);
+        for candidate in search.project.iter().flat_map(|project| scan(&extensions_dir(project))) {
+            collect.take(Origin::Project, candidate);
+        }
+        collect.take_further(Origin::Project);
+        collect.found
+    }
+}
+
+/// Where the project's extensions lie, absolute.
+pub fn extensions_dir(project: &Project) -> PathBuf {
+    absolute(&project.own_dir()).join("extensions")
+}
+
+struct Collect<'a> {
+    search: &'a Search,
+    found: Discovery,
+    /// Names that are taken, in lower case, and the directory of the one who has it.
+    names: HashMap<String, PathBuf>,
+    /// The first directory of each name that manifests bear: one that is found a second time has the same name, and
+    /// until then nobody need know what makes it the same.
+    firsts: HashMap<String, PathBuf>,
+    /// The identities of further directories, and of those without a readable manifest.
+    dirs: HashSet<PathBuf>,
+    /// Programs that lie in no extension, by what manifests call them: many extensions have one interpreter, and one
+    /// look at it is enough.
+    programs: HashMap<String, PathBuf>,
+}
+
+/// What makes a directory the same, whatever path leads to it. Numbers of files would not do: some file systems give
+/// the same one to several directories, and an extension must not go missing without a word.
+fn identity(dir: &Path) -> PathBuf {
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+}
+
+impl Collect<'_> {
+    fn take_further(&mut self, origin: Origin) {
+        for further in self.search.further.iter().filter(|further| further.origin == origin) {
+            let dir = absolute(&further.dir);
+            match Manifest::read(&dir) {
+                Err(error) if error.is_missing() => {
+                    scan(&dir).into_iter().for_each(|candidate| self.take(origin, candidate));
+                }
+                manifest => self.take(origin, Candidate { dir, manifest: manifest.map_err(Into::into) }),
+            }
+        }
+    }
+
+    fn take(&mut self, origin: Origin, candidate: Candidate) {
+        if self.is_known(&candidate) {
+            return;
+        }
+        let Candidate { dir, manifest } = candidate;
+        match manifest {
+            Ok(manifest) => self.take_manifest(origin, dir, manifest),
+            Err(kind) => {
+                let name = dir_name(&dir);
+                // A guard whose manifest got broken must not be replaced by a project's copy of it.
+                if origin == Origin::Global {
+                    self.names.entry(key(&name)).or_insert_with(|| dir.clone());
+                }
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind });
+            }
+        }
+    }
+
+    /// Whether another path led to it before.
+    fn is_known(&mut self, candidate: &Candidate) -> bool {
+        self.is_known_as(&candidate.dir, candidate.manifest.as_ref().ok())
+    }
+
+    /// [`is_known`](Self::is_known) of a directory whose manifest says this.
+    fn is_known_as(&mut self, dir: &Path, manifest: Option<&Manifest>) -> bool {
+        if let Some(manifest) = manifest {
+            match self.firsts.entry(key(manifest.name.as_str())) {
+                Entry::Vacant(first) => {
+                    first.insert(dir.to_owned());
+                    // What was approved there may have had another name.
+                    return !self.dirs.is_empty() && self.dirs.contains(&identity(dir));
+                }
+                Entry::Occupied(first) => _ = self.dirs.insert(identity(first.get())),
+            }
+        }
+        !self.dirs.insert(identity(dir))
+    }
+
+    fn take_manifest(&mut self, origin: Origin, dir: PathBuf, manifest: Manifest) {
+        if let Some(reason) = self.reason_to_skip(origin, &manifest) {
+            // One that the user installed and switched off keeps its name, or a project could switch it on.
+            if origin == Origin::Global && reason == SkipReason::Disabled {
+                self.names.insert(key(manifest.name.as_str()), dir.clone());
+            }
+            self.found.skipped.push(Skipped { name: manifest.name, dir, origin, reason });
+            return;
+        }
+        self.names.insert(key(manifest.name.as_str()), dir.clone());
+        let launch = match self.launch(&manifest, &dir) {
+            Ok(launch) => launch,
+            // The host must know of a guard that cannot start, or nobody would block what it guards.
+            Err(error) if manifest.roles.required => Launch::Impossible { why: error.to_string() },
+            Err(error) => {
+                let name = manifest.name.as_str().to_owned();
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind: error.into() });
+                return;
+            }
+        };
+        let warning = |message: &String| ExtensionFault {
+            extension: manifest.name.clone(),
+            code: MANIFEST_INVALID.to_owned(),
+            message: message.clone(),
+        };
+        self.found.warnings.extend(manifest.ignored.iter().map(warning));
+        // Whoever names one on the command line is at work on it, and is told that nothing confines it.
+        let level = manifest.permissions.as_ref().filter(|_| origin != Origin::Explicit);
+        let level = level.map(Permissions::level);
+        self.found.specs.push(ExtensionSpec {
+            name: manifest.name,
+            version: manifest.version,
+            dir,
+            launch,
+            dialect: Dialect::Native,
+            origin,
+            roles: manifest.roles,
+            permissions: manifest.permissions,
+            level,
+            description: manifest.description,
+            lifecycle: manifest.lifecycle,
+            manifest: manifest.glance,
+            pin: None,
+        });
+    }
+
+    fn launch(&mut self, manifest: &Manifest, dir: &Path) -> Result<Launch, ExecError> {
+        let shared = manifest.exec.as_ref().filter(|exec| exec.is_shared());
+        if let Some(exec) = shared
+            && let Some(program) = self.programs.get(&exec.program)
+        {
+            return Ok(Launch::Process { program: program.clone(), args: exec.args.clone() });
+        }
+        let launch = manifest.launch(dir, self.search.path.as_deref())?;
+        if let (Some(exec), Launch::Process { program, .. }) = (shared, &launch) {
+            self.programs.insert(exec.program.clone(), program.clone());
+        }
+        Ok(launch)
+    }
+
+    fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {
+        let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
+        if let Some(by) = self.names.get(&key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
+        {
+            Some(SkipReason::NameTaken { by: by.clone() })
+        } else if !manifest.enabled {
+            Some(SkipReason::Disabled)
+        } else if origin == Origin::Project && !trusted {
+            Some(SkipReason::Untrusted)
+        } else {
+            None
+        }
+    }
+}
+
+/// Names that differ only in case are one name: on many systems their logs would be one file.
+fn key(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+/// The directory that `--ext` names, itself or by its manifest.
+fn explicit_dir(path: &Path) -> PathBuf {
+    let path = absolute(path);
+    match path.parent() {
+        Some(parent) if path.ends_with(MANIFEST_FILE) && path.is_file() => parent.into(),
+        Some(_) | None => path,
+    }
+}
+
+/// The manifest in a directory that `--ext` named.
+fn read_explicit(dir: &Path) -> Result<Manifest, DiscoveryErrorKind> {
+    if dir.is_file() {
+        return Err(DiscoveryErrorKind::IsFile { path: dir.into() });
+    }
+    Ok(Manifest::read(dir)?)
+}
+
+/// The path from the root; as it is when the process has no directory any more.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+/// Returns the last part of a path, for people.
+pub fn dir_name(dir: &Path) -> String {
+    dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl DiscoveryError {
+    /// The stable name of the case, as `extension_error` events carry it.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
+            DiscoveryErrorKind::Exec(_) => "spawn_failed",
+            DiscoveryErrorKind::Lock(_) => "lock_invalid",
+            DiscoveryErrorKind::List { .. } => "discovery_failed",
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! What of this program's environment an extension gets: what a list names, and nothing else.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ids::ExtensionName;
+
+/// Passed on to every extension: where programs, files and certificates are, and how the user writes.
+const PASSED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+];
+
+/// Passed on, too, whatever follows.
+const PASSED_PREFIXES: &[&str] = &["LC_"];
+
+/// What programs on Windows cannot do without.
+const PASSED_ON_WINDOWS: &[&str] = &[
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "COMMONPROGRAMFILES",
+    "COMMONPROGRAMFILES(X86)",
+    "COMPUTERNAME",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "PROGRAMW6432",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "USERDOMAIN",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// Never passed on, not even when the user names them: they have other code run than the extension's.
+const REFUSED: &[&str] = &[
+    "BASHOPTS",
+    "BASH_ENV",
+    "CLASSPATH",
+    "ENV",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5DB",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERLLIB",
+    "PROMPT_COMMAND",
+    "PS4",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELLOPTS",
+    "_JAVA_OPTIONS",
+];
+
+/// Never passed on, either, whatever follows.
+const REFUSED_PREFIXES: &[&str] = &["DYLD_", "GIT_", "LD_", "PYTHON"];
+
+/// Set for extensions of a project: a cache that an interpreter writes beside their code would be run at the next start,
+/// so it counts for the trust in the project, and would end it.
+pub const FOR_PROJECTS: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
+
+/// The environment of extensions. What is not named here or in the list that every extension gets does not reach them:
+/// no key, no token, nothing that nobody thought of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ExtensionEnv {
+    /// What of this program's environment the user lets single extensions have, by name; see [`check_grant`].
+    pub granted: BTreeMap<ExtensionName, Vec<String>>,
+    /// Names that are set for every extension, whatever else.
+    pub set: Vec<(String, String)>,
+    /// Names of this program's environment that nothing gets, not even a process hook, and whoever it is granted to.
+    pub withheld: Vec<String>,
+}
+
+/// A name of a variable that no extension can be given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GrantError {
+    /// It makes an interpreter or the loader run other code.
+    #[error("{name} cannot be passed on: it would have other code run than the extension's")]
+    Refused {
+        /// The name.
+        name: String,
+    },
+    /// It is no name.
+    #[error(
+        "{name:?} is no name of a variable; name each one in full, without a pattern and without a value"
+    )]
+    NoName {
+        /// What stands in its place.
+        name: String,
+    },
+    /// Every extension has it already.
+    #[error("{name} is one that every extension gets, as far as its sandbox allows; leave it out")]
+    Given {
+        /// The name.
+        name: String,
+    },
+}
+
+/// Whether an extension can ask for this variable.
+///
+/// # Errors
+/// Why not.
+pub fn check_asked(name: &str) -> Result<(), GrantError> {
+    check_grant(name)?;
+    match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {
+        true => Err(GrantError::Given { name: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// Whether a user can let an extension have this variable.
+///
+/// # Errors
+/// Why not.
+pub fn check_grant(name: &str) -> Result<(), GrantError> {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "_()-.".contains(char);
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err(GrantError::NoName { name: name.to_owned() });
+    }
+    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defence::RefusedVariables) {
+        true => Err(GrantError::Refused { name: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+impl ExtensionEnv {
+    /// Of this program's environment, what anything may get.
+    pub fn shared(
+        &self,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> impl Iterator<Item = (OsString, OsString)> {
+        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| same(name, other));
+        own.filter(move |(name, _)| !self.withheld.iter().any(|other| is(name, other)))
+    }
+
+    /// The whole environment of one extension that was granted these, of which `own` is this program's.
+    pub fn of<'a>(
+        &self,
+        granted: impl Iterator<Item = &'a String>,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let granted: Vec<&String> = granted.collect();
+        let mut env: Vec<_> = self.shared(own).filter(|(name, _)| passes(name, &granted)).collect();
+        let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
+            env.retain(|(other, _)| other != name);
+            env.push((name.into(), value.into()));
+        }
+        env
+    }
+}
+
+/// An environment, and what is set for one process hook.
+pub fn with(
+    own: impl Iterator<Item = (OsString, OsString)>,
+    set: &BTreeMap<String, String>,
+) -> Vec<(OsString, OsString)> {
+    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| same(other, name)));
+    let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
+    env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
+    env
+}
+
+fn passes(name: &OsStr, granted: &[&String]) -> bool {
+    if !is_up(Defence::EnvironmentList) {
+        return true;
+    }
+    // A name that is no text is on no list.
+    let Some(name) = name.to_str() else { return false };
+    is_among(name, PASSED, PASSED_PREFIXES)
+        || (cfg!(windows) && is_among(name, PASSED_ON_WINDOWS, &[]))
+        || (granted.iter().any(|granted| same(granted, name)) && check_grant(name).is_ok())
+}
+
+fn is_among(name: &str, names: &[&str], prefixes: &[&str]) -> bool {
+    let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| same(start, prefix));
+    names.iter().any(|other| same(other, name)) || prefixes.iter().any(begins)
+}
+
+/// Names differ by case, but not on Windows.
+fn same(one: &str, other: &str) -> bool {
+    if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an extension with these grants sees of these variables.
+    #[track_caller]
+    fn check(own: &[&str], granted: &[&str], expect: &[&str]) {
+        let granted: Vec<String> = granted.iter().map(|&name| name.to_owned()).collect();
+        let own = own.iter().map(|&name| (name.into(), "own".into()));
+        let seen = ExtensionEnv::default().of(granted.iter(), own).into_iter();
+        let seen = seen.filter(|(_, value)| value == "own");
+        assert_eq!(seen.map(|(name, _)| name).collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn only_what_is_listed_or_granted_passes() {
+        check(
+            &["PATH", "HOME", "LC_ALL", "LC_TIME", "XDG_CACHE_HOME", "TZ"],
+            &[],
+            &["PATH", "HOME", "LC_ALL", "LC_TIME", "XDG_CACHE_HOME", "TZ"],
+        );
+        check(&["OPENAI_API_KEY", "GITHUB_TOKEN", "HAFT_API_KEY", "HAFT_HOME", "SSH_AUTH_SOCK"], &[], &[]);
+        check(&["PATHS", "XDG_SECRET", "L", "LC", "TERM", ""], &[], &[]);
+        check(&["WEATHER_TOKEN", "OTHER_TOKEN"], &["WEATHER_TOKEN"], &["WEATHER_TOKEN"]);
+        check(&["OPENAI_API_KEY"], &["OPENAI_API_KEY"], &["OPENAI_API_KEY"]);
+        check(&["WEATHER_TOKEN"], &["WEATHER_*", "*"], &[]);
+    }
+
+    #[test]
+    fn what_runs_other_code_never_passes() {
+        let names = [
+            "LD_PRELOAD",
+            "DYLD_INSERT_LIBRARIES",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "PYTHONSTARTUP",
+            "BASH_ENV",
+        ];
+        check(&names, &names, &[]);
+        for name in names {
+            assert_eq!(check_grant(name), Err(GrantError::Refused { name: name.into() }));
+        }
+        for name in ["", "A*", "A=b", "A B", "$A"] {
+            assert_eq!(check_grant(name), Err(GrantError::NoName { name: name.into() }));
+        }
+        check_grant("WEATHER_TOKEN").unwrap();
+    }
+
+    #[test]
+    fn a_process_hook_has_what_is_set_for_it() {
+        let own = [("OPENAI_API_KEY", "k"), ("MODE", "own")].map(|(name, value)| (name.into(), value.into()));
+        let set = BTreeMap::from([("MODE".to_owned(), "set".to_owned())]);
+        let expect: Vec<(OsString, OsString)> =
+            vec![("OPENAI_API_KEY".into(), "k".into()), ("MODE".into(), "set".into())];
+        assert_eq!(with(own.into_iter(), &set), expect);
+    }
+
+    #[test]
+    fn what_is_withheld_is_had_by_nobody() {
+        let env = ExtensionEnv { withheld: vec!["TOKEN".into()], ..ExtensionEnv::default() };
+        let own = || ["TOKEN", "TOKENS", "PATH"].into_iter().map(|name| (name.into(), "own".into()));
+        let names = |env: Vec<(OsString, OsString)>| -> Vec<OsString> {
+            env.into_iter().filter(|(_, value)| value == "own").map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(env.shared(own()).collect()), ["TOKENS", "PATH"]);
+        let granted = ["TOKEN".to_owned(), "TOKENS".to_owned()];
+        assert_eq!(names(env.of(granted.iter(), own())), ["TOKENS", "PATH"]);
+    }
+
+    #[test]
+    fn what_is_set_is_set_for_all() {
+        let env = ExtensionEnv {
+            granted: BTreeMap::new(),
+            set: vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())],
+            withheld: Vec::new(),
+        };
+        let own = [("TOKEN", "t"), ("PATH", "/own")].map(|(name, value)| (name.into(), value.into()));
+        let expect: Vec<(OsString, OsString)> =
+            vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())];
+        assert_eq!(env.of(std::iter::empty(), own.into_iter()), expect);
+    }
+}

@@ -1,0 +1,52 @@
+//! Names of files made from names of extensions.
+
+use crate::hash::fnv;
+
+/// The longest part of an extension's name that is used in a file's name.
+const LONGEST: usize = 64;
+
+/// Returns a name that is safe as one part of a path. One that had to be changed gets a hash, so that two never share it.
+pub fn safe_file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let hidden = if name.starts_with('.') { "_" } else { "" };
+    let slug: String = hidden.chars().chain(name.chars().map(safe)).take(LONGEST).collect();
+    if slug == name && !slug.is_empty() && !ends_in_hash(name) {
+        return slug;
+    }
+    // The same on every run, because `haft ext logs` must find the file again.
+    format!("{slug}-{:016x}", fnv(name.as_bytes()))
+}
+
+/// True if a name looks like one that was changed: it must not share the file of the one that was.
+fn ends_in_hash(name: &str) -> bool {
+    let hash = name.rsplit_once('-').map(|(_, hash)| hash);
+    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expect: &str) {
+        let file = safe_file_name(name);
+        assert!(file.starts_with(expect), "{file}");
+        assert!(!file.contains(['/', '\\']), "{file}");
+        assert_eq!(file == name, expect == name, "{file}");
+    }
+
+    #[test]
+    fn a_name_is_one_part_of_a_path() {
+        check("weather", "weather");
+        check("hello.py", "hello.py");
+        check("a/b", "a_b-");
+        check("../../evil", "_.._.._evil-");
+        check("", "-");
+        check("..", "_..-");
+        let long = safe_file_name(&"x".repeat(10_000));
+        assert!(long.len() < 100);
+        assert_ne!(safe_file_name("a/b"), safe_file_name("a\\b"));
+        let changed = safe_file_name("a/b");
+        assert_ne!(safe_file_name(&changed), changed);
+    }
+}

@@ -1,0 +1,121 @@
+//! Going through a tree in the order of its names, within the limits of an extension.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use sha2::{Digest as _, Sha256};
+
+use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
+use super::super::digest::{self, Digest};
+use super::{InstallError, slashed};
+use crate::glance::Change;
+
+/// Is shown a path in the tree, the path of it, and what is there.
+type Visit<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
+
+/// Shows everything in a tree, directories before what is in them, but for what belongs to git. Links are not followed.
+pub(in super::super) fn walk(root: &Path, visit: &mut Visit<'_>) -> Result<(), InstallError> {
+    let mut entries = 0;
+    directory(root, Path::new(""), 1, &mut entries, visit)
+}
+
+fn directory(
+    root: &Path,
+    name: &Path,
+    depth: usize,
+    entries: &mut usize,
+    visit: &mut Visit<'_>,
+) -> Result<(), InstallError> {
+    if depth > MAX_DEPTH {
+        return Err(InstallError::too_large(
+            root,
+            format!("more than {MAX_DEPTH} directories inside each other"),
+        ));
+    }
+    let dir = if name.as_os_str().is_empty() { root.to_owned() } else { root.join(name) };
+    let mut names: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(&dir).map_err(InstallError::io("list", &dir))? {
+        let entry = entry.map_err(InstallError::io("list", &dir))?;
+        *entries += 1;
+        if *entries > MAX_ENTRIES {
+            return Err(InstallError::too_large(root, format!("more than {MAX_ENTRIES} files")));
+        }
+        if !is_repository(&entry.file_name()) {
+            names.push(name.join(entry.file_name()));
+        }
+    }
+    names.sort();
+    for name in names {
+        let path = root.join(&name);
+        let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
+        let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
+        if !is_known {
+            let problem = "is neither a file nor a directory".into();
+            return Err(InstallError::Refused { path, problem });
+        }
+        visit(&name, &path, &metadata)?;
+        if metadata.is_dir() {
+            directory(root, &name, depth + 1, entries, visit)?;
+        }
+    }
+    Ok(())
+}
+
+/// What files look like without reading them: as long as they look the same they hold the same.
+///
+/// A date tells nothing of a second change within its own step, so what changed within a step before it was looked at is
+/// not relied upon.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    all: Sha256,
+    since: SystemTime,
+    tells: bool,
+}
+
+impl Looks {
+    /// Nothing looked at yet.
+    pub(crate) fn begin() -> Self {
+        Self { all: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), tells: true }
+    }
+
+    /// Looks at one thing.
+    pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {
+        let change = Change::of(metadata);
+        self.tells &= metadata.is_dir() || change.is_older_than(self.since);
+        let name = slashed(name);
+        self.all.update((name.len() as u64).to_le_bytes());
+        self.all.update(&name);
+        self.all.update(numbers(metadata, change));
+    }
+
+    /// Looks at a whole tree; as [`end`](Self::end).
+    ///
+    /// # Errors
+    /// When it cannot be gone through.
+    pub(crate) fn of_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
+        let mut looks = Self::begin();
+        walk(root, &mut |name, _, metadata| {
+            looks.add(name, metadata);
+            Ok(())
+        })?;
+        Ok(looks.end())
+    }
+
+    /// What it came to, and whether the same again means that nothing has changed.
+    pub(crate) fn end(self) -> (Digest, bool) {
+        (digest::of(self.all), self.tells)
+    }
+}
+
+/// Of a directory only that it is one: what is in it is looked at itself.
+fn numbers(metadata: &Metadata, change: Change) -> Vec<u8> {
+    if metadata.is_dir() {
+        return vec![b'd'];
+    }
+    let mut bytes = vec![if metadata.is_symlink() { b'l' } else { b'f' }];
+    bytes.extend(metadata.len().to_le_bytes());
+    bytes.extend(change.bytes());
+    bytes.push(u8::from(super::is_executable(metadata)));
+    bytes
+}

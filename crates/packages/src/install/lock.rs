@@ -1,0 +1,280 @@
+//! `extensions.lock.json`: which extensions the user approved, and exactly what of them.
+//!
+//! Whatever is wrong with the file, nothing is approved.
+
+mod entry;
+mod open;
+mod seen;
+mod tools;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_protocol::ids::ExtensionName;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::trees::Trees;
+use super::{copies, workshop};
+use crate::file_name::safe_file_name;
+use crate::glance::Glance;
+use seen::{Known, Seen};
+
+pub use entry::{Approval, Came, Entry, How, Waiting};
+
+/// The version of the form that is written.
+const VERSION: u32 = 1;
+
+/// What the next lock file is called until it is whole.
+const NEW: &str = "extensions.lock.json.new";
+
+/// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`. Clones remember together what the lock file
+/// said last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    root: PathBuf,
+    trees: Trees,
+    seen: Seen,
+}
+
+/// What the lock file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    version: u32,
+    /// By name.
+    pub extensions: BTreeMap<ExtensionName, Entry>,
+}
+
+/// The lock file is not used: nothing is approved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else may have written it.
+    #[error("{} {what}, so no extension is approved; look at it, then make it yours alone (chmod 600), or remove it", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// It is not of the form that haft writes.
+    #[error(
+        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or move it \
+         aside and install again what it named: until then none of it runs, and what guarded guards nothing (`haft doctor` \
+         names it)",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// What is wrong there.
+        detail: String,
+    },
+    /// A newer haft wrote it.
+    #[error("{} was written by a newer haft, so no extension is approved; use that one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl LockError {
+    /// Whether nothing is wrong with it but that others may write to it.
+    pub fn is_loose(&self) -> bool {
+        matches!(self, Self::Foreign { what, .. } if *what == open::LOOSE)
+    }
+}
+
+impl Default for LockFile {
+    fn default() -> Self {
+        Self { version: VERSION, extensions: BTreeMap::new() }
+    }
+}
+
+impl LockFile {
+    /// The extension of that name, whatever its case: names that differ only in case are one name.
+    pub fn find(&self, name: &str) -> Option<(&ExtensionName, &Entry)> {
+        self.extensions.iter().find(|(known, _)| known.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// Who is approved in this directory, which is one at most unless somebody else wrote the file.
+    pub(super) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
+        let is_there = move |entry: &Entry| matches!(&entry.source, Came::Placed { path, .. } if path == dir);
+        self.extensions.iter().filter(move |(_, entry)| is_there(entry)).map(|(name, _)| name)
+    }
+
+    /// All code that an entry runs, or ran before.
+    pub(super) fn trees(&self) -> HashSet<Digest> {
+        let entries = self.extensions.values();
+        entries.flat_map(Entry::versions).map(|entry| entry.tree).collect()
+    }
+}
+
+impl Approved {
+    /// Below this directory, which need not be there yet.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        Self { trees: Trees::at(root.join("store")), root, seen: Seen::default() }
+    }
+
+    /// `extensions.lock.json`.
+    pub fn file(&self) -> PathBuf {
+        self.root.join("extensions.lock.json")
+    }
+
+    /// `store`.
+    pub fn trees(&self) -> Trees {
+        self.trees.clone()
+    }
+
+    /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
+    /// directories.
+    pub(crate) fn tidy(&self) {
+        workshop::tidy(self.trees().dir());
+        copies::tidy(&self.root.join("copies"));
+    }
+
+    /// `copies/NAME`: where an extension runs whose manifest asks for no permissions.
+    pub fn copy_of(&self, name: &ExtensionName) -> PathBuf {
+        self.root.join("copies").join(safe_file_name(name.as_str()))
+    }
+
+    /// Where an extension runs.
+    pub fn runs_in(&self, name: &ExtensionName, entry: &Entry) -> PathBuf {
+        if entry.runs_in_copy() { self.copy_of(name) } else { self.trees().place(&entry.tree) }
+    }
+
+    /// Reads the lock file; where there is none, nothing is approved.
+    ///
+    /// # Errors
+    /// [`LockError`] when it is a link, another user's, can be written by others, or is damaged.
+    pub fn load(&self) -> Result<LockFile, LockError> {
+        self.read().map(Arc::unwrap_or_clone)
+    }
+
+    /// What the lock file says. It is read only when it looks otherwise than when this process read or wrote it last.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
+        // Of the name itself: a link in its place is another thing.
+        let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);
+        match now.and_then(|now| self.seen.looks(now)) {
+            Some(file) => Ok(file),
+            None => self.read(),
+        }
+    }
+
+    /// Reads it, and takes it apart unless it holds what it held.
+    fn read(&self) -> Result<Arc<LockFile>, LockError> {
+        let path = self.file();
+        let Some((text, glance)) = open::text(&path)? else { return Ok(Arc::default()) };
+        if let Some(file) = self.seen.says(&text, glance) {
+            return Ok(file);
+        }
+        let file = Arc::new(parsed(&path, &text)?);
+        self.seen.keep(Known { glance, text, file: Arc::clone(&file) });
+        Ok(file)
+    }
+
+    /// Changes the lock file. Two that do it at the same time do it one after the other.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and when it cannot be written; it is then as it was.
+    pub fn edit<T>(&self, change: impl FnOnce(&mut LockFile) -> T) -> Result<T, LockError> {
+        let path = self.file();
+        let write = |source| LockError::Write { path: path.clone(), source };
+        fs::create_dir_all(&self.root).map_err(write)?;
+        // Closing the file ends the lock.
+        let lock = File::create(self.root.join("extensions.lock")).map_err(write)?;
+        lock.lock().map_err(write)?;
+        // Nobody else is at it, so what is there was left by somebody who was killed.
+        _ = fs::remove_file(self.root.join(NEW));
+        // What it looks like is not enough here: what another process has written must not be lost.
+        let before = self.read()?;
+        let mut file = LockFile::clone(&before);
+        let outcome = change(&mut file);
+        if file != *before {
+            for tree in before.trees().difference(&file.trees()) {
+                if let Err(error) = self.trees.loosen(tree) {
+                    tracing::warn!(%tree, %error, "code that nobody needs any more stays in the store");
+                }
+            }
+            let (text, glance) = replace(&path, &file).map_err(write)?;
+            if let Some(glance) = glance {
+                self.seen.keep(Known { glance, text, file: Arc::new(file) });
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+fn parsed(path: &Path, text: &str) -> Result<LockFile, LockError> {
+    let newer = || LockError::Newer { path: path.into() };
+    match serde_json::from_str::<LockFile>(text) {
+        Ok(file) if file.version == VERSION => Ok(file),
+        Ok(_) => Err(newer()),
+        Err(error) => match serde_json::from_str(text) {
+            // What only a newer haft knows is no damage.
+            Ok(Version { version }) if version != VERSION => Err(newer()),
+            Ok(_) | Err(_) => Err(LockError::Damaged {
+                path: path.into(),
+                line: error.line(),
+                column: error.column(),
+                detail: error.to_string(),
+            }),
+        },
+    }
+}
+
+/// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
+/// Returns its text, and what it looks like if that can be told.
+fn replace(path: &Path, content: &LockFile) -> io::Result<(String, Option<Glance>)> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
+    let mut text = serde_json::to_string_pretty(content)?;
+    text.push('\n');
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let file = file.persist(path).map_err(|error| error.error)?;
+    // The name is what makes it permanent. It holds already, so the change is no failure when this is one.
+    if cfg!(unix)
+        && let Err(error) = File::open(dir).and_then(|dir| dir.sync_all())
+    {
+        tracing::warn!(dir = %dir.display(), %error, "a power failure may undo what was just approved or removed");
+    }
+    // Of what was written, and not of what has the name by now.
+    Ok((text, file.metadata().ok().as_ref().map(Glance::of)))
+}
+
+#[cfg(test)]
+mod tests;

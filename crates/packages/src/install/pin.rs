@@ -1,0 +1,102 @@
+//! What has to be so right before an approved extension is started.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
+
+use super::contents::Looks;
+use super::digest::Digest;
+use super::error::with_causes;
+use super::trees::Trees;
+use super::{InstallError, copies};
+use crate::state_files::StateFiles;
+
+/// What the user approved, to be held against what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The store of approved code.
+    pub trees: Trees,
+    /// The name of its code in the store.
+    pub tree: Digest,
+    /// Where it runs, if not in the store itself.
+    pub copy: Option<PathBuf>,
+    /// The program outside of it that is started.
+    pub interpreter: Option<PathBuf>,
+    /// Why it must not be started in any case.
+    pub changed: Option<String>,
+}
+
+impl Pin {
+    /// The digest of the code that was approved.
+    pub fn tree(&self) -> &Digest {
+        &self.tree
+    }
+
+    /// Makes sure that what is started is what was approved, and puts its private copy in order. Reads all of it, unless it
+    /// looks as it did the last time; that is remembered in `files` under `name`. May take long. Returns what had been
+    /// changed in the copy, by its path in it.
+    ///
+    /// # Errors
+    /// Why it must not be started, and what to do, for people.
+    pub fn verify(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
+        if !is_up(Defence::PinnedCode) {
+            return Ok(Vec::new());
+        }
+        self.verified(files, name).map_err(|why| format!("was not started: {why}"))
+    }
+
+    fn verified(&self, files: &StateFiles, name: &str) -> Result<Vec<PathBuf>, String> {
+        if let Some(why) = &self.changed {
+            return Err(why.clone());
+        }
+        self.interpreter.as_deref().map_or(Ok(()), is_there)?;
+        // Before it is read: what changes meanwhile looks otherwise the next time.
+        let looks = self.looks().ok();
+        let text = |looks: &Digest| format!("{} {looks}\n", self.tree);
+        if let Some((looks, true)) = &looks
+            && files.read(name).is_some_and(|known| known == text(looks))
+        {
+            return Ok(Vec::new());
+        }
+        let again = |error| format!("{}; install or approve it again", with_causes(&error));
+        let contents = self.trees.verify(&self.tree).map_err(again)?;
+        let mut changed = Vec::new();
+        if let Some(copy) = &self.copy {
+            let store = self.trees.place(&self.tree);
+            let broken = |error| format!("its private copy cannot be put in order: {}", with_causes(&error));
+            changed = copies::restore(&contents, &store, copy).map_err(broken)?;
+        }
+        if let Some((looks, true)) = looks {
+            files.write(name, &text(&looks));
+        }
+        Ok(changed)
+    }
+
+    /// What its files look like, here and in its copy, and whether that tells that they are the same as before.
+    fn looks(&self) -> Result<(Digest, bool), InstallError> {
+        let store = self.trees.place(&self.tree);
+        let Some(copy) = &self.copy else { return Looks::of_tree(&store) };
+        let mut looks = Looks::begin();
+        super::contents::walk(&store, &mut |name, _, metadata| {
+            looks.add(name, metadata);
+            let path = copy.join(name);
+            looks.add(name, &path.symlink_metadata().map_err(InstallError::io("read", &path))?);
+            Ok(())
+        })?;
+        Ok(looks.end())
+    }
+}
+
+/// Whether a program can still be started.
+pub(super) fn is_there(program: &Path) -> Result<(), String> {
+    let ok =
+        fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && crate::manifest::may_run(&metadata));
+    if ok {
+        return Ok(());
+    }
+    Err(format!(
+        "the program that runs it, {}, is gone; put it back, or approve the extension again",
+        program.display()
+    ))
+}

@@ -1,0 +1,33 @@
+//! Extensions as files: manifest, permissions, discovery, install, approval, lock file, pins.
+//!
+//! For whom: the host, which runs what is found here, and front ends that list, install and approve extensions. The
+//! promise: nothing is run by finding, showing or installing it, and an extension that the user approved is described
+//! byte for byte. Never in here: the process of an extension, an asynchronous runtime.
+
+pub mod discovery;
+pub mod environment;
+pub mod file_name;
+pub mod glance;
+pub mod hash;
+pub mod install;
+pub mod manifest;
+pub mod state_files;
+
+mod grant;
+mod permission;
+mod pins;
+mod process_hook;
+mod project_check;
+mod spec;
+mod timeouts;
+
+pub use environment::{ExtensionEnv, GrantError, check_grant};
+pub use grant::{GrantedPath, PathError, SandboxGrant};
+pub use permission::{
+    Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
+    ToolPermissions,
+};
+pub use pins::{PinnedTool, ToolPins};
+pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
+pub use project_check::ProjectCheck;
+pub use spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};

@@ -1,0 +1,203 @@
+//! Reading typed fields out of a JSON object, with errors that name the file and the field.
+
+use std::fmt;
+use std::path::Path;
+
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::text::is_hidden;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::ManifestError;
+
+/// The fields of one object, found whatever the case of their keys.
+#[derive(Debug)]
+pub(crate) struct Fields<'a> {
+    path: &'a Path,
+    /// What stands before a field's name in errors, empty for the manifest itself.
+    prefix: String,
+    /// Ordered by their keys, which are in lower case.
+    values: Vec<(String, Value)>,
+}
+
+/// A JSON object as it is written: keys in any order, and any case.
+#[derive(Debug)]
+pub(crate) struct Object(Vec<(String, Value)>);
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
+        Self::with_prefix(path, String::new(), object)
+    }
+
+    fn with_prefix(path: &'a Path, prefix: String, object: Object) -> Result<Self, ManifestError> {
+        let Object(mut values) = object;
+        for (key, _) in &mut values {
+            key.make_ascii_lowercase();
+        }
+        values.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let fields = Self { path, prefix, values };
+        // Two spellings of one key would let two readers see two different manifests.
+        let twice = fields.values.array_windows().find(|[(one, _), (other, _)]| one == other);
+        match twice {
+            Some([(key, _), _]) => Err(fields.error(key, "is there twice")),
+            None => Ok(fields),
+        }
+    }
+
+    /// An error about one field; `problem` follows the field's name.
+    pub(crate) fn error(&self, field: &str, problem: &str) -> ManifestError {
+        let field = format!("{}{field}", self.prefix);
+        ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
+    }
+
+    /// A text that can be shown as it is; absent, `null` and empty are the same.
+    pub(crate) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => {
+                self.plain(field, text).map(|text| (!text.is_empty()).then_some(text))
+            }
+            Some(other) => Err(self.wrong(field, "a string", other)),
+        }
+    }
+
+    /// `true` or `false`; the string `"false"` is neither.
+    pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(other) => Err(self.wrong(field, "true or false", other)),
+        }
+    }
+
+    /// A whole number from 1.
+    pub(crate) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number @ 1..) => Ok(Some(number)),
+                Some(0) | None => {
+                    Err(self.error(field, &format!("must be a whole number from 1, not {value}")))
+                }
+            },
+        }
+    }
+
+    /// A list of strings that can be shown as they are.
+    pub(crate) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
+        let text = |value: &Value| match value.as_str() {
+            Some(text) => self.plain(field, text),
+            None => Err(self.wrong(field, "a list of strings", value)),
+        };
+        self.list(field)?.iter().map(text).collect()
+    }
+
+    /// The fields of an object; nothing when the field is none.
+    pub(super) fn object_in(&self, field: &str) -> Result<Option<Self>, ManifestError> {
+        let Some(Value::Object(object)) = self.get(field) else { return Ok(None) };
+        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
+    }
+
+    /// The fields of an object, if there is one.
+    pub(crate) fn object(&self, field: &str) -> Result<Option<Self>, ManifestError> {
+        match self.get(field) {
+            None | Some(Value::Object(_)) => self.object_in(field),
+            Some(other) => Err(self.wrong(field, "an object", other)),
+        }
+    }
+
+    /// Refuses every key but these, whose names are in lower case.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ManifestError> {
+        match self.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let shown: String = key.chars().filter(|&c| !c.is_control() && !is_hidden(c)).collect();
+                Err(self.error(&shown, &format!("is not known here; there are {}", known.join(", "))))
+            }
+        }
+    }
+
+    /// Whether there is anything.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.get(field).is_some()
+    }
+
+    /// The fields of each object of a list.
+    pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
+        let object = |(index, value): (usize, &Value)| {
+            let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
+            Self::with_prefix(self.path, format!("{}{field}[{index}].", self.prefix), object.into())
+        };
+        self.list(field)?.iter().enumerate().map(object).collect()
+    }
+
+    /// Refuses what would be shown as something else than it is. Nothing is taken out: what people agree to must be
+    /// what is run.
+    fn plain(&self, field: &str, text: &str) -> Result<String, ManifestError> {
+        // Nearly every text is of this kind, and a look at each character takes longer.
+        if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            return Ok(text.to_owned());
+        }
+        match text.chars().find(|&c| c.is_control() || is_hidden(c)) {
+            Some(_) if !is_up(Defence::ManifestText) => Ok(text.to_owned()),
+            None => Ok(text.to_owned()),
+            Some(c) => {
+                let problem = format!("must not hold U+{:04X}, which is not shown as it is", u32::from(c));
+                Err(self.error(field, &problem))
+            }
+        }
+    }
+
+    fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
+        match self.get(field) {
+            None => Ok(&[]),
+            Some(Value::Array(values)) => Ok(values),
+            Some(other) => Err(self.wrong(field, "a list", other)),
+        }
+    }
+
+    fn get(&self, field: &str) -> Option<&Value> {
+        let at = self.values.binary_search_by(|(key, _)| key.as_str().cmp(field)).ok()?;
+        self.values.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
+    }
+
+    fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
+        let got = match got {
+            Value::Null => "null",
+            Value::Bool(_) => "true or false",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.error(field, &format!("must be {expected}, not {got}"))
+    }
+}
+
+impl From<&Map<String, Value>> for Object {
+    fn from(object: &Map<String, Value>) -> Self {
+        Self(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+                let mut values = Vec::with_capacity(8);
+                while let Some(entry) = entries.next_entry()? {
+                    values.push(entry);
+                }
+                Ok(Object(values))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}

@@ -1,0 +1,258 @@
+//! What an extension may do: what its manifest asks for, what the user grants, and the difference of the two.
+
+mod excess;
+mod lines;
+mod read;
+mod sandbox;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use haft_launch::sandbox::Net;
+use haft_protocol::ext::{InterceptKind, Service};
+use serde::{Deserialize, Serialize, Serializer};
+
+pub use lines::Line;
+
+/// What an extension may do: `permissions` in its manifest is what it asks for, that of its approval is what it was
+/// granted. An extension without any is a plain one: the protocol keeps nothing from it, and it runs with the user's
+/// rights.
+///
+/// Written as JSON it is what a manifest says. Whatever reads it refuses keys, names and values that this version does
+/// not know: they might be more than anybody agreed to.
+///
+/// Commands need no permission: a command does nothing before a person types its name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "read::Written")]
+pub struct Permissions {
+    /// `tools`: what it offers to the model.
+    #[serde(skip_serializing_if = "ToolPermissions::is_empty")]
+    pub tools: ToolPermissions,
+    /// `events`: which events it is told.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub events: BTreeSet<String>,
+    /// `intercept`: what it is asked about before it happens. No event is there twice in one role.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intercept: Vec<InterceptPermission>,
+    /// `host`: what haft does for it, through the same gates and in the same order as the built-in tools.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub host: BTreeSet<Service>,
+    /// `fs`: which files its process opens by itself.
+    #[serde(skip_serializing_if = "FsPermissions::is_empty")]
+    pub fs: FsPermissions,
+    /// `net`: whom its process talks to.
+    pub net: Net,
+    /// `env`: which variables of the user's environment it gets beside those that every extension gets.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub env: BTreeSet<String>,
+    /// `exec`: which programs its process starts.
+    pub exec: ExecPermission,
+}
+
+/// What an extension offers to the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct ToolPermissions {
+    /// `register`: the names of its tools.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub register: BTreeSet<String>,
+    /// `effects`: what its tools do, in its own words. Nothing is enforced by them.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub effects: BTreeSet<Effect>,
+}
+
+/// What a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It reads files.
+    Read,
+    /// It changes files.
+    Write,
+    /// It runs programs.
+    Exec,
+    /// It talks to others.
+    Net,
+}
+
+/// One thing that an extension is asked about before it happens.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct InterceptPermission {
+    /// `event`: what is about to happen.
+    #[serde(serialize_with = "by_name")]
+    pub event: InterceptKind,
+    /// `role`: what it may do about it, and what its failure means.
+    pub role: InterceptAs,
+    /// `tools`: of `tool_call`, calls of which tools, in lower case; of all when there are none.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub tools: BTreeSet<String>,
+    /// `timeout_ms`: how many milliseconds it has to answer; as many as any other when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// In which role an extension is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InterceptAs {
+    /// It says yes or no; its failure is a no.
+    Gate,
+    /// It changes what is about to happen.
+    Rewrite,
+    /// It changes what the user is shown; its failure withholds it.
+    Redactor,
+}
+
+/// Which files a process opens by itself. Paths are as people write them: absolute, or beginning with `~`,
+/// `$WORKSPACE` or `$DATA`; a directory stands for all below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct FsPermissions {
+    /// `read`: to read, beside its own directory and its data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// `write`: to read and to change, beside its data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<String>,
+}
+
+/// Which programs a process starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecPermission {
+    /// None but itself and its interpreter.
+    #[default]
+    None,
+    /// Those in its own directory, too.
+    Own,
+    /// The system's, too.
+    Any,
+}
+
+impl Default for Permissions {
+    /// Nothing.
+    fn default() -> Self {
+        Self {
+            tools: ToolPermissions::default(),
+            events: BTreeSet::new(),
+            intercept: Vec::new(),
+            host: BTreeSet::new(),
+            fs: FsPermissions::default(),
+            net: Net::None,
+            env: BTreeSet::new(),
+            exec: ExecPermission::None,
+        }
+    }
+}
+
+impl Permissions {
+    /// What it was granted about this event in this role.
+    pub fn intercept_as(&self, event: InterceptKind, role: InterceptAs) -> Option<&InterceptPermission> {
+        self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
+    }
+
+    /// Whether it may be asked about this event at all.
+    pub fn may_intercept(&self, event: InterceptKind) -> bool {
+        self.intercept.iter().any(|entry| entry.event == event)
+    }
+
+    /// Whether it may be asked about calls of this tool.
+    pub fn may_intercept_call(&self, tool: &str) -> bool {
+        self.intercept.iter().any(|entry| entry.is_about_call(tool))
+    }
+
+    /// Whether it may change the arguments of calls of this tool, and not only refuse them.
+    pub fn may_rewrite_call(&self, tool: &str) -> bool {
+        self.intercept.iter().any(|entry| entry.role == InterceptAs::Rewrite && entry.is_about_call(tool))
+    }
+
+    /// Whether it may change what is about to happen, and not only keep it from happening.
+    pub fn may_change(&self, event: InterceptKind) -> bool {
+        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
+    }
+
+    /// How long it may take to decide about this, if it was granted a time of its own: the longest of all roles.
+    pub fn time_for(&self, event: InterceptKind) -> Option<Duration> {
+        let times = self.intercept.iter().filter(|entry| entry.event == event);
+        times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)
+    }
+}
+
+impl InterceptPermission {
+    fn is_about_call(&self, tool: &str) -> bool {
+        let names_it = self.tools.is_empty() || self.tools.contains(&tool.to_ascii_lowercase());
+        self.event == InterceptKind::ToolCall && names_it
+    }
+}
+
+impl ToolPermissions {
+    fn is_empty(&self) -> bool {
+        self.register.is_empty() && self.effects.is_empty()
+    }
+}
+
+impl FsPermissions {
+    fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.write.is_empty()
+    }
+}
+
+impl Effect {
+    const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Exec, Self::Net];
+
+    /// The word for it in a manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Exec => "exec",
+            Self::Net => "net",
+        }
+    }
+}
+
+impl InterceptAs {
+    const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Redactor];
+
+    /// The word for it in a manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Rewrite => "rewrite",
+            Self::Redactor => "redactor",
+        }
+    }
+
+    /// Whether there is such a role about this.
+    fn fits(self, event: InterceptKind) -> bool {
+        match (self, event) {
+            (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,
+            (Self::Redactor, event) => event == InterceptKind::AssistantMessage,
+            (Self::Gate | Self::Rewrite, _) => true,
+        }
+    }
+}
+
+impl ExecPermission {
+    const ALL: &'static [Self] = &[Self::None, Self::Own, Self::Any];
+
+    /// The word for it in a manifest.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Own => "own",
+            Self::Any => "any",
+        }
+    }
+}
+
+impl fmt::Display for InterceptAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn by_name<S: Serializer>(event: &InterceptKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(event.name())
+}

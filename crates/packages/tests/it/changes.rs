@@ -1,0 +1,186 @@
+//! What is true after a change of what is installed, also when something of it went wrong.
+
+mod removal;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use haft_packages::install::lock::{Came, Entry, How};
+use haft_packages::install::{Accepted, Proposal, RolledBack, Row, Source, State, Store};
+use tempfile::TempDir;
+
+const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
+const CONFINED: &str = r#"{"name":"x","exec":"./run","permissions":{}}"#;
+const MORE: &str = r#"{"name":"x","exec":"./run","permissions":{"net":"all"}}"#;
+
+struct World {
+    root: TempDir,
+    store: Store,
+}
+
+impl World {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::of_home(&root.path().join("home"), None);
+        Self { root, store }
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    fn propose(&self, dir: &str, manifest: &str, run: &str) -> Proposal {
+        let dir = extension(&self.at(dir), manifest, run);
+        self.store.propose(&Source::Directory(dir)).unwrap()
+    }
+
+    fn install(&self, manifest: &str, run: &str) -> Accepted {
+        self.propose("source", manifest, run).accept(How::Yes, "1").unwrap()
+    }
+
+    /// One in the user's directory that was approved there.
+    fn placed(&self, dir: &str) -> PathBuf {
+        let dir = extension(&self.store.global.join(dir), PLAIN, "one");
+        self.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+        dir
+    }
+
+    fn back(&self) -> RolledBack {
+        let row = self.row();
+        self.store.roll_back(&row, &self.store.older(&row).unwrap()).unwrap()
+    }
+
+    fn row(&self) -> Row {
+        self.store.find("x", None).unwrap()
+    }
+
+    fn entry(&self) -> Entry {
+        self.row().entry.unwrap()
+    }
+
+    /// No private copy can be made any more.
+    fn break_copies(&self) {
+        let copies = self.at("home/copies");
+        fs::create_dir_all(&copies).unwrap();
+        fs::remove_dir_all(&copies).unwrap();
+        fs::write(copies, "").unwrap();
+    }
+}
+
+fn extension(dir: &Path, manifest: &str, run: &str) -> PathBuf {
+    fs::create_dir_all(dir).unwrap();
+    fs::write(dir.join("extension.json"), manifest).unwrap();
+    fs::write(dir.join("run"), format!("#!/bin/sh\n# {run}\n")).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(dir.join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    dir.into()
+}
+
+/// What is in a directory, by name.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn one(warnings: &[String], expect: &str) {
+    assert!(matches!(warnings, [warning] if warning.contains(expect)), "{warnings:?}");
+}
+
+#[test]
+fn what_fails_after_an_approval_is_a_warning() {
+    let world = World::new();
+    world.break_copies();
+    let first = world.install(PLAIN, "one");
+    one(&first.warnings, "its private copy is not in order: cannot create");
+    assert_eq!((world.row().state, world.entry()), (State::Enabled, first.entry.clone()));
+    fs::remove_file(world.at("home/copies")).unwrap();
+    let second = world.install(PLAIN, "two");
+    assert!(second.warnings.is_empty() && world.entry() == second.entry);
+
+    world.break_copies();
+    let back = world.back();
+    one(&back.warnings, "its private copy is not in order: cannot create");
+    assert_eq!((back.entry.tree, world.entry()), (first.entry.tree, back.entry));
+}
+
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_cleared_away_is_a_warning() {
+    let world = World::new();
+    world.install(CONFINED, "one");
+    let stray = world.at("home/store/stray");
+    let half = || vec!["d".repeat(200); 15].join("/");
+    fs::create_dir_all(stray.join(half())).unwrap();
+    fs::create_dir_all(world.at("half").join(half())).unwrap();
+    // Together they are longer than any path may be.
+    fs::rename(world.at("half"), stray.join(half()).join("half")).unwrap();
+    let accepted = world.install(CONFINED, "two");
+    one(&accepted.warnings, "the store still holds code that nobody needs: cannot remove");
+    assert_eq!(world.entry(), accepted.entry);
+    assert!(world.install(CONFINED, "three").warnings.is_empty(), "nobody is kept from changing anything");
+}
+
+#[test]
+fn going_back_answers_a_version_that_waits() {
+    for runs in [true, false] {
+        let world = World::new();
+        let first = world.install(CONFINED, "one").entry;
+        let second = world.install(CONFINED, "two").entry;
+        world.store.set_enabled(&world.row(), runs).unwrap();
+        assert!(world.propose("source", MORE, "three").decline().unwrap());
+        assert!(world.entry().waiting.is_some() && world.row().state == State::Disabled);
+
+        let back = world.back().entry;
+        assert_eq!((back.tree, back.enabled, &back.waiting), (first.tree, runs, &None));
+        let again = world.back().entry;
+        assert_eq!((again.tree, again.enabled, &again.waiting), (second.tree, runs, &None));
+        // What waited is shown again, and asked about.
+        assert!(!world.propose("source", MORE, "three").excess().is_empty());
+    }
+}
+
+#[test]
+fn switching_off_answers_a_version_that_waits() {
+    let world = World::new();
+    world.install(CONFINED, "one");
+    assert!(world.propose("source", MORE, "two").decline().unwrap());
+    assert!(world.store.set_enabled(&world.row(), false).unwrap());
+    assert!(!world.store.set_enabled(&world.row(), false).unwrap());
+    assert_eq!((world.entry().waiting, world.row().state), (None, State::Disabled));
+    // What waited is shown again, and asked about.
+    assert!(!world.propose("source", MORE, "two").excess().is_empty());
+    let accepted = world.propose("source", MORE, "two").accept(How::Yes, "1").unwrap();
+    assert!(!accepted.entry.enabled, "it stays off");
+}
+
+#[test]
+fn the_same_code_from_another_place_is_shown_and_recorded() {
+    let world = World::new();
+    let first = world.install(PLAIN, "one");
+    let again = world.propose("source", PLAIN, "one");
+    assert!(again.is_approved() && !again.record().unwrap());
+    let moved = world.propose("elsewhere", PLAIN, "one");
+    assert!(!moved.is_approved());
+    let source =
+        format!("it came from somewhere else before: the directory {}", world.at("source").display());
+    assert!(moved.lines().iter().any(|line| line.red && line.text.contains(&source)), "{:?}", moved.lines());
+    let accepted = moved.accept(How::Yes, "1").unwrap();
+    assert_eq!(accepted.entry.tree, first.entry.tree);
+    assert_eq!(world.entry().source, Came::Directory { path: world.at("elsewhere") });
+    assert!(world.entry().previous.is_empty(), "it is no other version");
+    assert!(world.propose("elsewhere", PLAIN, "one").is_approved());
+}
+
+#[test]
+fn one_that_was_moved_is_approved_where_it_is_now() {
+    let world = World::new();
+    let (dir, moved) = (world.placed("dir"), world.store.global.join("moved"));
+    fs::rename(dir, &moved).unwrap();
+    let proposal = world.store.propose_placed(&moved).unwrap();
+    assert!(!proposal.is_approved());
+    proposal.accept(How::Yes, "1").unwrap();
+    assert_eq!((world.row().state, world.row().dir), (State::Enabled, moved));
+}

@@ -1,0 +1,129 @@
+//! What happens while somebody is asked, and going back over what cannot be used.
+
+use haft_packages::install::lock::{Came, Entry, How};
+use haft_packages::install::{InstallError, Proposal};
+
+use super::{HELLO, World};
+
+fn version(world: &World, version: &str) -> Proposal {
+    let manifest = format!(r#"{{"name":"hello","version":"{version}","exec":"./run","permissions":{{}}}}"#);
+    world.propose(&world.source("src", &manifest)).unwrap()
+}
+
+fn entry(world: &World) -> Entry {
+    world.row("hello").entry.unwrap()
+}
+
+/// What lies in the store under this entry is something else from now on.
+fn tamper(world: &World, entry: &Entry) {
+    let file = world.store.approved.trees().place(&entry.tree).join("run");
+    #[cfg(unix)]
+    for path in [file.parent().unwrap(), &file] {
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    std::fs::write(file, "#!/bin/sh\nevil\n").unwrap();
+}
+
+#[test]
+fn an_open_question_keeps_nobody_from_anything() {
+    let world = World::new();
+    let other = world.source("other", r#"{"name":"other","exec":"./run"}"#);
+    world.install(&other);
+    let asked = version(&world, "1");
+    assert!(world.store.set_enabled(&world.row("other"), false).unwrap());
+    world.store.remove(&world.row("other")).unwrap();
+    let too = world.propose(&other).unwrap();
+    too.accept(How::Terminal, "1").unwrap();
+    let accepted = asked.accept(How::Terminal, "1").unwrap();
+    assert_eq!((accepted.name.as_str(), world.stored()), ("hello", (2, 0)));
+    assert!(world.store.approved.check(&accepted.entry).is_empty());
+}
+
+#[test]
+fn a_yes_is_for_what_was_shown_beside_what_there_was() {
+    let world = World::new();
+    let (first, second) = (version(&world, "1"), version(&world, "2"));
+    first.accept(How::Terminal, "1").unwrap();
+    let before = entry(&world);
+    let error = second.accept(How::Terminal, "1").unwrap_err();
+    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert_eq!((entry(&world), world.stored()), (before, (1, 0)));
+
+    let third = version(&world, "3");
+    world.store.remove(&world.row("hello")).unwrap();
+    assert!(matches!(third.accept(How::Terminal, "1"), Err(InstallError::Meanwhile { .. })));
+    assert_eq!(world.stored(), (0, 0), "what was removed does not come back");
+}
+
+#[test]
+fn what_a_person_switches_meanwhile_is_no_other_version() {
+    let world = World::new();
+    version(&world, "1").accept(How::Terminal, "1").unwrap();
+    let second = version(&world, "2");
+    world.store.set_enabled(&world.row("hello"), false).unwrap();
+    assert!(!second.accept(How::Terminal, "1").unwrap().entry.enabled);
+}
+
+#[test]
+fn a_no_to_a_version_that_another_one_followed_disables_nothing() {
+    let world = World::new();
+    version(&world, "1").accept(How::Terminal, "1").unwrap();
+    let more = r#"{"name":"hello","exec":"./run","permissions":{"net":"all"}}"#;
+    let asks = |world: &World| world.propose(&world.source("more", more)).unwrap();
+    let (declined, accepted) = (asks(&world), asks(&world));
+    accepted.accept(How::Terminal, "1").unwrap();
+    assert!(!declined.decline().unwrap());
+    assert!(entry(&world).enabled && entry(&world).waiting.is_none());
+}
+
+#[test]
+fn going_back_passes_over_what_is_not_what_was_approved() {
+    let world = World::new();
+    let versions =
+        ["1", "2", "3"].map(|text| version(&world, text).accept(How::Terminal, "1").unwrap().entry);
+    tamper(&world, &versions[1]);
+    let row = world.row("hello");
+    let older = world.store.older(&row).unwrap();
+    assert_eq!((older.entry.tree, older.passed.len()), (versions[0].tree, 1));
+    assert_eq!(older.passed[0].entry.tree, versions[1].tree);
+    assert!(older.passed[0].why.ends_with("is not what was approved"), "{}", older.passed[0].why);
+    world.store.roll_back(&row, &older).unwrap();
+    let trees = |entry: &Entry| entry.previous.iter().map(|older| older.tree).collect::<Vec<_>>();
+    let now = entry(&world);
+    assert_eq!((now.tree, trees(&now)), (versions[0].tree, vec![versions[2].tree, versions[1].tree]));
+
+    let error = world.store.roll_back(&row, &older).unwrap_err();
+    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    tamper(&world, &versions[2]);
+    let error = world.store.older(&world.row("hello")).unwrap_err().to_string();
+    assert!(error.contains("no older version of hello can be gone back to: "), "{error}");
+    assert_eq!(error.matches("is not what was approved").count(), 2, "{error}");
+    assert_eq!(entry(&world), now);
+}
+
+#[test]
+fn what_was_changed_in_the_store_is_approved_anew() {
+    let world = World::new();
+    let source = world.source("src", HELLO);
+    let first = world.install(&source);
+    tamper(&world, &first.entry);
+    let again = world.propose(&source).unwrap();
+    assert!(!again.is_approved());
+    again.accept(How::Terminal, "1").unwrap();
+    assert!(world.store.approved.check(&entry(&world)).is_empty());
+}
+
+#[test]
+fn where_code_came_from_is_not_recorded_of_what_was_approved_anew() {
+    let world = World::new();
+    let source = world.source("src", HELLO);
+    world.install(&source);
+    let same = world.propose(&source).unwrap();
+    assert!(same.is_approved());
+    world.store.remove(&world.row("hello")).unwrap();
+    let other = world.source("elsewhere", HELLO);
+    world.install(&other);
+    let error = same.record().unwrap_err();
+    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert_eq!(entry(&world).source, Came::Directory { path: other });
+}

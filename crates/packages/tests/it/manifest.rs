@@ -1,0 +1,326 @@
+//! `extension.json`: what is read, what is refused and how, and what `exec` means.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use haft_packages::manifest::{ExecError, MAX_MANIFEST, Manifest, ManifestError};
+use haft_packages::{Launch, Lifecycle, Permissions, Roles};
+use haft_protocol::ext::InterceptKind;
+
+fn read(text: &str) -> Result<Manifest, String> {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("extension.json"), text).unwrap();
+    let prefix = format!("{}/", dir.path().display());
+    Manifest::read(dir.path()).map_err(|error| error.to_string().replace(&prefix, ""))
+}
+
+#[test]
+fn the_quick_starts_manifest_is_read() {
+    let manifest = read(
+        r#"{"name":"hello-py","version":"1.0.0","exec":"./hello.py","language":"python","enabled":true}"#,
+    )
+    .unwrap();
+    assert_eq!(manifest.name.as_str(), "hello-py");
+    assert_eq!(manifest.version.as_deref(), Some("1.0.0"));
+    assert_eq!(manifest.language.as_deref(), Some("python"));
+    assert_eq!(manifest.exec.unwrap().program, "./hello.py");
+    assert!(manifest.enabled);
+    assert_eq!(manifest.roles, Roles::default());
+}
+
+#[test]
+fn keys_have_any_case_and_unknown_ones_are_left_alone() {
+    let manifest =
+        read("\u{feff}{\"Name\":\"x\",\"EXEC\":\"run\",\"Args\":[\"-v\"],\"skills\":[1],\"x-y\":{}}")
+            .unwrap();
+    assert_eq!(manifest.exec.unwrap().args, ["-v"]);
+}
+
+#[track_caller]
+fn refused(text: &str, expect: &str) {
+    assert_eq!(read(text).unwrap_err(), expect, "{text}");
+}
+
+/// What an `extension.json` with these fields says of its life, and what is wrong with them.
+#[track_caller]
+fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("extension.json"), format!(r#"{{"name":"x","exec":"x",{fields}}}"#)).unwrap();
+    let manifest = Manifest::read(dir.path()).unwrap();
+    assert_eq!(manifest.lifecycle, expect, "{fields}");
+    assert_eq!(manifest.ignored.len(), wrong.len(), "{:?}", manifest.ignored);
+    for (said, expect) in manifest.ignored.iter().zip(wrong) {
+        assert!(said.contains(expect) && said.ends_with("; the field is ignored"), "{said}");
+    }
+}
+
+#[test]
+fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to_run() {
+    let default = Lifecycle::default();
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    lives(
+        r#""hello_timeout_ms":60000,"ready_timeout_ms":1000"#,
+        Lifecycle { hello: seconds(60), ready: seconds(1), ..default },
+        &[],
+    );
+    lives(r#""hello_timeout_ms":60001"#, default, &["`hello_timeout_ms` must be at most 60000"]);
+    lives(
+        r#""hello_timeout_ms":0,"ready_timeout_ms":2000"#,
+        Lifecycle { ready: seconds(2), ..default },
+        &["`hello_timeout_ms` must be a whole number from 1, not 0"],
+    );
+    lives(r#""ready_timeout_ms":"2s""#, default, &["`ready_timeout_ms` must be a whole number from 1"]);
+    lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default }, &[]);
+    lives(r#""lifecycle":"always""#, default, &[]);
+    lives(r#""lifecycle":"never""#, default, &["`lifecycle` must be `always` or `on_demand`"]);
+}
+
+#[test]
+fn a_wrong_field_is_named() {
+    refused("{}", "extension.json: `exec` is required, unless the extension has a theme.json");
+    refused(r#"{"exec":"x"}"#, "extension.json: `name` is required");
+    refused(r#"{"name":"","exec":"x"}"#, "extension.json: `name` is required");
+    refused(r#"{"name":1,"exec":"x"}"#, "extension.json: `name` must be a string, not a number");
+    let enabled = r#"{"name":"x","exec":"x","enabled":"no"}"#;
+    refused(enabled, "extension.json: `enabled` must be true or false, not a string");
+    refused(r#"{"name":"x","exec":"x","args":"-v"}"#, "extension.json: `args` must be a list, not a string");
+    let args = r#"{"name":"x","exec":"x","args":[1]}"#;
+    refused(args, "extension.json: `args` must be a list of strings, not a number");
+    refused(r#"{"name":"x","exec":"x","Name":"y"}"#, "extension.json: `name` is there twice");
+    let escape = "must not hold U+001B, which is not shown as it is";
+    for field in ["name", "version", "description", "language", "exec"] {
+        let mut manifest = serde_json::json!({"name": "x", "exec": "x"});
+        manifest[field] = "a\u{1b}[2Kb".into();
+        refused(&manifest.to_string(), &format!("extension.json: `{field}` {escape}"));
+    }
+    refused(
+        r#"{"name":"x","exec":"x","args":["-c","\u001b[2K"]}"#,
+        &format!("extension.json: `args` {escape}"),
+    );
+    for hidden in ["\0", "\n", "\t", "\u{7f}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"] {
+        let manifest = serde_json::json!({"name": "x", "exec": "x", "description": format!("a{hidden}b")});
+        let rule = format!(
+            "extension.json: `description` must not hold U+{:04X}",
+            u32::from(hidden.chars().next().unwrap())
+        );
+        let rule = format!("{rule}, which is not shown as it is");
+        refused(&manifest.to_string(), &rule);
+    }
+}
+
+#[test]
+fn a_name_is_a_name_and_no_path() {
+    let rule = "extension.json: `name` must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit, and not \
+                `haft`, which is how haft signs";
+    for name in ["../evil", "a/b", "a\\b", ".hidden", "-x", "a b", "a\u{e9}", &"x".repeat(65), "haft", "HAFT"]
+    {
+        let text = serde_json::json!({ "name": name, "exec": "x" }).to_string();
+        refused(&text, rule);
+    }
+    for name in ["a", "9", "A.b_c-d", &"x".repeat(64)] {
+        let text = serde_json::json!({ "name": name, "exec": "x" }).to_string();
+        assert_eq!(read(&text).unwrap().name.as_str(), name);
+    }
+}
+
+#[test]
+fn what_is_no_object_says_so() {
+    for text in ["", "[]", "\"x\"", "{\"name\":\"x\"", "{\"a\":1,\"a\":2}"] {
+        let error = read(text).unwrap_err();
+        assert!(error.starts_with("extension.json is not a JSON object: "), "{error}");
+    }
+    refused("nonsense", "extension.json is not a JSON object: mistake in line 1, column 2");
+    refused("{\n  \"a\": 1,\n}", "extension.json is not a JSON object: mistake in line 3, column 1");
+    refused("{", "extension.json is not a JSON object: it ends in the middle");
+}
+
+#[test]
+fn the_size_is_bounded() {
+    let text = |len: u64| {
+        let head = r#"{"name":"x","exec":"x","pad":""#;
+        format!("{head}{}\"}}", "p".repeat(usize::try_from(len).unwrap() - head.len() - 2))
+    };
+    assert!(read(&text(MAX_MANIFEST)).is_ok());
+    refused(&text(MAX_MANIFEST + 1), "extension.json is longer than 262144 bytes");
+}
+
+#[test]
+fn a_directory_without_a_manifest_is_told_from_no_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Missing { .. })));
+    let gone = dir.path().join("gone");
+    assert!(matches!(Manifest::read(&gone), Err(ManifestError::NoDirectory { .. })));
+    fs::create_dir(dir.path().join("extension.json")).unwrap();
+    assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Read { .. })));
+}
+
+#[test]
+fn a_theme_needs_no_exec() {
+    for theme in ["theme.json", "themes/theme.json"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(theme);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "{}").unwrap();
+        fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
+        let manifest = Manifest::read(dir.path()).unwrap();
+        assert_eq!(manifest.launch(dir.path(), None).unwrap(), Launch::ThemeOnly);
+    }
+}
+
+fn roles(intercept: &str) -> Result<Roles, String> {
+    read(&format!(r#"{{"name":"x","exec":"x",{intercept}}}"#)).map(|manifest| manifest.roles)
+}
+
+#[test]
+fn roles_say_what_is_guarded() {
+    let gate = roles(r#""intercept":[{"event":"tool_call","role":"gate","required":true}]"#).unwrap();
+    assert_eq!(gate, Roles { required: true, gates: vec![InterceptKind::ToolCall], redactor: false });
+    let redactor = roles(r#""intercept":[{"event":"assistant_message","role":"redactor"}]"#).unwrap();
+    assert_eq!(redactor, Roles { redactor: true, ..Roles::default() });
+    let silent = roles(r#""intercept":[{"event":"turn_start"}]"#).unwrap();
+    assert_eq!(silent.gates, [InterceptKind::TurnStart]);
+    let watcher = roles(r#""intercept":[{"event":"turn_start","role":"observer"}]"#).unwrap();
+    assert_eq!(watcher, Roles::default());
+    let rewriter = roles(r#""intercept":[{"event":"tool_call","role":"rewrite","on_timeout":"block"}]"#);
+    assert_eq!(rewriter.unwrap(), Roles::default());
+    let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
+    assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
+    assert!(roles(r#""required":true"#).unwrap().required);
+}
+
+#[test]
+fn permissions_say_it_too_and_must_not_say_something_else() {
+    let asked = r#""permissions":{"intercept":[{"event":"tool_call","role":"gate","tools":["bash"]},
+                                               {"event":"assistant_message","role":"redactor"}]}"#;
+    let from_permissions = roles(asked).unwrap();
+    let gates = vec![InterceptKind::ToolCall];
+    assert_eq!(from_permissions, Roles { required: false, gates, redactor: true });
+    let same = r#""intercept":[{"event":"assistant_message","role":"redactor"},{"event":"tool_call","required":true}]"#;
+    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), Roles { required: true, ..from_permissions });
+    for other in [r#""intercept":[{"event":"tool_call"}]"#, r#""intercept":[]"#] {
+        let error = roles(&format!("{asked},{other}")).unwrap_err();
+        assert!(
+            error.contains("`intercept` must have the events and roles of `permissions.intercept`"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn the_examples_ask_for_what_can_be_granted() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions");
+    let dirs =
+        fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let manifests: Vec<Manifest> = dirs.map(|dir| Manifest::read(&dir).unwrap()).collect();
+    let asking = manifests.iter().filter(|manifest| manifest.permissions.is_some());
+    let mut names: Vec<_> = asking.map(|manifest| manifest.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["guard", "notes", "py-guide", "weather"]);
+}
+
+#[test]
+fn a_mistake_in_the_permissions_is_one_of_the_manifest() {
+    let read = |permissions: &str| read(&format!(r#"{{"name":"x","exec":"x","permissions":{permissions}}}"#));
+    assert_eq!(read("null").unwrap().permissions, None);
+    assert_eq!(read("{}").unwrap().permissions, Some(Permissions::default()));
+    let error = |permissions: &str| read(permissions).unwrap_err();
+    assert!(error("true").contains("extension.json: `permissions` must be an object"), "{}", error("true"));
+    let unknown = error(r#"{"clipboard":true}"#);
+    assert!(unknown.contains("extension.json: `permissions.clipboard` is not known here"), "{unknown}");
+    let event = error(r#"{"intercept":[{"event":"warp","role":"gate"}]}"#);
+    assert!(event.contains("`permissions.intercept[0].event` names \"warp\""), "{event}");
+    let hidden = error(r#"{"fs":{"read":["/a\u202eb"]}}"#);
+    assert!(hidden.contains("`permissions.fs.read` must not hold U+202E"), "{hidden}");
+}
+
+#[test]
+fn a_role_that_haft_cannot_keep_is_refused() {
+    for (intercept, problem) in [
+        (r#"[{"role":"gate"}]"#, "`intercept[0].event` is required"),
+        (
+            r#"[{"event":"tool_call"},{"event":"tool_cal"}]"#,
+            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`",
+        ),
+        (
+            r#"[{"event":"tool_call","role":"redactor"}]"#,
+            "`intercept[0].role` can be `redactor` only for `assistant_message`",
+        ),
+        (
+            r#"[{"event":"turn_start","role":"observer","required":true}]"#,
+            "`intercept[0].required` needs the role `gate` or `redactor`",
+        ),
+        (
+            r#"[{"event":"tool_call","role":"boss"}]"#,
+            "`intercept[0].role` must be `gate`, `redactor`, `rewrite` or `observe`",
+        ),
+        (
+            r#"[{"event":"tool_call","on_timeout":"allow"}]"#,
+            "`intercept[0].on_timeout` can only be `block` here; the user may set `on_timeout` for an extension in config.toml",
+        ),
+        (r#"["tool_call"]"#, "`intercept` must be a list of objects, not a string"),
+    ] {
+        let error = roles(&format!(r#""intercept":{intercept}"#)).unwrap_err();
+        assert_eq!(error, format!("extension.json: {problem}"));
+    }
+}
+
+/// A file that may be run.
+#[cfg(unix)]
+fn program(path: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.into()
+}
+
+fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> {
+    let manifest = serde_json::json!({ "name": "x", "exec": exec }).to_string();
+    fs::write(dir.join("extension.json"), manifest).unwrap();
+    let path = std::env::join_paths(path).unwrap();
+    match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
+        Launch::Process { program, .. } => Ok(program),
+        other @ (Launch::ThemeOnly | Launch::Impossible { .. }) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn exec_is_found_by_zots_rules() {
+    let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let run = program(&ext.path().join("run"));
+    let nested = program(&ext.path().join("bin/run"));
+    let node = program(&bin.path().join("node"));
+    assert_eq!(launch("./run", ext.path(), &[]), Ok(run.clone()));
+    assert_eq!(launch("bin/run", ext.path(), &[]), Ok(nested));
+    assert_eq!(launch(run.to_str().unwrap(), Path::new(ext.path()), &[]), Ok(run));
+    assert_eq!(launch("node", ext.path(), &[bin.path()]), Ok(node));
+}
+
+#[test]
+#[cfg(unix)]
+fn exec_that_leads_nowhere_says_where_it_looked() {
+    let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    program(&ext.path().join("run"));
+    fs::write(ext.path().join("text"), "").unwrap();
+    let dir = ext.path().display();
+    // A bare name is never looked for in the extension's own directory, nor in a relative one of PATH.
+    let relative = Path::new(".");
+    let error = launch("run", ext.path(), &[relative, bin.path()]).unwrap_err();
+    let expect = format!(
+        "exec \"run\" not found in PATH ({}); install it, or write \"./run\" for a file of the extension",
+        bin.path().display()
+    );
+    assert_eq!(error.to_string(), expect);
+    let error = launch("./gone", ext.path(), &[]).unwrap_err().to_string();
+    let expect = format!(
+        "exec \"./gone\" not found: there is no file {dir}/gone; build the extension or correct `exec`"
+    );
+    assert_eq!(error, expect);
+    let error = launch("./text", ext.path(), &[]).unwrap_err().to_string();
+    assert_eq!(error, format!("exec \"./text\" is not executable; run `chmod +x {dir}/text`"));
+    assert!(matches!(launch("..", ext.path(), &[]), Err(ExecError::NoFile { .. })));
+}

@@ -1,0 +1,69 @@
+//! The methods that a hook is called by: the registry, one line a method. The calls and their schema follow from it.
+
+/// Hands the registry to a macro.
+macro_rules! methods {
+    ($define:ident) => {
+        $define! {
+            /// The host introduces itself; always the first call, with the id 1.
+            Hello(Hello) = "hook.hello",
+            /// The model is about to be called.
+            BeforeLlm(BeforeLlm) = "hook.before_llm",
+            /// The model has answered.
+            AfterLlm(AfterLlm) = "hook.after_llm",
+            /// A tool is about to run.
+            BeforeTool(BeforeTool) = "hook.before_tool",
+            /// A tool has run.
+            AfterTool(AfterTool) = "hook.after_tool",
+            /// May this tool run?
+            ApproveTool(ApproveTool) = "hook.approve_tool",
+            /// Something happened, as PicoClaw to 0.2.8 says it; never answered.
+            Event(LegacyEvent) = "hook.event",
+            /// Something happened, as PicoClaw from 0.2.9 on says it; never answered.
+            RuntimeEvent(RuntimeEvent) = "hook.runtime_event",
+        }
+    };
+}
+
+macro_rules! define_methods {
+    ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
+        /// The methods that a hook is called by.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Method {
+            $($(#[$doc])* $call,)*
+        }
+
+        impl Method {
+            /// Every method, in registry order.
+            pub const ALL: &'static [Self] = &[$(Self::$call),*];
+
+            /// The name on the wire.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$call => $name,)* }
+            }
+        }
+    };
+}
+
+methods!(define_methods);
+
+impl Method {
+    /// The method of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|method| method.name() == name)
+    }
+
+    /// Whether it is a notification: it has no id and nobody answers it.
+    pub const fn is_notification(self) -> bool {
+        match self {
+            Self::Event | Self::RuntimeEvent => true,
+            Self::Hello
+            | Self::BeforeLlm
+            | Self::AfterLlm
+            | Self::BeforeTool
+            | Self::AfterTool
+            | Self::ApproveTool => false,
+        }
+    }
+}
+
+pub(super) use methods;

@@ -1,0 +1,19 @@
+//! Classes of characters that several crates treat alike.
+
+/// True if a character is not shown itself and not needed by any script or emoji to be shown right: direction marks
+/// and overrides, what has no width, blanks that count as letters, tags. Joiners and variation selectors are not
+/// among them: whether those are needed depends on what they stand behind.
+pub const fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{feff}'              // soft hyphen, grapheme joiner, byte order mark
+        | '\u{61c}' | '\u{200e}' | '\u{200f}'           // direction marks
+        | '\u{202a}'..='\u{202e}'                       // direction embeddings and overrides
+        | '\u{2066}'..='\u{2069}'                       // direction isolates
+        | '\u{200b}' | '\u{2060}'..='\u{2065}'          // zero width
+        | '\u{206a}'..='\u{206f}' | '\u{fff0}'..='\u{fffb}' // deprecated formats, annotations
+        | '\u{2028}' | '\u{2029}'                       // line and paragraph separators
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // Hangul fillers, which are blank
+        | '\u{17b4}' | '\u{17b5}'                       // Khmer vowels without a form
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' // formats of shorthand and music
+        | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}') // tags: a hidden copy of ASCII
+}

@@ -1,0 +1,48 @@
+//! The calls of the host that wait for their results.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::ext::HostResult;
+use haft_protocol::ids::RequestId;
+use tokio::sync::oneshot;
+
+/// The calls that wait for their results.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    last: AtomicU64,
+    open: Mutex<HashMap<RequestId, oneshot::Sender<HostResult>>>,
+}
+
+impl Calls {
+    /// A result came. One that nobody waits for any more counts for nothing.
+    pub(crate) fn done(&self, result: HostResult) {
+        if let Some(waiting) = self.open().remove(&result.id) {
+            // Whoever waited may have gone.
+            drop(waiting.send(result));
+        }
+    }
+
+    /// No result will come any more.
+    pub(crate) fn close(&self) {
+        self.open().clear();
+    }
+
+    /// Begins a call: its id, and the place where its result comes.
+    pub(crate) fn begin(&self) -> (RequestId, oneshot::Receiver<HostResult>) {
+        let id = RequestId::new(format!("c{}", self.last.fetch_add(1, Ordering::Relaxed) + 1));
+        let (sender, receiver) = oneshot::channel();
+        self.open().insert(id.clone(), sender);
+        (id, receiver)
+    }
+
+    /// Forgets a call; returns true if its result had not come.
+    pub(crate) fn forget(&self, id: &RequestId) -> bool {
+        self.open().remove(id).is_some()
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<RequestId, oneshot::Sender<HostResult>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,43 @@
+//! The kinds of files, and which of them can be read and changed.
+
+use std::fs::{FileType, Metadata};
+use std::path::Path;
+
+use haft_protocol::defence::{Defence, is_up};
+
+use crate::environment::{EnvironmentError, FileKind};
+
+pub(super) fn kind(kind: FileType) -> FileKind {
+    if kind.is_file() {
+        FileKind::File
+    } else if kind.is_dir() {
+        FileKind::Directory
+    } else if kind.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
+    }
+}
+
+/// Refuses everything that is not a regular file.
+pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
+    must_be_file(path, kind(data.file_type()))
+}
+
+pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
+    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
+    EnvironmentError::refused(path, reason)
+}
+
+pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+    if !is_up(Defence::OnlyFiles) {
+        return Ok(());
+    }
+    let reason = match kind {
+        FileKind::File => return Ok(()),
+        FileKind::Directory => "is a directory, not a file",
+        FileKind::Link => "is a symbolic link to something that does not exist",
+        FileKind::Other => "is a pipe, a socket or a device, not a regular file",
+    };
+    Err(EnvironmentError::refused(path, reason))
+}

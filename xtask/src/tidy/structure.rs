@@ -1,0 +1,136 @@
+//! The structure inside of each crate: which file imports which, and which file has methods of which type.
+
+mod circles;
+mod layers;
+mod methods;
+mod module;
+
+use std::collections::BTreeMap;
+
+use crate::repo::File;
+use module::Module;
+
+/// Crates whose circles and spread types are not turned yet. A crate leaves this list for good.
+const UNSORTED: &[&str] = &["config", "host", "packages", "tui"];
+
+/// The product modules of one crate. Tests are left out.
+#[derive(Debug)]
+struct Crate {
+    /// The folder below `crates/`, or `xtask`.
+    name: String,
+    modules: Vec<Module>,
+}
+
+/// Reports the findings of every check about the structure of crates.
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let (crates, mut findings) = read(files);
+    for one in &crates {
+        findings.extend(layers::check(one));
+        if !UNSORTED.contains(&one.name.as_str()) {
+            findings.extend(circles::check(one));
+            findings.extend(methods::check(one));
+        }
+    }
+    findings
+}
+
+/// Reads the sources of all crates; files that do not parse become findings.
+fn read(files: &[File]) -> (Vec<Crate>, Vec<String>) {
+    let (mut crates, mut findings) = (BTreeMap::<String, Vec<Module>>::new(), Vec::new());
+    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+        let Some((name, path)) = place(&file.path) else { continue };
+        match Module::read(path, &file.text) {
+            Ok(module) => crates.entry(name.to_owned()).or_default().push(module),
+            Err(error) => findings.push(format!("{}: {error}", file.path)),
+        }
+    }
+    let crates = crates.into_iter().map(|(name, modules)| Crate::new(name, modules)).collect();
+    (crates, findings)
+}
+
+/// Splits `crates/NAME/src/PATH` and `xtask/src/PATH` into the name and the path.
+fn place(path: &str) -> Option<(&str, &str)> {
+    let path = path.strip_prefix("crates/").unwrap_or(path);
+    let (name, path) = path.split_once("/src/")?;
+    (!name.contains('/')).then_some((name, path))
+}
+
+impl Crate {
+    /// A crate without the modules that are compiled for tests only.
+    fn new(name: String, mut modules: Vec<Module>) -> Self {
+        let in_tests: Vec<Vec<String>> = modules.iter().flat_map(Module::test_modules).collect();
+        modules.retain(|module| !in_tests.iter().any(|test| module.name.starts_with(test)));
+        Self { name, modules }
+    }
+
+    /// Returns the module in which a path is defined, following re-exports.
+    fn find(&self, path: &[String]) -> Option<&Module> {
+        let mut path = path.to_vec();
+        // A chain of re-exports is short; the bound ends one that leads back.
+        for _ in 0..8 {
+            let module = self.holder(&path)?;
+            let next = path.get(module.name.len()).and_then(|name| module.exports.get(name));
+            let Some(next) = next else { return Some(module) };
+            path = module.absolute(next, self);
+        }
+        self.holder(&path)
+    }
+
+    /// Returns the innermost module on a path.
+    fn holder(&self, path: &[String]) -> Option<&Module> {
+        let on_path = self.modules.iter().filter(|module| path.starts_with(&module.name));
+        on_path.max_by_key(|module| module.name.len())
+    }
+
+    fn has(&self, name: &[String]) -> bool {
+        self.modules.iter().any(|module| module.name == name)
+    }
+
+    /// Returns the modules that a module imports from, other than itself.
+    fn imported<'a>(&'a self, module: &'a Module) -> Vec<&'a Module> {
+        let paths = module.imports.iter().map(|path| module.absolute(path, self));
+        let mut found: Vec<&Module> = paths.filter_map(|path| self.find(&path)).collect();
+        found.retain(|other| other.name != module.name);
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found.dedup_by(|a, b| a.name == b.name);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A crate of these files.
+    pub(super) fn planted(name: &str, files: &[(&str, &str)]) -> Crate {
+        let file = |(path, text): &(&str, &str)| File {
+            path: format!("crates/{name}/src/{path}"),
+            text: (*text).to_owned(),
+        };
+        let (mut crates, findings) = read(&files.iter().map(file).collect::<Vec<_>>());
+        assert_eq!(findings, Vec::<String>::new());
+        crates.remove(0)
+    }
+
+    #[test]
+    fn follows_re_exports_to_the_file_that_defines() {
+        let one = planted(
+            "x",
+            &[
+                ("lib.rs", "mod a; mod b;"),
+                ("a.rs", "mod inner; pub use inner::Thing;"),
+                ("a/inner.rs", "pub struct Thing;"),
+                ("b.rs", "use crate::a::Thing;"),
+            ],
+        );
+        let names: Vec<_> =
+            one.imported(one.holder(&["b".to_owned()]).unwrap()).iter().map(|m| m.name.join("::")).collect();
+        assert_eq!(names, ["a::inner"]);
+    }
+
+    #[test]
+    fn reports_a_file_that_does_not_parse() {
+        let file = File { path: "crates/x/src/lib.rs".to_owned(), text: "fn".to_owned() };
+        assert!(check(&[file])[0].starts_with("crates/x/src/lib.rs: "));
+    }
+}

@@ -1,0 +1,264 @@
+//! The order of the top-level modules of a crate: each imports only from those above it in its list.
+
+use super::Crate;
+
+/// Crates with their top-level modules, the lowest first. The root of a crate may import from all.
+const LAYERS: &[(&str, &[&str])] = &[
+    (
+        "cli",
+        &[
+            "timeouts",
+            "exit",
+            "grants",
+            "interrupt",
+            "sandbox",
+            "token",
+            "console",
+            "ask",
+            "logging",
+            "prompt",
+            "args",
+            "pages",
+            "resources",
+            "hooks",
+            "extensions",
+            "setup",
+            "config",
+            "skill",
+            "login",
+            "trust",
+            "session",
+            "ext",
+            "doctor",
+            "run",
+            "demo",
+            "rpc",
+            "interactive",
+        ],
+    ),
+    ("export", &["select", "portable", "html", "import"]),
+    (
+        "launch",
+        &[
+            "sys", "timeouts", "program", "wish", "harden", "sandbox", "guardian", "launcher", "spawn",
+            "group", "child", "bin",
+        ],
+    ),
+    (
+        "providers",
+        &[
+            "timeouts",
+            "config",
+            "redact",
+            "retry",
+            "presets",
+            "catalogue",
+            "models",
+            "http",
+            "scripted",
+            "fallback",
+            "choose",
+        ],
+    ),
+    (
+        "tools",
+        &[
+            "timeouts",
+            "results",
+            "diff",
+            "environment",
+            "seen",
+            "builtin",
+            "path",
+            "write",
+            "edit",
+            "grep",
+            "find",
+            "ls",
+            "read",
+            "bash",
+            "skill",
+            "list",
+            "service_tools",
+        ],
+    ),
+    (
+        "protocol",
+        &[
+            // Values and names.
+            "defence",
+            "limits",
+            "ids",
+            "names",
+            "digest",
+            "difference",
+            "project",
+            "text",
+            "thinking",
+            "shared",
+            "error",
+            // JSON text.
+            "surrogate",
+            "scan",
+            "compact",
+            "reader",
+            "read",
+            "json",
+            // The vocabulary that the dialects share.
+            "content",
+            "message",
+            "event",
+            // Lines, and the dialects in them.
+            "codec",
+            "object",
+            "ext",
+            "hook",
+            "rpc",
+        ],
+    ),
+    (
+        "sdk",
+        &[
+            "words",
+            "timeouts",
+            "platform",
+            "logging",
+            "error",
+            "config",
+            "completion",
+            "panel",
+            "tool",
+            "calls",
+            // The connection, and the extension that it is for.
+            "outbox",
+            "host",
+            "service",
+            "handler",
+            "extension",
+            // Serving it.
+            "work",
+            "dispatch",
+            "serve",
+            "run",
+            "hook",
+            "testing",
+        ],
+    ),
+    (
+        "core",
+        &[
+            // Texts, files and schemas.
+            "clock",
+            "timeouts",
+            "sanitize",
+            "image",
+            "truncate",
+            "schema",
+            "file_queue",
+            // What an agent works with.
+            "tool",
+            "model",
+            "error",
+            "session",
+            "stats",
+            "transcript",
+            "compact",
+            "services",
+            // What others may decide and hear.
+            "hooks",
+            "chain",
+            "prompt",
+            "emitter",
+            "queue",
+            // One call, one run, the agent.
+            "agent_state",
+            "run_context",
+            "call",
+            "turn",
+            "run",
+            "agent",
+        ],
+    ),
+    (
+        "rpc",
+        &[
+            // State machines.
+            "timeouts",
+            "desk",
+            "dialogs",
+            "door",
+            "outbox",
+            "roster",
+            // The client's lines.
+            "input",
+            "outlet",
+            "writer",
+            "questions",
+            "screen",
+            // Sessions, and serving them.
+            "sessions",
+            "serve",
+        ],
+    ),
+];
+
+/// Reports imports that run upwards, and modules that have no place.
+pub(super) fn check(one: &Crate) -> Vec<String> {
+    let order = LAYERS.iter().find(|(name, _)| *name == one.name);
+    order.map_or_else(Vec::new, |(_, order)| upwards(one, order))
+}
+
+fn upwards(one: &Crate, order: &[&str]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for module in one.modules.iter().filter(|module| !module.name.is_empty()) {
+        let Some(place) = place(&module.name, order) else {
+            findings.push(format!(
+                "crates/{}/src/{}: has no place in the order of xtask/src/tidy/structure/layers.rs",
+                one.name, module.file
+            ));
+            continue;
+        };
+        let higher =
+            one.imported(module).into_iter().filter(|other| self::place(&other.name, order) > Some(place));
+        findings.extend(higher.map(|other| {
+            format!(
+                "crates/{}/src/{}: imports upwards, from {}; see xtask/src/tidy/structure/layers.rs",
+                one.name, module.file, other.file
+            )
+        }));
+    }
+    findings
+}
+
+fn place(name: &[String], order: &[&str]) -> Option<usize> {
+    order.iter().position(|layer| name.first().is_some_and(|first| first == layer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::planted;
+    use super::*;
+
+    #[test]
+    fn finds_an_import_that_runs_upwards() {
+        let files = [
+            ("low.rs", "use crate::high::part::H;"),
+            ("high.rs", "mod part; use crate::low::L;"),
+            ("high/part.rs", ""),
+        ];
+        let findings = upwards(&planted("x", &files), &["low", "high"]);
+        assert_eq!(
+            findings,
+            [
+                "crates/x/src/low.rs: imports upwards, from high/part.rs; see xtask/src/tidy/structure/layers.rs"
+            ]
+        );
+        assert_eq!(upwards(&planted("x", &files), &["high", "low"]).len(), 1);
+    }
+
+    #[test]
+    fn finds_a_module_without_a_place() {
+        let findings = upwards(&planted("x", &[("low.rs", ""), ("new.rs", "")]), &["low"]);
+        assert!(findings[0].contains("new.rs: has no place"), "{findings:?}");
+    }
+}
