@@ -40,8 +40,12 @@ mod work;
 
 pub use ask::{Answer, Ask, Provider, SettingRow, Trusted};
 pub use effect::Effect;
-pub use event::{Event, Mouse, MouseKind};
+pub use event::Event;
+pub use inline::Below;
+pub use interface::{Interface, Printing};
 pub use lines::Printed;
 pub use state::{Options, State};
 pub use update::{start, update};
 pub use view::draw;
+
+pub use crate::mouse::{Mouse, MouseKind};

@@ -284,7 +284,7 @@ impl Composer {
     /// Takes the answer of an extension. An answer to a command that is no longer typed is dropped.
     pub(super) fn completed(&mut self, of: (String, String), data: CompletionsData, out: &mut Outbox) {
         let typed = self.typed_command();
-        if !typed.as_ref().is_some_and(|typed| typed.0 == of.0) {
+        if typed.as_ref().is_none_or(|typed| typed.0 != of.0) {
             return self.ask_extension(out);
         }
         let is_typed = typed.as_ref() == Some(&of);

@@ -12,6 +12,15 @@ use super::settings::Screen;
 /// The longest name of a session that is printed.
 const LONGEST_NAME: usize = 60;
 
+/// What the terminal's own screen shows next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Rows that are printed below all that was printed before.
+    pub printed: Vec<Line<'static>>,
+    /// How many rows are drawn below those.
+    pub height: u16,
+}
+
 /// The state of the terminal's own screen.
 #[derive(Debug, Default)]
 pub(super) struct Inline {

@@ -11,7 +11,6 @@ use crate::editor::Content;
 use crate::keys::{Action, App, Chord, Keymap, Press, Scroll};
 use crate::look::Look;
 use crate::queue::Queue;
-use crate::terminal::Below;
 use crate::theme::{Appearance, Theme};
 use crate::transcript::{Said, Transcript};
 
@@ -20,7 +19,7 @@ use super::composer::Composer;
 use super::conversation::Conversation;
 use super::dialogs::Dialogs;
 use super::held::{Form, Held, Unsent};
-use super::inline::Inline;
+use super::inline::{Below, Inline};
 use super::known::Known;
 use super::lines::{Lines, PrintSources};
 use super::menu::{Coming, Menu};

@@ -4,13 +4,10 @@ use ratatui_core::style::Style;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-use super::problem::{Problem, ThemeError, Wrong, shown};
+use super::problem::{MAX_BYTES, Problem, ThemeError, Wrong, shown};
 use super::{Appearance, Inner, Parsed, Role, Theme, resolved, spec, zot};
 use crate::clean::CleanLine;
 use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
-
-/// The longest file.
-pub(super) const MAX_BYTES: usize = 256 * 1024;
 
 /// The longest name and description, in columns.
 const MAX_NAME: usize = 200;
