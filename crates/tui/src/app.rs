@@ -8,6 +8,7 @@
 pub mod commands;
 pub mod settings;
 
+mod areas;
 mod ask;
 mod component;
 mod composer;
@@ -17,6 +18,7 @@ mod effect;
 mod event;
 mod held;
 mod inline;
+mod intent;
 mod interface;
 mod known;
 mod late;
@@ -29,6 +31,7 @@ mod panel;
 mod pastes;
 mod pending;
 mod search;
+mod sending;
 mod session;
 mod state;
 mod status;

@@ -6,7 +6,9 @@
 
 use std::time::Instant;
 
+use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
 
 use crate::keys::{Action, Context, Keymap, Press};
 
@@ -69,5 +71,12 @@ pub(super) trait Component {
     fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
         let _ = (mouse, scope);
         Flow::PassedOn
+    }
+}
+
+/// Draws a line into a row of an area.
+pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
+    if row < area.height {
+        buffer.set_line(area.x, area.y + row, line, area.width);
     }
 }

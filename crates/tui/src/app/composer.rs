@@ -5,10 +5,10 @@ use std::path::Path;
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{CompleteCommand, CompletionsData, Failure, GetModels, GetTools, ListSessions};
 
-use super::commands::{Command, Completes};
 use super::component::{CLOSE, Component, Flow, Scope};
-use super::known::{Completed, Known};
-use super::outbox::{Intent, Outbox};
+use super::intent::Intent;
+use super::known::{Completed, Completes, Known};
+use super::outbox::Outbox;
 use super::pastes::Pastes;
 use super::pending::{Pending, Shown};
 use super::search::{SearchField, Searched};
@@ -22,6 +22,9 @@ use crate::transcript::Found;
 
 /// The beginning of a line that is read when the agent is done.
 const FOLLOW_UP: &str = ">>";
+
+/// The columns of the mark before the text.
+pub(super) const MARK: u16 = 2;
 
 /// The place where prompts are written.
 #[derive(Debug)]
@@ -246,7 +249,7 @@ impl Composer {
 
     fn ask_for_arguments(&mut self, command: &str, out: &mut Outbox) {
         let known = &mut self.known;
-        match Command::named(command).and_then(|command| command.completes) {
+        match known.completes(command) {
             Some(Completes::Models) if known.models.is_none() && !out.is_pending(Pending::is_models) => {
                 out.send(GetModels {}, Pending::Models(Shown::No));
             }

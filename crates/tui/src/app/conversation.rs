@@ -7,7 +7,7 @@ use haft_protocol::message::Message;
 use ratatui_core::layout::Rect;
 
 use super::component::{Component, Flow, Scope};
-use super::outbox::Intent;
+use super::intent::Intent;
 use super::search::{SearchField, Searched};
 use super::{Effect, Mouse, MouseKind};
 use crate::keys::{Action, Browse, Context, Press};

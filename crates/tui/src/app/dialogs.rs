@@ -8,8 +8,9 @@ use ratatui_core::layout::Rect;
 
 use super::Effect;
 use super::component::{Component, Flow, Scope};
+use super::intent::{AnswerUse, Intent};
 use super::late::Late;
-use super::outbox::{Intent, Outbox};
+use super::outbox::Outbox;
 use crate::dialog::{Dialog, Heard, Question, Reply};
 use crate::keys::{Context, Press};
 use crate::look::Look;
@@ -33,31 +34,12 @@ pub(super) struct Dialogs {
 #[derive(Debug)]
 struct Asked {
     dialog: Dialog,
-    purpose: Purpose,
+    purpose: AnswerUse,
     number: u64,
 }
 
-/// What becomes of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// It goes to whoever asked.
-    Reply {
-        /// The question's id.
-        id: String,
-        session: Option<String>,
-    },
-    /// It is the key of a provider.
-    Key { provider: String },
-    /// It trusts what the project brings.
-    Grant { digest: String },
-    /// It is the value of a setting.
-    Setting { name: String },
-    /// It begins a new session.
-    NewSession,
-}
-
 impl Dialogs {
-    pub(super) fn open(&mut self, question: Question, purpose: Purpose, now: Instant) {
+    pub(super) fn open(&mut self, question: Question, purpose: AnswerUse, now: Instant) {
         // Among those that grant as much, the first that came is the first.
         let grants = question.grants;
         let at = match grants {
@@ -148,13 +130,13 @@ impl Dialogs {
 
     /// A question of the agent's side is over.
     pub(super) fn close(&mut self, id: &str) {
-        let is = |purpose: &Purpose| matches!(purpose, Purpose::Reply { id: open, .. } if open == id);
+        let is = |purpose: &AnswerUse| matches!(purpose, AnswerUse::Reply { id: open, .. } if open == id);
         self.open.retain(|asked| !is(&asked.purpose));
     }
 
     /// Everything of the agent's side is over.
     pub(super) fn close_replies(&mut self) {
-        self.open.retain(|asked| !matches!(asked.purpose, Purpose::Reply { .. }));
+        self.open.retain(|asked| !matches!(asked.purpose, AnswerUse::Reply { .. }));
     }
 
     /// None is on the screen any more.
@@ -231,7 +213,7 @@ mod tests {
     use super::*;
     use crate::dialog::Wanted;
 
-    fn question(id: &str, grants: bool) -> (Question, Purpose) {
+    fn question(id: &str, grants: bool) -> (Question, AnswerUse) {
         let question = Question {
             owner: None,
             wanted: Wanted::Editor(String::new()),
@@ -242,7 +224,7 @@ mod tests {
             within: None,
             default: None,
         };
-        (question, Purpose::Reply { id: id.to_owned(), session: None })
+        (question, AnswerUse::Reply { id: id.to_owned(), session: None })
     }
 
     fn opened() -> State {

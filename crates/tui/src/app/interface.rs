@@ -11,6 +11,7 @@ use crate::look::Look;
 use crate::theme::{Appearance, Theme};
 
 use super::inline::Below;
+use super::view::below;
 use super::{Effect, Event, Printed, State, draw, start, update};
 
 /// What is shown, and what follows from what happens.
@@ -96,7 +97,7 @@ impl Interface for State {
     }
 
     fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
-        State::below(self, area, look)
+        below::below(self, area, look)
     }
 
     fn wants_images(&self) -> bool {
@@ -117,7 +118,7 @@ impl Interface for State {
 
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
         match self.inline.is_on() {
-            true => self.rest(width, look),
+            true => below::rest(self, width, look),
             false => self.conversation.transcript_mut().tail(width, rows, &look.theme),
         }
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use haft_protocol::rpc::{EntryInfo, SessionInfo, ToolInfo, TreeData};
+use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
 use super::component::{CLOSE, Component, Flow, Scope};
+use super::intent::{ChoiceUse, Intent};
 use super::known::about;
-use super::outbox::{Intent, Outbox};
+use super::outbox::Outbox;
 use super::{Ask, Mouse, SettingRow};
 use crate::keys::{Context, Press};
 use crate::look::Look;
@@ -18,27 +19,7 @@ use crate::picker::{Can, Picked, Picker, Row};
 #[derive(Debug)]
 pub(super) struct Menu {
     picker: Box<Picker>,
-    purpose: Purpose,
-}
-
-/// The use of what is picked.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Purpose {
-    Model,
-    Thinking,
-    Session(Vec<SessionInfo>),
-    Tree(Vec<EntryInfo>),
-    Tools,
-    Extensions,
-    /// The action on an extension.
-    Extension(String),
-    Skills,
-    Settings(Vec<SettingRow>),
-    /// The value of a setting.
-    Value(String),
-    Theme,
-    Login,
-    Logout,
+    purpose: ChoiceUse,
 }
 
 /// What is asked before a picker can be opened.
@@ -62,7 +43,7 @@ pub(super) fn setting_row(row: &SettingRow) -> Row {
 }
 
 impl Menu {
-    pub(super) fn new(title: &str, rows: Vec<Row>, can: Can, purpose: Purpose) -> Self {
+    pub(super) fn new(title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) -> Self {
         Self { picker: Box::new(Picker::new(title, rows, can)), purpose }
     }
 
@@ -77,7 +58,7 @@ impl Menu {
 
     /// Shows other tools, if it is the list of tools. Returns true if it is.
     pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
-        let is_of_tools = matches!(self.purpose, Purpose::Tools);
+        let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
         if is_of_tools {
             self.picker.set_rows(tools.iter().map(tool_row).collect());
         }
@@ -86,7 +67,7 @@ impl Menu {
 
     /// Shows other sessions, if it is the list of sessions. `shown` is the session behind the list.
     pub(super) fn show_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
-        if let Purpose::Session(sessions) = &mut self.purpose {
+        if let ChoiceUse::Session(sessions) = &mut self.purpose {
             self.picker.set_rows(session_rows(now, shown));
             *sessions = now.to_vec();
         }
@@ -94,7 +75,7 @@ impl Menu {
 
     /// Shows the new name of a session, if it is the list of sessions.
     pub(super) fn renamed(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
-        if let Purpose::Session(sessions) = &mut self.purpose {
+        if let ChoiceUse::Session(sessions) = &mut self.purpose {
             for info in sessions.iter_mut().filter(|info| info.session == session) {
                 info.name = name.map(str::to_owned);
             }
@@ -112,16 +93,16 @@ fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
         Picked::Open => {}
-        Picked::Moved(key) if *purpose == Purpose::Theme => out.intend(Intent::PreviewTheme(key)),
+        Picked::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
         Picked::Moved(_) => {}
         Picked::Taken(key) => {
             out.intend(Intent::Pick(purpose.clone(), key));
-            if !matches!(purpose, Purpose::Tools) {
+            if !matches!(purpose, ChoiceUse::Tools) {
                 *menu = None;
             }
         }
         Picked::Rename(session, name) => {
-            let is_open = matches!(purpose, Purpose::Session(sessions)
+            let is_open = matches!(purpose, ChoiceUse::Session(sessions)
                 if sessions.iter().any(|info| info.session == session && info.open));
             out.intend(Intent::Rename(session, name, is_open));
         }

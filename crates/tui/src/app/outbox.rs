@@ -5,52 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use haft_protocol::rpc::{Command, Request, UiAnswer};
+use haft_protocol::rpc::{Command, Request};
 
-use crate::editor::Submission;
-use crate::queue::{Queue, When};
+use crate::queue::Queue;
 
-use super::dialogs::Purpose as Asked;
-use super::menu::Purpose;
+use super::intent::Intent;
 use super::pending::Pending;
 use super::{Ask, Effect};
-
-/// Something that a component wants done beyond its own state.
-#[derive(Debug)]
-pub(super) enum Intent {
-    /// Shows a word in the status line.
-    Flash(String),
-    /// Adds a note of haft's own to the conversation.
-    Info(String),
-    /// Prints a row, where lines are printed.
-    Print(String),
-    /// Prints the output of the last call.
-    PrintOutput,
-    /// Prints the rows of the list that come next, or the first ones.
-    PrintRows { anew: bool },
-    /// Says something that was typed as a line.
-    Say(Box<Submission>, When),
-    /// Carries out the answer to a question.
-    Answer(Asked, UiAnswer),
-    /// Shows a theme that is not chosen yet.
-    PreviewTheme(String),
-    /// Carries out the choice of a row, by its key.
-    Pick(Purpose, String),
-    /// Gives a session another name. The flag is true for a session that is open.
-    Rename(String, String, bool),
-    /// A list was closed without a choice.
-    CloseMenu(Purpose),
-    /// Stays at the match of a search in the conversation.
-    ShowMatch,
-    /// Sends the prompt that is written.
-    Submit(When),
-    /// Stops the work, or takes away what stands in the way.
-    Abort,
-    /// Takes back what waits at the agent.
-    TakeBack,
-    /// Quits if the key was pressed a moment ago, too.
-    QuitTwice,
-}
 
 /// Everything that follows from an event.
 #[derive(Debug, Default)]

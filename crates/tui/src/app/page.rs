@@ -4,8 +4,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
+use super::component::put;
 use super::component::{Component, Flow, Scope};
-use super::view::put;
 use super::{Mouse, MouseKind};
 use crate::clean::{CleanLine, span};
 use crate::keys::{Action, App, Browse, Context, Press, Scroll};

@@ -9,7 +9,8 @@ use ratatui_core::layout::Rect;
 
 use super::Mouse;
 use super::component::{CLOSE, Component, Flow, Scope};
-use super::outbox::{Intent, Outbox};
+use super::intent::Intent;
+use super::outbox::Outbox;
 use super::pending::Pending;
 use crate::keys::{Chord, Press};
 use crate::look::Look;

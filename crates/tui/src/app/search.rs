@@ -4,7 +4,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use super::view::put;
+use super::component::put;
 use crate::clean::{CleanLine, span};
 use crate::editor::{Editor, NARROWEST};
 use crate::keys::{Action, Context, Edit, Press, Search};

@@ -2,41 +2,42 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{ReloadExt, UiAnswer};
-use ratatui_core::layout::Rect;
-use ratatui_core::text::Line;
+use haft_protocol::rpc::{
+    Abort, Client, GetState, Hello, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
+};
 
-use crate::dialog::Wanted;
-use crate::editor::Content;
-use crate::keys::{Action, App, Chord, Keymap, Press, Scroll};
+use crate::dialog::{Question, Wanted};
+use crate::keys::Keymap;
 use crate::look::Look;
+use crate::picker::{Can, Row};
 use crate::queue::Queue;
 use crate::theme::{Appearance, Theme};
 use crate::transcript::{Said, Transcript};
 
-use super::component::{CLOSE, Component, Flow, Scope};
-use super::composer::Composer;
+use super::areas::Areas;
+use super::component::{Component, Flow, Scope};
+use super::composer::{Composer, MARK};
 use super::conversation::Conversation;
 use super::dialogs::Dialogs;
-use super::held::{Form, Held, Unsent};
-use super::inline::{Below, Inline};
+use super::held::{Held, Queued, Unsent};
+use super::inline::Inline;
+use super::intent::{AnswerUse, ChoiceUse};
 use super::known::Known;
 use super::lines::{Lines, PrintSources};
 use super::menu::{Coming, Menu};
 use super::notes::Notes;
-use super::outbox::{Intent, Outbox};
+use super::outbox::Outbox;
 use super::page::Page;
 use super::panel::PanelHost;
-use super::pending::Taken;
+use super::pending::{Pending, Shown, Taken};
+use super::sending::Sendings;
 use super::session::Session;
 use super::settings::Settings;
 use super::status::StatusBar;
 use super::themes::Themes;
-use super::update::Sending;
-use super::view::Areas;
 use super::waiting::waiting;
 use super::work::Work;
-use super::{Effect, Mouse, Printed, commands, view};
+use super::{Ask, Effect, Printed};
 
 /// What the interface begins with.
 #[derive(Debug, Clone)]
@@ -95,7 +96,7 @@ pub struct State {
     pub(super) page: Option<Page>,
     pub(super) coming: Option<Coming>,
     pub(super) work: Work,
-    pub(super) sending: Vec<Sending>,
+    pub(super) sending: Sendings,
     pub(super) held: Held,
     pub(super) status: StatusBar,
     pub(super) extensions_at: Option<Instant>,
@@ -113,7 +114,7 @@ impl State {
     pub fn new(options: Options, now: Instant) -> Self {
         let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
-        let mut known = Known::new();
+        let mut known = Known::default();
         known.themes = themes.names();
         let conversation = Conversation::new(settings.transcript());
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
@@ -141,7 +142,7 @@ impl State {
             page: None,
             coming: None,
             work: Work::default(),
-            sending: Vec::new(),
+            sending: Sendings::default(),
             held,
             status: StatusBar::default(),
             extensions_at: None,
@@ -219,7 +220,7 @@ impl State {
 
     /// How many columns the text of the editor has.
     pub(super) fn text_width(&self) -> u16 {
-        self.size.0.saturating_sub(view::MARK)
+        self.size.0.saturating_sub(MARK)
     }
 
     /// The components in the order in which they are asked, and what they need to handle input.
@@ -231,7 +232,7 @@ impl State {
     }
 
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
-    fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
+    pub(super) fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
         let (stack, mut scope) = self.stack();
         for component in stack {
             match give(component, &mut scope) {
@@ -251,75 +252,6 @@ impl State {
     /// True if a list or a page is in the place of the conversation.
     pub(super) fn has_cover(&self) -> bool {
         self.menu.is_some() || self.page.is_some()
-    }
-
-    /// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
-    pub(super) fn key(&mut self, chord: Chord) {
-        let press = self.keymap.press(chord);
-        let (armed, composes) = (self.status.disarm(), self.composes());
-        match self.offer(|component, scope| component.key(&press, scope)) {
-            Flow::Unclaimed(action) => self.unclaimed_key(action, &press),
-            Flow::Handled | Flow::PassedOn => {}
-        }
-        let before = self.composer.editor().revision();
-        self.carry_out(armed);
-        if composes && self.composer.editor().revision() != before {
-            self.composer.complete();
-        }
-    }
-
-    /// Handles a key that no component claims. The key that quits does so unless it is text or means something else.
-    fn unclaimed_key(&mut self, action: Option<Action>, press: &Press) {
-        match action {
-            Some(Action::Scroll(action)) => self.scroll(action),
-            Some(Action::App(action)) => self.app(action),
-            None if press.quits() && press.chord().text().is_none() => self.app(App::Quit),
-            Some(_) | None => {}
-        }
-    }
-
-    /// Handles text that was pasted.
-    pub(super) fn paste(&mut self, text: &str) {
-        self.status.disarm();
-        self.offer(|component, scope| component.paste(text, scope));
-        self.carry_out(None);
-    }
-
-    /// Handles a line that was typed.
-    pub(super) fn heard(&mut self, line: &str) {
-        // A question takes each line as it is.
-        let is_asked = !self.dialogs.is_empty();
-        let text = if is_asked { Some(line.to_owned()) } else { self.lines.joined(line) };
-        let Some(text) = text else { return };
-        if !is_asked {
-            self.status.disarm();
-            if self.lines.is_late(self.now) && !text.trim().is_empty() {
-                // It is printed that it was not sent, and how to send it.
-                return self.composer.give_back([&Content::of_text(&text)]);
-            }
-        }
-        self.offer(|component, scope| component.line(&text, scope));
-        self.carry_out(None);
-    }
-
-    /// Handles ctrl+c, where that is no key: it stops or closes the first thing that is there.
-    pub(super) fn interrupted(&mut self) {
-        self.lines.drop_draft();
-        if self.work.is_on() {
-            self.abort();
-        } else if !self.work.shells.is_empty() {
-            self.stop_shell();
-        } else if !self.dialogs.is_empty() {
-            self.dialogs.answer(UiAnswer::Cancelled, &mut self.out);
-        } else if self.menu.is_some() || self.panel.is_open() {
-            self.offer(|component, scope| component.line(CLOSE, scope));
-        } else if !self.held.unsent.is_empty() {
-            self.give_back_unsent();
-        } else {
-            let armed = self.status.disarm();
-            self.quit_the_second_time(armed);
-        }
-        self.carry_out(None);
     }
 
     /// Returns what is to be printed since the last time, as rows of a width.
@@ -355,96 +287,9 @@ impl State {
         wanted == Some(&Wanted::Input { secret: true })
     }
 
-    /// Handles the mouse.
-    pub(super) fn mouse(&mut self, mouse: Mouse) {
-        self.offer(|component, scope| component.mouse(mouse, scope));
-        self.carry_out(None);
-    }
-
-    /// Carries out the intents of components. `armed` is the time until which the key that was pressed quits.
-    pub(super) fn carry_out(&mut self, armed: Option<Instant>) {
-        while let Some(intent) = self.out.next_intent() {
-            match intent {
-                Intent::Flash(text) => self.flash(text),
-                Intent::Info(text) => self.info(text),
-                Intent::Print(text) => self.lines.say(&text),
-                Intent::PrintOutput => match self.conversation.transcript().last_output(u16::MAX) {
-                    Some(rows) => self.lines.say_rows(rows),
-                    None => self.lines.say("nothing was called"),
-                },
-                Intent::PrintRows { anew: true } => self.lines.list_narrowed(),
-                Intent::PrintRows { anew: false } => self.lines.list_changed(),
-                Intent::Say(submission, when) => {
-                    self.say_when_possible(Unsent { submission: *submission, when, form: Form::Line });
-                }
-                Intent::Answer(purpose, answer) => {
-                    self.lines.dialog_answered();
-                    self.answered(purpose, answer);
-                }
-                Intent::PreviewTheme(name) => self.themes.preview(&name),
-                Intent::Pick(purpose, key) => self.picked(purpose, &key),
-                Intent::Rename(session, name, is_open) => self.rename(session, name, is_open),
-                Intent::CloseMenu(purpose) => self.menu_closed(&purpose),
-                Intent::ShowMatch => self.stay_in_transcript(),
-                Intent::Submit(when) => self.submit(when),
-                Intent::Abort => self.abort_or_clear(),
-                Intent::TakeBack => self.take_back(Taken::Editor),
-                Intent::QuitTwice => self.quit_the_second_time(armed),
-            }
-        }
-    }
-
-    fn scroll(&mut self, action: Scroll) {
-        if !self.open_transcript(action) {
-            return;
-        }
-        match action {
-            Scroll::Search => {
-                self.composer.close_popup();
-                self.conversation.begin_search();
-            }
-            Scroll::Browse => {
-                self.composer.close_popup();
-                self.conversation.browse();
-            }
-            Scroll::CopyAnswer => commands::run(self, "copy", ""),
-            Scroll::PageUp | Scroll::PageDown | Scroll::LineUp | Scroll::LineDown => {
-                self.conversation.transcript_mut().scroll(action);
-            }
-            Scroll::MessageUp | Scroll::MessageDown | Scroll::Top | Scroll::Bottom => {
-                self.conversation.transcript_mut().scroll(action);
-            }
-        }
-    }
-
-    fn app(&mut self, action: App) {
-        match action {
-            App::Quit => self.out.effect(Effect::Quit),
-            App::Suspend => self.out.effect(Effect::Suspend),
-            App::Redraw => self.out.effect(Effect::Redraw),
-            App::Help => commands::run(self, "help", ""),
-            App::Expand => self.unfold(true),
-            App::ShowThinking => self.unfold(false),
-            App::NextThinking => self.next_thinking(),
-            App::PickModel => commands::run(self, "model", ""),
-            App::PickSession => commands::run(self, "resume", ""),
-            App::PickBranch => commands::run(self, "tree", ""),
-        }
-    }
-
     /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
     pub(super) fn is_below(&self) -> bool {
         self.inline.is_on() && !self.has_cover() && !self.panel.is_open() && !self.conversation.is_open()
-    }
-
-    /// The conversation that is shown is left: what was not printed of it is, as it is now.
-    pub(super) fn leave_conversation(&mut self) {
-        if !self.inline.is_on() || self.conversation.is_read() && !self.inline.has_greeted() {
-            return;
-        }
-        let look = self.look(self.now);
-        let rest = self.rest(self.size.0, &look);
-        self.inline.leave(rest);
     }
 
     /// Another conversation begins.
@@ -452,91 +297,82 @@ impl State {
         self.inline.begin(self.session.about().unwrap_or(fallback));
     }
 
-    /// Before something is done in the transcript: it is opened. Whether it is of use here at all.
-    pub(super) fn open_transcript(&mut self, scroll: Scroll) -> bool {
-        if !self.is_below() {
-            return true;
-        }
-        match scroll {
-            Scroll::CopyAnswer => true,
-            // The end is what is seen.
-            Scroll::PageDown | Scroll::LineDown | Scroll::MessageDown | Scroll::Bottom => false,
-            Scroll::Search | Scroll::Browse => {
-                self.measure_transcript();
-                true
-            }
-            Scroll::PageUp | Scroll::LineUp | Scroll::MessageUp | Scroll::Top => {
-                self.browse_transcript();
-                true
-            }
+    /// Who speaks, and what it wants to be asked about.
+    pub(super) fn greet(&mut self) {
+        let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
+        let approve = Some(self.settings.approve());
+        let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
+        self.out.send_to(hello, None, Pending::Hello);
+    }
+
+    /// How the session is, and what there is in it.
+    pub(super) fn refresh(&mut self) {
+        self.ask_state();
+        self.out.send(ListCommands {}, Pending::Commands);
+        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+    }
+
+    /// The terminal has taken all of what was drawn last.
+    pub fn was_drawn(&mut self, now: Instant) {
+        if let Some(dialog) = self.dialogs.shown() {
+            dialog.was_drawn(now);
         }
     }
 
-    /// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
-    /// transcript.
-    pub(super) fn unfold(&mut self, is_calls: bool) {
-        let opens = self.is_below();
-        if opens {
-            self.measure_transcript();
-        }
-        let (calls, thinking) = self.conversation.transcript_mut().unfolded();
-        match is_calls {
-            true if !(opens && calls) => self.conversation.transcript_mut().toggle_calls(),
-            false if !(opens && thinking) => self.conversation.transcript_mut().toggle_thinking(),
-            true | false => {}
-        }
-        if opens {
-            self.browse_transcript();
+    /// Nothing of what was drawn is on the screen any more.
+    pub fn was_hidden(&mut self) {
+        self.dialogs.hidden();
+    }
+
+    /// Asks something of haft's own.
+    pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
+        self.dialogs.open(question, purpose, self.now);
+        if self.settings.bell() {
+            self.out.effect(Effect::Bell);
         }
     }
 
-    fn browse_transcript(&mut self) {
-        self.measure_transcript();
-        self.composer.close_popup();
-        self.conversation.browse();
+    pub(super) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) {
+        self.lines.list_changed();
+        (self.menu, self.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
-    fn measure_transcript(&mut self) {
-        let area = view::main_area(self);
-        self.conversation.open_in(area.height);
+    /// What could not be said is in the editor.
+    pub(super) fn give_back_unsent(&mut self) {
+        let unsent = std::mem::take(&mut self.held.unsent);
+        self.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
-    /// A match was taken: it is looked at.
-    pub(super) fn stay_in_transcript(&mut self) {
-        if self.inline.is_on() {
-            self.browse_transcript();
+    /// Ends what is worked on; what waits comes back.
+    pub(super) fn abort(&mut self) {
+        self.out.send(Abort { queued: Some(true) }, Pending::Abort);
+        self.take_back(Taken::Editor);
+    }
+
+    pub(super) fn take_back(&mut self, taken: Taken) {
+        if taken == Taken::Editor {
+            self.give_back_unsent();
+        }
+        self.held.waiting = Queued::Asked;
+        self.out.send(TakeQueued {}, Pending::Taken(taken));
+    }
+
+    pub(super) fn ask_state(&mut self) {
+        let (begun, told) = (self.work.begun, self.held.told);
+        self.out.send(GetState {}, Pending::State { begun, told });
+    }
+
+    /// Stops the command of the person's that began last.
+    pub(super) fn stop_shell(&mut self) {
+        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
+            self.out.ask(Ask::StopShell { number });
         }
     }
 
-    /// What is printed next on the terminal's own screen, and how many rows are drawn below that. None where all of a
-    /// screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
-    pub fn below(&mut self, screen: Rect, look: &Look) -> Option<Below> {
-        if !self.is_below() {
-            return None;
-        }
-        let wanted = view::rows_below(self, screen, look);
-        let room = screen.height.saturating_sub(wanted);
-        let mut printed = Vec::new();
-        // What is shown before the conversation is known is not a part of it.
-        if !self.conversation.is_read() {
-            printed.extend(self.heading(screen.width, look));
-            printed.extend(self.conversation.transcript_mut().settle(screen.width, usize::from(room), look));
-        }
-        let live = u16::try_from(self.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
-        Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
-    }
-
-    /// All that has not been printed, as it is now.
-    pub(super) fn rest(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
-        let mut rows = self.heading(width, look);
-        rows.extend(self.conversation.transcript_mut().settle_all(width, look));
-        rows
-    }
-
-    /// What is printed before the conversation: the rest of the one before it, and what this one is.
-    fn heading(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
-        let greets = self.inline.greets(self.out.session().is_some());
-        let greeting = if greets { view::welcome_rows(self, width, look) } else { Vec::new() };
-        self.inline.take_heading(greeting, width, look)
+    /// Asks for the conversation; what happens until it is known follows it.
+    pub(super) fn begin_conversation(&mut self, id: &str) {
+        self.conversation.read();
+        self.out.ask(Ask::Conversation { session: id.to_owned() });
     }
 }

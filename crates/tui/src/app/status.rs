@@ -16,9 +16,9 @@ use crate::theme::{Role, Theme};
 use crate::timeouts;
 use haft_protocol::thinking::Thinking;
 
+use super::component::put;
 use super::search::progress;
 use super::session::Session;
-use super::view::put;
 
 /// From here on, in hundredths of the window, the use of the context is a warning.
 const FULL: u64 = 80;

@@ -1,6 +1,7 @@
 //! How the whole looks: the transcript or what stands in its place, notes, what is worked on, the editor or a question,
 //! and the status line.
 
+pub(super) mod below;
 mod editor;
 mod layout;
 mod popup;
@@ -9,21 +10,17 @@ mod welcome;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::text::Line;
 
 use crate::look::Look;
 use crate::theme::Role;
 use crate::transcript::Found;
 
+use super::areas::Areas;
 use super::search::SearchField;
 use super::state::State;
 use super::status::StatusFacts;
 
-pub(super) use layout::{Areas, main_area};
-pub(super) use welcome::rows as welcome_rows;
-
-/// How many columns the mark before the editor takes.
-pub(super) const MARK: u16 = 2;
+pub(super) use layout::main_area;
 
 /// Draws everything, and says where the terminal's cursor stands.
 pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
@@ -115,11 +112,4 @@ fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Opt
 pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
     let in_conversation = state.conversation.search().map(|search| (search, state.conversation.found()));
     in_conversation.or_else(|| state.composer.search())
-}
-
-/// Draws a line into a row of an area.
-pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
-    if row < area.height {
-        buffer.set_line(area.x, area.y + row, line, area.width);
-    }
 }

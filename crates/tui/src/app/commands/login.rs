@@ -1,7 +1,7 @@
 //! Commands about keys and trust: `/login`, `/logout`, `/trust`.
 
 use super::super::Ask;
-use super::super::dialogs::Purpose;
+use super::super::intent::AnswerUse;
 use super::super::menu::Coming;
 use super::super::state::State;
 use crate::dialog::{Question, Wanted};
@@ -30,7 +30,7 @@ pub(super) fn login(state: &mut State, args: &str) {
         within: None,
         default: None,
     };
-    state.ask_person(question, Purpose::Key { provider: args.to_owned() });
+    state.ask_person(question, AnswerUse::Key { provider: args.to_owned() });
 }
 
 pub(super) fn logout(state: &mut State, args: &str) {

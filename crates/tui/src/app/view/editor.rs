@@ -9,9 +9,10 @@ use crate::editor::{Editor, Piece, PieceKind};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
 
+use super::super::component::put;
+use super::super::composer::MARK;
 use super::super::state::State;
 use super::layout::is_framed;
-use super::{MARK, put};
 
 /// Draws it, and says where the cursor stands.
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {

@@ -4,6 +4,8 @@ use ratatui_core::layout::Rect;
 
 use crate::look::Look;
 
+use super::super::areas::Areas;
+use super::super::composer::MARK;
 use super::super::state::State;
 use super::rows;
 
@@ -12,22 +14,6 @@ const FRAMED_FROM: u16 = 6;
 
 /// The rows of a list that are of use: its frame, what is typed, a row of it.
 const LIST: u16 = 4;
-
-/// Where everything stood when it was drawn last.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::app) struct Areas {
-    /// The transcript, or what stands in its place.
-    pub(in crate::app) main: Rect,
-    pub(super) notes: Rect,
-    pub(super) work: Rect,
-    pub(super) queue: Rect,
-    pub(super) search: Rect,
-    /// The editor, or a question.
-    pub(super) ask: Rect,
-    /// What is offered while one types, where that has a place of its own.
-    pub(super) popup: Rect,
-    pub(super) status: Rect,
-}
 
 /// How many rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
@@ -98,7 +84,7 @@ pub(in crate::app) fn main_area(state: &mut State) -> Rect {
 
 /// The frame and the text, which has up to a third of the screen.
 fn editor_rows(state: &State, area: Rect) -> u16 {
-    let width = area.width.saturating_sub(super::MARK);
+    let width = area.width.saturating_sub(MARK);
     let text = u16::try_from(state.composer.editor().layout(width).len()).unwrap_or(u16::MAX);
     let frame = if area.height >= FRAMED_FROM { 2 } else { 0 };
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame

@@ -10,9 +10,9 @@ use crate::complete::{Candidate, Kind, MOST_SHOWN, Popup};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
 
+use super::super::areas::Areas;
+use super::super::component::put;
 use super::super::state::State;
-use super::layout::Areas;
-use super::put;
 
 /// The widest first column.
 const MOST_NAME: usize = 32;

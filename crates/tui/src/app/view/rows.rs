@@ -13,10 +13,10 @@ use crate::look::Look;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
+use super::super::component::put;
 use super::super::notes::Note;
 use super::super::state::State;
 use super::super::waiting::{Until, waiting};
-use super::put;
 
 /// The most rows of notes.
 const MOST_NOTES: usize = 6;

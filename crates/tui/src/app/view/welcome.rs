@@ -9,8 +9,8 @@ use crate::keys::{App, Prompt};
 use crate::look::Look;
 use crate::theme::Role;
 
+use super::super::component::put;
 use super::super::state::State;
-use super::put;
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
     for (row, line) in (0..area.height).zip(rows(state, area.width, look)) {
