@@ -38,13 +38,6 @@ pub enum Found {
     Stopped,
 }
 
-impl Found {
-    /// Whether there is a match.
-    pub fn is_match(self) -> bool {
-        self == Self::Match
-    }
-}
-
 /// The search in a conversation, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
