@@ -33,6 +33,7 @@ mod pending;
 mod search;
 mod sending;
 mod session;
+mod stack;
 mod state;
 mod status;
 mod themes;

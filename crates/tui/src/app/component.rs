@@ -1,6 +1,6 @@
 //! `Component`: a part of the interface that owns its state, takes keys and draws itself.
 //!
-//! `State::stack` names the components in the order in which they are asked. A component that is not open passes a key
+//! `stack.rs` names the components in the order in which they are asked. A component that is not open passes a key
 //! on to the next one. The first open component decides: it handles the key, or leaves it unclaimed. Then only the keys
 //! of the whole program are left, and at last the key that quits.
 
@@ -11,6 +11,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::keys::{Action, Context, Keymap, Press};
+use crate::look::Look;
 
 use super::Mouse;
 use super::outbox::Outbox;
@@ -36,6 +37,9 @@ impl Flow {
     }
 }
 
+/// The rows of a list or a page that are of use: its frame, what is typed, a row of it.
+pub(super) const LIST: u16 = 4;
+
 /// The line that closes what is open, where lines are typed.
 pub(super) const CLOSE: &str = ":close";
 
@@ -55,6 +59,23 @@ pub(super) struct Scope<'s> {
 
 /// A part of the interface.
 pub(super) trait Component {
+    /// The fewest rows that the component needs in the place of the conversation. None if it is not there.
+    fn cover_rows(&self) -> Option<u16> {
+        None
+    }
+
+    /// Draws the component in the place of the conversation. Returns the cursor.
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        let (_, _, _) = (area, buffer, look);
+        None
+    }
+
+    /// The time at which the component looks different by itself.
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let _ = now;
+        None
+    }
+
     /// Handles a key.
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow;
 

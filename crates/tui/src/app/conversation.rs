@@ -205,10 +205,6 @@ impl Conversation {
         }
     }
 
-    pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        [self.searches_at, self.transcript.wakes_at(now)].into_iter().flatten().min()
-    }
-
     fn search_changed(&mut self) {
         if let Some(search) = &self.search {
             self.transcript.search(search.text());
@@ -250,6 +246,10 @@ impl Conversation {
 }
 
 impl Component for Conversation {
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        [self.searches_at, self.transcript.wakes_at(now)].into_iter().flatten().min()
+    }
+
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
         if let Some(search) = &mut self.search {
             match search.key(press, scope.width) {

@@ -143,14 +143,13 @@ impl Dialogs {
     pub(super) fn hidden(&mut self) {
         self.open.iter_mut().for_each(|asked| asked.dialog.was_hidden());
     }
-
-    /// When one looks different by itself.
-    pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
-    }
 }
 
 impl Component for Dialogs {
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
+    }
+
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
         if self.is_late(press, scope) {
             return Flow::Handled;
@@ -232,7 +231,7 @@ mod tests {
         let (question, purpose) = question("q1", false);
         state.ask_person(question, purpose);
         update(&mut state, Instant::now(), Event::Key("ctrl+g".parse().unwrap()));
-        assert_eq!(state.dialogs.edited, Some(1));
+        assert_eq!(state.stack.dialogs.edited, Some(1));
         state
     }
 
@@ -245,9 +244,9 @@ mod tests {
         let mut state = opened();
         let (question, purpose) = question("q2", true);
         state.ask_person(question, purpose);
-        assert_eq!(state.dialogs.number(), Some(2));
+        assert_eq!(state.stack.dialogs.number(), Some(2));
         edited(&mut state);
-        state.dialogs.close("q2");
+        state.stack.dialogs.close("q2");
         let now = Instant::now() + Duration::from_secs(1);
         let effects = update(&mut state, now, Event::Key("ctrl+g".parse().unwrap()));
         assert!(matches!(&effects[..], [Effect::OpenEditor(text)] if text == "the text"), "{effects:?}");
@@ -256,13 +255,13 @@ mod tests {
     #[test]
     fn where_that_is_closed_it_goes_to_nobody_and_can_be_put_in() {
         let mut state = opened();
-        state.dialogs.close("q1");
+        state.stack.dialogs.close("q1");
         let (question, purpose) = question("q2", false);
         state.ask_person(question, purpose);
         edited(&mut state);
-        state.dialogs.close("q2");
-        assert!(state.composer.editor().is_empty());
+        state.stack.dialogs.close("q2");
+        assert!(state.stack.composer.editor().is_empty());
         update(&mut state, Instant::now(), Event::Key("ctrl+y".parse().unwrap()));
-        assert_eq!(state.composer.editor().text(), "the text\n");
+        assert_eq!(state.stack.composer.editor().text(), "the text\n");
     }
 }

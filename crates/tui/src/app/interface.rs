@@ -105,7 +105,7 @@ impl Interface for State {
     }
 
     fn images(&self) -> &[Placement] {
-        self.conversation.transcript().images()
+        self.stack.conversation.transcript().images()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
@@ -119,7 +119,7 @@ impl Interface for State {
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
         match self.inline.is_on() {
             true => below::rest(self, width, look),
-            false => self.conversation.transcript_mut().tail(width, rows, &look.theme),
+            false => self.stack.conversation.transcript_mut().tail(width, rows, &look.theme),
         }
     }
 }

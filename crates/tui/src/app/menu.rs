@@ -6,7 +6,7 @@ use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::component::{CLOSE, Component, Flow, Scope};
+use super::component::{CLOSE, Component, Flow, LIST, Scope};
 use super::intent::{ChoiceUse, Intent};
 use super::known::about;
 use super::outbox::Outbox;
@@ -82,10 +82,6 @@ impl Menu {
             self.picker.set_rows(session_rows(sessions, shown));
         }
     }
-
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-        self.picker.draw(area, buffer, look)
-    }
 }
 
 /// Acts on a choice. The list closes when a row is taken, except for the list of tools.
@@ -116,6 +112,14 @@ fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
 }
 
 impl Component for Option<Menu> {
+    fn cover_rows(&self) -> Option<u16> {
+        self.as_ref().map(|_| LIST)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        self.as_mut()?.picker.draw(area, buffer, look)
+    }
+
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
         let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
         let outcome = picker.key(press);

@@ -5,7 +5,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use super::component::put;
-use super::component::{Component, Flow, Scope};
+use super::component::{Component, Flow, LIST, Scope};
 use super::{Mouse, MouseKind};
 use crate::clean::{CleanLine, span};
 use crate::keys::{Action, App, Browse, Context, Press, Scroll};
@@ -94,7 +94,7 @@ impl Page {
     }
 
     /// Draws the page with its frame.
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
         let theme = &look.theme;
         let title = CleanLine::new(&self.title).shortened(usize::from(area.width.saturating_sub(2)));
         put(buffer, area, 0, &Line::from(span(title, theme.style(Role::Heading))));
@@ -115,6 +115,17 @@ impl Page {
 }
 
 impl Component for Option<Page> {
+    fn cover_rows(&self) -> Option<u16> {
+        self.as_ref().map(|_| LIST)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        if let Some(page) = self {
+            page.draw(area, buffer, look);
+        }
+        None
+    }
+
     fn key(&mut self, press: &Press, _: &mut Scope<'_>) -> Flow {
         let Some(page) = self else { return Flow::PassedOn };
         match press.action(Context::Browse) {

@@ -106,17 +106,20 @@ impl PanelHost {
             tell(command, out);
         }
     }
-
-    /// Draws the panel. Returns false if none is open.
-    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &Look) -> bool {
-        if let Some(panel) = &self.panel {
-            panel.draw(area, buffer, look);
-        }
-        self.is_open()
-    }
 }
 
 impl Component for PanelHost {
+    fn cover_rows(&self) -> Option<u16> {
+        self.is_open().then_some(0)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        if let Some(panel) = &self.panel {
+            panel.draw(area, buffer, look);
+        }
+        None
+    }
+
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
         let Some(panel) = &mut self.panel else { return Flow::PassedOn };
         let Some(command) = panel.key(press) else { return Flow::Unclaimed(None) };

@@ -16,9 +16,7 @@ use crate::transcript::{Said, Transcript};
 
 use super::areas::Areas;
 use super::component::{Component, Flow, Scope};
-use super::composer::{Composer, MARK};
-use super::conversation::Conversation;
-use super::dialogs::Dialogs;
+use super::composer::MARK;
 use super::held::{Held, Queued, Unsent};
 use super::inline::Inline;
 use super::intent::{AnswerUse, ChoiceUse};
@@ -28,11 +26,11 @@ use super::menu::{Coming, Menu};
 use super::notes::Notes;
 use super::outbox::Outbox;
 use super::page::Page;
-use super::panel::PanelHost;
 use super::pending::{Pending, Shown, Taken};
 use super::sending::Sendings;
 use super::session::Session;
 use super::settings::Settings;
+use super::stack::Stack;
 use super::status::StatusBar;
 use super::themes::Themes;
 use super::waiting::waiting;
@@ -84,16 +82,11 @@ pub struct State {
     pub(super) session: Session,
     /// What was said not to be used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
-    pub(super) conversation: Conversation,
-    pub(super) composer: Composer,
+    pub(super) stack: Stack,
     pub(super) lines: Lines,
     pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
-    pub(super) panel: PanelHost,
-    pub(super) dialogs: Dialogs,
-    pub(super) menu: Option<Menu>,
-    pub(super) page: Option<Page>,
     pub(super) coming: Option<Coming>,
     pub(super) work: Work,
     pub(super) sending: Sendings,
@@ -116,7 +109,7 @@ impl State {
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
         let mut known = Known::default();
         known.themes = themes.names();
-        let conversation = Conversation::new(settings.transcript());
+        let stack = Stack::new(settings.transcript(), known);
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         let mut held = Held::new();
         held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
@@ -129,17 +122,12 @@ impl State {
             settings,
             themes,
             version,
-            conversation,
-            composer: Composer::new(known),
+            stack,
             resumes: resume,
             session: Session::default(),
             untrusted: Vec::new(),
             queue: Queue::default(),
             notes: Notes::default(),
-            panel: PanelHost::default(),
-            dialogs: Dialogs::default(),
-            menu: None,
-            page: None,
             coming: None,
             work: Work::default(),
             sending: Sendings::default(),
@@ -170,7 +158,7 @@ impl State {
 
     /// The conversation.
     pub fn transcript(&mut self) -> &mut Transcript {
-        self.conversation.transcript_mut()
+        self.stack.conversation.transcript_mut()
     }
 
     /// The session that is shown, as soon as it is known.
@@ -186,19 +174,22 @@ impl State {
     /// When it looks different by itself, or wants to do something. None while nothing moves.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         if self.lines.on {
-            return [self.extensions_at, self.lines.wakes_at(self.panel.panel())].into_iter().flatten().min();
+            return [self.extensions_at, self.lines.wakes_at(self.stack.panel.panel())]
+                .into_iter()
+                .flatten()
+                .min();
         }
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
-        let inner = [self.conversation.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, self.status.wakes_at(), self.extensions_at].into_iter().chain(inner).flatten().min()
+        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_at];
+        others.into_iter().flatten().min()
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.conversation.say(Said::Info(text.into()));
+        self.stack.conversation.say(Said::Info(text.into()));
     }
 
     pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.conversation.say(Said::Error(text.into()));
+        self.stack.conversation.say(Said::Error(text.into()));
     }
 
     /// A word in the status line.
@@ -213,8 +204,8 @@ impl State {
     /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
-            true => self.conversation.say(Said::Page(title.to_owned(), text)),
-            false => (self.menu, self.page) = (None, Some(Page::new(title, text))),
+            true => self.stack.conversation.say(Said::Page(title.to_owned(), text)),
+            false => (self.stack.menu, self.stack.page) = (None, Some(Page::new(title, text))),
         }
     }
 
@@ -223,41 +214,18 @@ impl State {
         self.size.0.saturating_sub(MARK)
     }
 
-    /// The components in the order in which they are asked, and what they need to handle input.
-    fn stack(&mut self) -> ([&mut dyn Component; 6], Scope<'_>) {
-        let (now, width, main) = (self.now, self.text_width(), self.areas.main);
-        let Self { dialogs, menu, page, panel, conversation, composer, out, keymap, .. } = self;
-        let stack: [&mut dyn Component; 6] = [dialogs, menu, page, panel, conversation, composer];
-        (stack, Scope { now, keymap, width, main, out })
-    }
-
     /// Offers input to the components, until one of them takes it or leaves it unclaimed.
     pub(super) fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
-        let (stack, mut scope) = self.stack();
-        for component in stack {
-            match give(component, &mut scope) {
-                Flow::PassedOn => {}
-                flow @ (Flow::Handled | Flow::Unclaimed(_)) => return flow,
-            }
-        }
-        Flow::PassedOn
-    }
-
-    /// True if no other component is open, so that the composer has the keyboard.
-    pub(super) fn composes(&self) -> bool {
-        let covered = self.has_cover() || self.panel.is_open() || self.conversation.is_open();
-        self.dialogs.is_empty() && !covered
-    }
-
-    /// True if a list or a page is in the place of the conversation.
-    pub(super) fn has_cover(&self) -> bool {
-        self.menu.is_some() || self.page.is_some()
+        let (now, width, main) = (self.now, self.text_width(), self.areas.main);
+        let Self { stack, out, keymap, .. } = self;
+        stack.offer(&mut Scope { now, keymap, width, main, out }, give)
     }
 
     /// Returns what is to be printed since the last time, as rows of a width.
     pub fn print(&mut self, now: Instant, width: u16) -> Printed {
         let waiting = waiting(&self.queue, &self.held, self.work.is_on());
-        let Self { lines, version, session, conversation, notes, composer, menu, panel, dialogs, .. } = self;
+        let Self { lines, version, session, notes, stack, .. } = self;
+        let Stack { dialogs, menu, panel, conversation, composer, .. } = stack;
         let session = self.out.session().is_some().then_some(&*session);
         let facts = PrintSources {
             version,
@@ -276,20 +244,20 @@ impl State {
 
     /// Notes that the rows that were to be printed stand on the terminal.
     pub fn was_printed(&mut self, now: Instant) {
-        if let Some(dialog) = self.dialogs.shown() {
+        if let Some(dialog) = self.stack.dialogs.shown() {
             dialog.was_printed(now);
         }
     }
 
     /// True if nobody may see what is typed.
     pub fn hides_input(&self) -> bool {
-        let wanted = self.dialogs.first().map(|dialog| &dialog.question().wanted);
+        let wanted = self.stack.dialogs.first().map(|dialog| &dialog.question().wanted);
         wanted == Some(&Wanted::Input { secret: true })
     }
 
     /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
     pub(super) fn is_below(&self) -> bool {
-        self.inline.is_on() && !self.has_cover() && !self.panel.is_open() && !self.conversation.is_open()
+        self.inline.is_on() && self.stack.shows_conversation()
     }
 
     /// Another conversation begins.
@@ -315,19 +283,19 @@ impl State {
 
     /// The terminal has taken all of what was drawn last.
     pub fn was_drawn(&mut self, now: Instant) {
-        if let Some(dialog) = self.dialogs.shown() {
+        if let Some(dialog) = self.stack.dialogs.shown() {
             dialog.was_drawn(now);
         }
     }
 
     /// Nothing of what was drawn is on the screen any more.
     pub fn was_hidden(&mut self) {
-        self.dialogs.hidden();
+        self.stack.dialogs.hidden();
     }
 
     /// Asks something of haft's own.
     pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
-        self.dialogs.open(question, purpose, self.now);
+        self.stack.dialogs.open(question, purpose, self.now);
         if self.settings.bell() {
             self.out.effect(Effect::Bell);
         }
@@ -335,13 +303,13 @@ impl State {
 
     pub(super) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) {
         self.lines.list_changed();
-        (self.menu, self.page) = (Some(Menu::new(title, rows, can, purpose)), None);
+        (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
     /// What could not be said is in the editor.
     pub(super) fn give_back_unsent(&mut self) {
         let unsent = std::mem::take(&mut self.held.unsent);
-        self.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+        self.stack.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
     }
 
     /// Ends what is worked on; what waits comes back.
@@ -372,7 +340,7 @@ impl State {
 
     /// Asks for the conversation; what happens until it is known follows it.
     pub(super) fn begin_conversation(&mut self, id: &str) {
-        self.conversation.read();
+        self.stack.conversation.read();
         self.out.ask(Ask::Conversation { session: id.to_owned() });
     }
 }

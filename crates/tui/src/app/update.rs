@@ -31,7 +31,7 @@ const LONGEST_TITLE: usize = 48;
 
 /// What is to be done first.
 pub fn start(state: &mut State) -> Vec<Effect> {
-    state.composer.learn(|known| known.set_own(commands::own()));
+    state.stack.composer.learn(|known| known.set_own(commands::own()));
     state.greet();
     state.refresh();
     for ask in [Ask::Branch, Ask::History, Ask::Themes] {
@@ -44,7 +44,7 @@ pub fn start(state: &mut State) -> Vec<Effect> {
 /// What is to be done because something happened.
 pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
     state.now = now;
-    let (asked, by_person) = (state.dialogs.number(), is_of_person(&event));
+    let (asked, by_person) = (state.stack.dialogs.number(), is_of_person(&event));
     match event {
         Event::Key(chord) => input::key(state, chord),
         Event::Typed(line) => input::heard(state, &line),
@@ -98,12 +98,12 @@ fn settle(state: &mut State) {
             state.take_back(Taken::Sent);
         }
     }
-    state.conversation.settle(state.now);
-    if state.panel.is_open() {
+    state.stack.conversation.settle(state.now);
+    if state.stack.panel.is_open() {
         let area = view::main_area(state);
-        state.panel.fit(area, &mut state.out);
+        state.stack.panel.fit(area, &mut state.out);
     }
-    state.composer.ask_for_candidates(&mut state.out);
+    state.stack.composer.ask_for_candidates(&mut state.out);
     set_title(state);
 }
 
@@ -122,26 +122,26 @@ fn set_title(state: &mut State) {
 /// Nothing can be asked any more. Whoever started all of this says why, where the screen was.
 fn gone(state: &mut State) {
     state.work.is_over();
-    state.panel.close();
-    state.dialogs.close_replies();
+    state.stack.panel.close();
+    state.stack.dialogs.close_replies();
     state.out.effect(Effect::Quit);
 }
 
 /// The person's own editor is closed.
 fn set_edited(state: &mut State, edited: Result<String, String>) {
-    match (edited, state.dialogs.take_edited()) {
+    match (edited, state.stack.dialogs.take_edited()) {
         (Ok(text), Some(number)) => question_edited(state, number, &text),
-        (Ok(text), None) => state.composer.set_edited(&text),
+        (Ok(text), None) => state.stack.composer.set_edited(&text),
         (Err(why), _) => state.error(why),
     }
 }
 
 /// The person's own editor is closed, which had the text of a question.
 fn question_edited(state: &mut State, number: u64, text: &str) {
-    if state.dialogs.set_edited(number, text) {
+    if state.stack.dialogs.set_edited(number, text) {
         return;
     }
-    state.composer.keep_cut(text);
+    state.stack.composer.keep_cut(text);
     let key = state.keymap.keys(Edit::Yank).first();
     let puts = key.map_or_else(String::new, |key| format!("; {key} puts it into the editor"));
     state.info(format!("the question whose text you edited is closed, so nobody was given it{puts}"));
@@ -150,13 +150,13 @@ fn question_edited(state: &mut State, number: u64, text: &str) {
 /// Notes that the question that was shown is gone without an answer of the person: what is being typed was meant for
 /// it, and is no prompt.
 fn closed_by_itself(state: &mut State, shown: Option<u64>) {
-    if shown.is_none_or(|number| state.dialogs.has(number)) {
+    if shown.is_none_or(|number| state.stack.dialogs.has(number)) {
         return;
     }
     match state.lines.on {
         true => state.lines.expect_late_line(state.now),
         false => {
-            state.dialogs.expect_late_keys(state.now);
+            state.stack.dialogs.expect_late_keys(state.now);
             state.flash(CLOSED);
         }
     }

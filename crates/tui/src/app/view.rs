@@ -36,7 +36,7 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     state.areas = areas;
     let above = match is_below {
         true => {
-            state.conversation.transcript_mut().draw_live(areas.main, buffer, look);
+            state.stack.conversation.transcript_mut().draw_live(areas.main, buffer, look);
             None
         }
         false => main(state, areas.main, buffer, look),
@@ -48,7 +48,7 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
         search.draw(found, areas.search, buffer, look);
     }
     let below = ask(state, areas, buffer, look);
-    let searching = match state.conversation.transcript().found() {
+    let searching = match state.stack.conversation.transcript().found() {
         Found::Searching(done) if search(state).is_none() => Some(done),
         Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
     };
@@ -56,16 +56,16 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
         session: &state.session,
         keymap: &state.keymap,
         searching,
-        browses: state.conversation.browses(),
+        browses: state.stack.conversation.browses(),
         works: state.work.is_on(),
-        questions: state.dialogs.behind(),
+        questions: state.stack.dialogs.behind(),
     };
     state.status.draw(facts, areas.status, buffer, look);
     // What has the keyboard has the cursor.
-    let cursor = match (state.dialogs.is_empty(), state.has_cover()) {
+    let cursor = match (state.stack.dialogs.is_empty(), state.stack.cover_rows().is_some()) {
         (false, _) => below,
         (true, true) => above,
-        (true, false) if state.panel.is_open() || state.conversation.browses() => None,
+        (true, false) if state.stack.conversation.browses() => None,
         (true, false) => search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
     };
     // On a screen that has no room for what it is in, it stands at the edge.
@@ -83,25 +83,21 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     if area.is_empty() {
         return None;
     }
-    if let Some(menu) = &mut state.menu {
-        return menu.draw(area, buffer, look);
+    if let Some(cursor) = state.stack.draw_cover(area, buffer, look) {
+        return cursor;
     }
-    if let Some(page) = &mut state.page {
-        page.draw(area, buffer, look);
-    } else if state.panel.draw(area, buffer, look) {
-        // The panel of an extension.
-    } else if state.conversation.transcript().is_empty() {
+    if state.stack.conversation.transcript().is_empty() {
         welcome::draw(state, area, buffer, look);
     } else {
-        state.conversation.transcript_mut().draw(area, buffer, look);
+        state.stack.conversation.transcript_mut().draw(area, buffer, look);
     }
     None
 }
 
 /// The editor, or the question that stands in its place.
 fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    if !state.dialogs.is_empty() {
-        return state.dialogs.draw(areas.ask, buffer, look);
+    if !state.stack.dialogs.is_empty() {
+        return state.stack.dialogs.draw(areas.ask, buffer, look);
     }
     let cursor = editor::draw(state, areas.ask, buffer, look);
     popup::draw(state, areas, buffer, look);
@@ -110,6 +106,7 @@ fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Opt
 
 /// The search that is typed, and its outcome so far.
 pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
-    let in_conversation = state.conversation.search().map(|search| (search, state.conversation.found()));
-    in_conversation.or_else(|| state.composer.search())
+    let in_conversation =
+        state.stack.conversation.search().map(|search| (search, state.stack.conversation.found()));
+    in_conversation.or_else(|| state.stack.composer.search())
 }

@@ -18,7 +18,7 @@ pub(super) fn model(state: &mut State, args: &str) {
         "" => state.out.send(GetModels {}, Pending::Models(Shown::Picker)),
         // It says itself whose model it is: also one that nobody knows.
         whole if whole.contains('/') => set_model(state, whole),
-        name if state.composer.known().models.is_some() => choose_model(state, name),
+        name if state.stack.composer.known().models.is_some() => choose_model(state, name),
         name => state.out.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
     }
 }
@@ -71,6 +71,7 @@ pub(super) fn reload(state: &mut State, args: &str) {
 
 pub(super) fn skills(state: &mut State, _args: &str) {
     let rows: Vec<Row> = state
+        .stack
         .composer
         .known()
         .skills()
@@ -127,7 +128,7 @@ pub(in crate::app) fn set_model(state: &mut State, model: &str) {
 /// is a mistake.
 pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
     let (provider, models) =
-        (&state.session.provider, state.composer.known().models.as_deref().unwrap_or_default());
+        (&state.session.provider, state.stack.composer.known().models.as_deref().unwrap_or_default());
     let known = models.iter().filter(|model| model.provider == *provider).count();
     // The one that is asked is always among them, whatever is known.
     if known < 2 || models.iter().any(|model| model.id == name) {
@@ -154,7 +155,7 @@ pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
 /// The levels that the model can be told to think at, as far as is known.
 fn levels(state: &State) -> Vec<Thinking> {
     let (provider, id) = (&state.session.provider, &state.session.model);
-    let models = state.composer.known().models.as_deref().unwrap_or_default();
+    let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
     let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
     let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
     levels.unwrap_or_else(|| Thinking::ALL.to_vec())

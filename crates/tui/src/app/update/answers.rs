@@ -30,18 +30,18 @@ pub(super) fn answer(state: &mut State, answer: Answer) {
     match answer {
         Answer::Conversation(session, messages) => show_messages(state, &session, messages),
         Answer::Files(files) => {
-            state.composer.set_files(files);
+            state.stack.composer.set_files(files);
         }
         Answer::Branch(branch) => state.status.set_branch(branch),
         Answer::History(Ok(text)) => {
-            state.composer.set_history(&text);
+            state.stack.composer.set_history(&text);
         }
         Answer::History(Err(failure)) => state.error(failure.error),
         Answer::Image(number, image) => prompt::image_read(state, number, image),
         Answer::Providers(providers) => show_providers(state, providers),
         Answer::Login(outcome) | Answer::Logout(outcome) => {
-            state.composer.known_mut().providers = None;
-            state.composer.known_mut().models = None;
+            state.stack.composer.known_mut().providers = None;
+            state.stack.composer.known_mut().models = None;
             told(state, outcome);
         }
         Answer::Export(Ok(path)) => state.info(format!("written to {}", path.display())),
@@ -56,14 +56,16 @@ pub(super) fn answer(state: &mut State, answer: Answer) {
         Answer::Trust(Ok(trusted)) => trust(state, trusted),
         Answer::Trust(Err(failure)) => state.error(failure.error),
         Answer::Grant(outcome) => granted(state, outcome),
-        Answer::ShellOutput(number, text) => state.conversation.transcript_mut().shell_output(number, &text),
+        Answer::ShellOutput(number, text) => {
+            state.stack.conversation.transcript_mut().shell_output(number, &text)
+        }
         Answer::ShellEnd(number, outcome) => shell::shell_end(state, number, outcome),
         Answer::Settings(rows) => settings_rows(state, rows),
         Answer::Set(Ok(row)) => setting(state, &row),
         Answer::Set(Err(failure)) => state.error(failure.error),
         Answer::Themes(files) => {
             let problems = state.themes.set_files(files);
-            state.composer.known_mut().themes = state.themes.names();
+            state.stack.composer.known_mut().themes = state.themes.names();
             let missing = state
                 .themes
                 .missing()
@@ -88,7 +90,7 @@ fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::A
         Ok(messages) => {
             below::leave_conversation(state);
             state.begin_printing(&first_words(&messages));
-            state.conversation.restore(&messages);
+            state.stack.conversation.restore(&messages);
         }
         Err(failure) => state.error(format!("the conversation cannot be shown: {failure}")),
     }
@@ -101,10 +103,10 @@ fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::A
 
 /// What could not be shown before the conversation is shown behind it.
 pub(super) fn follow(state: &mut State) {
-    for following in state.conversation.arrived() {
+    for following in state.stack.conversation.arrived() {
         match following {
             Following::Event(event) => events::shown_event(state, &event),
-            Following::Said(said) => state.conversation.transcript_mut().say(said),
+            Following::Said(said) => state.stack.conversation.transcript_mut().say(said),
         }
     }
 }
@@ -115,7 +117,7 @@ fn show_providers(state: &mut State, providers: Vec<Provider>) {
         Some(Coming::Logout) => (ChoiceUse::Logout, "Remove the key of"),
         other => {
             state.coming = other;
-            state.composer.learn(|known| known.providers = Some(providers));
+            state.stack.composer.learn(|known| known.providers = Some(providers));
             return;
         }
     };
@@ -129,7 +131,7 @@ fn show_providers(state: &mut State, providers: Vec<Provider>) {
             ..Row::default()
         })
         .collect();
-    state.composer.known_mut().providers = Some(providers);
+    state.stack.composer.known_mut().providers = Some(providers);
     if rows.is_empty() {
         state.info("there is no stored key");
         return;
@@ -217,11 +219,11 @@ fn apply(state: &mut State, name: &str, value: &str) {
         }
         settings::APPROVE => {
             state.greet();
-            state.composer.known_mut().approved.clear();
+            state.stack.composer.known_mut().approved.clear();
             approve::check_approve(state);
         }
         settings::THINKING if thinking != state.settings.thinking() => {
-            state.conversation.transcript_mut().toggle_thinking()
+            state.stack.conversation.transcript_mut().toggle_thinking()
         }
         _ => {}
     }

@@ -23,7 +23,7 @@ pub(super) fn check_approve(state: &mut State) {
 /// The names of which it is not known whether a tool has them.
 fn unsure(state: &State) -> Vec<String> {
     let mut names = state.settings.approve();
-    names.retain(|name| name != ALL && !state.composer.known().approved.contains(name));
+    names.retain(|name| name != ALL && !state.stack.composer.known().approved.contains(name));
     names
 }
 
@@ -33,7 +33,7 @@ pub(super) fn warn_of_approve(state: &mut State) {
         return;
     }
     for name in unsure(state) {
-        let tools = state.composer.known().tools.as_deref().unwrap_or_default();
+        let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
         if !tools.iter().any(|tool| tool.name == name) {
             let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
             let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
@@ -46,6 +46,6 @@ pub(super) fn warn_of_approve(state: &mut State) {
                  {setting} changes it, /tools shows all"
             ));
         }
-        state.composer.known_mut().approved.insert(name);
+        state.stack.composer.known_mut().approved.insert(name);
     }
 }

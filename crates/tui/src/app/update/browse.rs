@@ -31,10 +31,10 @@ pub(super) fn unfold(state: &mut State, is_calls: bool) {
     if opens {
         measure_transcript(state);
     }
-    let (calls, thinking) = state.conversation.transcript_mut().unfolded();
+    let (calls, thinking) = state.stack.conversation.transcript_mut().unfolded();
     match is_calls {
-        true if !(opens && calls) => state.conversation.transcript_mut().toggle_calls(),
-        false if !(opens && thinking) => state.conversation.transcript_mut().toggle_thinking(),
+        true if !(opens && calls) => state.stack.conversation.transcript_mut().toggle_calls(),
+        false if !(opens && thinking) => state.stack.conversation.transcript_mut().toggle_thinking(),
         true | false => {}
     }
     if opens {
@@ -44,13 +44,13 @@ pub(super) fn unfold(state: &mut State, is_calls: bool) {
 
 fn browse_transcript(state: &mut State) {
     measure_transcript(state);
-    state.composer.close_popup();
-    state.conversation.browse();
+    state.stack.composer.close_popup();
+    state.stack.conversation.browse();
 }
 
 fn measure_transcript(state: &mut State) {
     let area = view::main_area(state);
-    state.conversation.open_in(area.height);
+    state.stack.conversation.open_in(area.height);
 }
 
 /// A match was taken: it is looked at.

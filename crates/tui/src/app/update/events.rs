@@ -25,7 +25,7 @@ pub(super) fn event_line(state: &mut State, line: EventLine) {
 /// What happens in a session that is not shown is of interest if it will be.
 fn of_another(state: &mut State, session: String, event: Event) {
     if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
-        state.dialogs.close(id);
+        state.stack.dialogs.close(id);
     }
     if let Some(next) = &mut state.held.next {
         next.happens(session, event);
@@ -41,7 +41,7 @@ pub(super) fn session_event(state: &mut State, event: Event, session: Option<Str
 
 fn agent_event(state: &mut State, event: AgentEvent) {
     facts_of(state, &event);
-    if let Some(event) = state.conversation.admit(event) {
+    if let Some(event) = state.stack.conversation.admit(event) {
         shown_event(state, &event);
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn shown_event(state: &mut State, event: &AgentEvent) {
     {
         return;
     }
-    state.conversation.transcript_mut().event(event, state.now);
+    state.stack.conversation.transcript_mut().event(event, state.now);
     let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
     // What is taken back is not forgotten before it is here.
     if !(is_of_queue && state.held.waiting == Queued::Asked) {
@@ -73,7 +73,7 @@ fn facts_of(state: &mut State, event: &AgentEvent) {
             }
         }
         AgentEvent::TurnStart { .. } => state.work.runs = true,
-        AgentEvent::ToolStart { name, .. } => state.panel.tool_starts(name, &state.session.extensions),
+        AgentEvent::ToolStart { name, .. } => state.stack.panel.tool_starts(name, &state.session.extensions),
         AgentEvent::ModelRequest { provider, model, .. } => {
             (state.session.provider, state.session.model) = (provider.clone(), model.clone());
         }
@@ -105,7 +105,7 @@ fn facts_of(state: &mut State, event: &AgentEvent) {
 
 fn done(state: &mut State) {
     state.work.ends();
-    state.composer.forget_files();
+    state.stack.composer.forget_files();
     // They may have gone to another branch, too.
     state.out.ask(Ask::Branch);
     state.ask_state();
@@ -121,21 +121,21 @@ fn rpc_event(state: &mut State, event: RpcEvent, session: Option<String>) {
             state.ask_state();
         }
         RpcEvent::UiRequest(request) => asked(state, &request, session),
-        RpcEvent::UiDone { id, .. } => state.dialogs.close(&id),
+        RpcEvent::UiDone { id, .. } => state.stack.dialogs.close(&id),
         RpcEvent::PanelOpen { extension, panel } => {
-            if state.panel.open(extension, panel, &mut state.out) {
+            if state.stack.panel.open(extension, panel, &mut state.out) {
                 // A page would hide the panel.
-                state.page = None;
+                state.stack.page = None;
             }
         }
         RpcEvent::PanelRender { extension, panel: content } => {
-            state.panel.render(&extension, content);
+            state.stack.panel.render(&extension, content);
         }
         RpcEvent::PanelClose { extension, panel_id } => {
-            state.panel.close_of(&extension, &panel_id);
+            state.stack.panel.close_of(&extension, &panel_id);
         }
         RpcEvent::Insert { extension, text } => {
-            state.composer.insert(&text);
+            state.stack.composer.insert(&text);
             state.flash(format!("[{extension}] put text into the editor"));
         }
         RpcEvent::ExtStatus { extension, key, text } => {
@@ -154,8 +154,8 @@ fn asked(state: &mut State, request: &UiRequest, session: Option<String>) {
 /// The session that is shown is no more.
 fn closed(state: &mut State, reason: SessionEnd) {
     state.work.is_over();
-    state.panel.close();
-    state.dialogs.close_replies();
+    state.stack.panel.close();
+    state.stack.dialogs.close_replies();
     match reason {
         SessionEnd::Shutdown => {}
         SessionEnd::Requested | SessionEnd::Failed => {

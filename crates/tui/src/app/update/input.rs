@@ -21,15 +21,15 @@ use crate::queue::When;
 /// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
 pub(super) fn key(state: &mut State, chord: Chord) {
     let press = state.keymap.press(chord);
-    let (armed, composes) = (state.status.disarm(), state.composes());
+    let (armed, composes) = (state.status.disarm(), state.stack.composes());
     match state.offer(|component, scope| component.key(&press, scope)) {
         Flow::Unclaimed(action) => unclaimed_key(state, action, &press),
         Flow::Handled | Flow::PassedOn => {}
     }
-    let before = state.composer.editor().revision();
+    let before = state.stack.composer.editor().revision();
     carry_out(state, armed);
-    if composes && state.composer.editor().revision() != before {
-        state.composer.complete();
+    if composes && state.stack.composer.editor().revision() != before {
+        state.stack.composer.complete();
     }
 }
 
@@ -53,14 +53,14 @@ pub(super) fn paste(state: &mut State, text: &str) {
 /// Handles a line that was typed.
 pub(super) fn heard(state: &mut State, line: &str) {
     // A question takes each line as it is.
-    let is_asked = !state.dialogs.is_empty();
+    let is_asked = !state.stack.dialogs.is_empty();
     let text = if is_asked { Some(line.to_owned()) } else { state.lines.joined(line) };
     let Some(text) = text else { return };
     if !is_asked {
         state.status.disarm();
         if state.lines.is_late(state.now) && !text.trim().is_empty() {
             // It is printed that it was not sent, and how to send it.
-            return state.composer.give_back([&Content::of_text(&text)]);
+            return state.stack.composer.give_back([&Content::of_text(&text)]);
         }
     }
     state.offer(|component, scope| component.line(&text, scope));
@@ -74,9 +74,9 @@ pub(super) fn interrupted(state: &mut State) {
         state.abort();
     } else if !state.work.shells.is_empty() {
         state.stop_shell();
-    } else if !state.dialogs.is_empty() {
-        state.dialogs.answer(UiAnswer::Cancelled, &mut state.out);
-    } else if state.menu.is_some() || state.panel.is_open() {
+    } else if !state.stack.dialogs.is_empty() {
+        state.stack.dialogs.answer(UiAnswer::Cancelled, &mut state.out);
+    } else if state.stack.cover_rows().is_some() {
         state.offer(|component, scope| component.line(CLOSE, scope));
     } else if !state.held.unsent.is_empty() {
         state.give_back_unsent();
@@ -100,7 +100,7 @@ pub(super) fn carry_out(state: &mut State, armed: Option<Instant>) {
             Intent::Flash(text) => state.flash(text),
             Intent::Info(text) => state.info(text),
             Intent::Print(text) => state.lines.say(&text),
-            Intent::PrintOutput => match state.conversation.transcript().last_output(u16::MAX) {
+            Intent::PrintOutput => match state.stack.conversation.transcript().last_output(u16::MAX) {
                 Some(rows) => state.lines.say_rows(rows),
                 None => state.lines.say("nothing was called"),
             },
@@ -133,19 +133,19 @@ fn scroll(state: &mut State, action: Scroll) {
     }
     match action {
         Scroll::Search => {
-            state.composer.close_popup();
-            state.conversation.begin_search();
+            state.stack.composer.close_popup();
+            state.stack.conversation.begin_search();
         }
         Scroll::Browse => {
-            state.composer.close_popup();
-            state.conversation.browse();
+            state.stack.composer.close_popup();
+            state.stack.conversation.browse();
         }
         Scroll::CopyAnswer => commands::run(state, "copy", ""),
         Scroll::PageUp | Scroll::PageDown | Scroll::LineUp | Scroll::LineDown => {
-            state.conversation.transcript_mut().scroll(action);
+            state.stack.conversation.transcript_mut().scroll(action);
         }
         Scroll::MessageUp | Scroll::MessageDown | Scroll::Top | Scroll::Bottom => {
-            state.conversation.transcript_mut().scroll(action);
+            state.stack.conversation.transcript_mut().scroll(action);
         }
     }
 }
@@ -167,14 +167,14 @@ fn app(state: &mut State, action: App) {
 
 /// What is written is said, or done.
 fn submit(state: &mut State, when: When) {
-    if let Some(submission) = state.composer.submit(when) {
+    if let Some(submission) = state.stack.composer.submit(when) {
         prompt::say_when_possible(state, Unsent { submission, when, form: Form::Typed });
     }
 }
 
 /// Esc, where nothing is open: search results go first, then the work ends.
 fn abort_or_clear(state: &mut State) {
-    if state.conversation.end_results() {
+    if state.stack.conversation.end_results() {
         return;
     }
     state.notes.clear();

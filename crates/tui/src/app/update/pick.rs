@@ -36,7 +36,7 @@ pub(super) fn rename(state: &mut State, session: String, name: String, is_open: 
 
 /// A session has this name now.
 pub(super) fn renamed(state: &mut State, session: &str, name: Option<String>) {
-    if let Some(menu) = &mut state.menu {
+    if let Some(menu) = &mut state.stack.menu {
         menu.renamed(session, name.as_deref(), state.out.session());
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn picked(state: &mut State, purpose: ChoiceUse, key: &str) {
         ChoiceUse::Extensions => pick_what(state, key),
         ChoiceUse::Extension(name) if key == "show" => setup::show_extension(state, &name),
         ChoiceUse::Extension(name) => commands::run(state, "reload-ext", &name),
-        ChoiceUse::Skills => state.composer.write(&format!("/{key} ")),
+        ChoiceUse::Skills => state.stack.composer.write(&format!("/{key} ")),
         ChoiceUse::Settings(rows) => {
             if let Some(row) = rows.iter().find(|row| row.name == key) {
                 pick_value(state, row);
@@ -68,7 +68,7 @@ pub(super) fn picked(state: &mut State, purpose: ChoiceUse, key: &str) {
 }
 
 pub(super) fn pick_model(state: &mut State) {
-    let models = state.composer.known().models.as_deref().unwrap_or_default();
+    let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
     let rows = models.iter().map(|model| {
         let window = match model.context_window {
             0 => String::new(),
@@ -90,7 +90,7 @@ pub(super) fn pick_model(state: &mut State) {
 }
 
 pub(super) fn pick_session(state: &mut State) {
-    let sessions = state.composer.known().sessions.clone().unwrap_or_default();
+    let sessions = state.stack.composer.known().sessions.clone().unwrap_or_default();
     let shown = state.out.session();
     let Some(other) = sessions.iter().find(|info| Some(info.session.as_str()) != shown) else {
         state.info("there is no other session in this directory");
@@ -100,14 +100,14 @@ pub(super) fn pick_session(state: &mut State) {
     let rows = session_rows(&sessions, shown);
     let can = Can { rename: true, delete: true };
     state.pick("Sessions", rows, can, ChoiceUse::Session(sessions));
-    if let Some(menu) = &mut state.menu {
+    if let Some(menu) = &mut state.stack.menu {
         menu.choose(&other);
     }
 }
 
 /// The list of sessions that is open shows those there are.
 pub(super) fn refresh_sessions(state: &mut State) {
-    if let (Some(now), Some(menu)) = (&state.composer.known().sessions, &mut state.menu) {
+    if let (Some(now), Some(menu)) = (&state.stack.composer.known().sessions, &mut state.stack.menu) {
         menu.show_sessions(now, state.out.session());
     }
 }
@@ -129,14 +129,14 @@ fn move_to(state: &mut State, entries: &[EntryInfo], key: &str) {
 }
 
 pub(super) fn pick_tools(state: &mut State) {
-    let tools = state.composer.known().tools.as_deref().unwrap_or_default();
+    let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
     let rows = tools.iter().map(tool_row).collect();
     state.pick("Tools: enter offers one to the model, or does not", rows, Can::default(), ChoiceUse::Tools);
 }
 
 pub(super) fn refresh_tools(state: &mut State) {
-    let tools = state.composer.known().tools.as_deref().unwrap_or_default();
-    if state.menu.as_mut().is_some_and(|menu| menu.show_tools(tools)) {
+    let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
+    if state.stack.menu.as_mut().is_some_and(|menu| menu.show_tools(tools)) {
         state.lines.list_changed();
         return;
     }
@@ -147,7 +147,7 @@ pub(super) fn refresh_tools(state: &mut State) {
 
 /// Offers a tool, or does not any more.
 pub(super) fn toggle_tool(state: &mut State, name: &str) {
-    let tools = state.composer.known().tools.as_deref().unwrap_or_default();
+    let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
     if !tools.iter().any(|tool| tool.name == name) {
         state.error(format!("there is no tool {name}; /tools shows them all"));
         return;

@@ -43,7 +43,7 @@ pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
 /// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
 fn holds(state: &State) -> bool {
     state.held.next.is_some()
-        || state.conversation.is_read()
+        || state.stack.conversation.is_read()
         || state.resumes
         || state.out.is_pending(Pending::is_left)
 }
@@ -67,7 +67,7 @@ fn mean(state: &mut State, unsent: &Unsent) {
             state.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
             // A line is typed again.
             if *form != Form::Line {
-                state.composer.give_back([&submission.content]);
+                state.stack.composer.give_back([&submission.content]);
             }
         }
         Typed::Own(command, args) => {
@@ -87,7 +87,7 @@ fn mean(state: &mut State, unsent: &Unsent) {
             remember(state, submission);
             let when = by_now(state, *when);
             if *form == Form::Line && when == When::Now {
-                state.conversation.transcript_mut().typed(&submission.text);
+                state.stack.conversation.transcript_mut().typed(&submission.text);
             }
             deliver(state, submission.clone(), when, is_plain(submission));
         }
@@ -125,7 +125,7 @@ fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
     if let Some(command) = Command::named(name) {
         return Typed::Own(command, args.trim());
     }
-    if state.composer.known().other(name).is_some() {
+    if state.stack.composer.known().other(name).is_some() {
         return Typed::Other(name, args.trim());
     }
     match nearly(state, name) {
@@ -139,14 +139,14 @@ fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
 
 fn nearly(state: &State, name: &str) -> Option<String> {
     let likeness = |known: &str| strsim::jaro_winkler(known, name);
-    let best = state.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let best = state.stack.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
 }
 
 /// The history knows it.
 fn remember(state: &mut State, submission: &Submission) {
-    state.panel.allow_all();
-    if !commands::is_secret(&submission.text) && state.composer.remember(&submission.kept) {
+    state.stack.panel.allow_all();
+    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.kept) {
         state.out.ask(Ask::Remember(submission.kept.clone()));
     }
 }
@@ -154,7 +154,7 @@ fn remember(state: &mut State, submission: &Submission) {
 /// Says it as soon as its images are there.
 fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
     state.notes.clear();
-    state.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
+    state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
     if submission.images.is_empty() {
         return send_prompt(state, submission, Vec::new(), when, plain);
     }
@@ -169,14 +169,14 @@ fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
 
 /// Takes an image that was read, for what is pasted or sent.
 pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, Failure>) {
-    if state.composer.image(number, &image, &mut state.out) {
+    if state.stack.composer.image(number, &image, &mut state.out) {
         return;
     }
     match state.sending.arrived(number, image) {
         Arrival::Waits => {}
         Arrival::Failed(Sending { submission, .. }, failure) => {
             state.error(format!("the prompt was not sent: {failure}"));
-            state.composer.give_back([&submission.content]);
+            state.stack.composer.give_back([&submission.content]);
         }
         Arrival::Complete(Sending { submission, when, plain, .. }, images) => {
             let when = by_now(state, when);
@@ -190,7 +190,7 @@ fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, wh
     let message = submission.text.clone();
     if let Err(why) = fits(&message, &images) {
         state.error(why);
-        return state.composer.give_back([&submission.content]);
+        return state.stack.composer.give_back([&submission.content]);
     }
     let kept = Box::new(submission);
     match when {
@@ -222,7 +222,7 @@ pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
     let TakenBack { prompts, printed } = back;
     printed.into_iter().for_each(|printed| shell::say_printed(state, printed));
     match taken {
-        Taken::Editor => state.composer.give_back(&prompts),
+        Taken::Editor => state.stack.composer.give_back(&prompts),
         Taken::Sent => {
             let mut editor = Editor::new();
             editor.put_before(&prompts);

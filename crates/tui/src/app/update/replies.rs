@@ -52,7 +52,7 @@ fn succeeded(state: &mut State, pending: Pending, data: Payload) {
             with_data(state, &data, |state, data| take_state(state, begun, told, data))
         }
         Pending::Commands => with_data(state, &data, |state, data: CommandsData| {
-            state.composer.learn(|known| known.set_commands(data.commands));
+            state.stack.composer.learn(|known| known.set_commands(data.commands));
         }),
         Pending::Extensions(shown) => with_data(state, &data, |state, data| extensions(state, data, shown)),
         Pending::Models(shown) => with_data(state, &data, |state, data| models(state, data, shown)),
@@ -67,7 +67,7 @@ fn succeeded(state: &mut State, pending: Pending, data: Payload) {
         Pending::Command(_) => with_data(state, &data, command_done),
         Pending::Completions(command, prefix) => {
             with_data(state, &data, |state, data| {
-                state.composer.completed((command, prefix), data, &mut state.out);
+                state.stack.composer.completed((command, prefix), data, &mut state.out);
             });
         }
         Pending::Abort => state.ask_state(),
@@ -100,7 +100,7 @@ fn succeeded(state: &mut State, pending: Pending, data: Payload) {
         Pending::Named(name) => {
             state.flash(if name.is_some() { "named" } else { "it has no name any more" });
             state.session.name = name;
-            state.composer.known_mut().sessions = None;
+            state.stack.composer.known_mut().sessions = None;
         }
         Pending::Moved => with_data(state, &data, moved),
         Pending::Before(_) | Pending::ShellSaid => {}
@@ -141,7 +141,7 @@ fn failed(state: &mut State, pending: Pending, failure: Failure) {
         // Nothing comes to mind. Whoever types need not know why.
         Pending::Completions(command, prefix) => {
             let nothing = CompletionsData::default();
-            state.composer.completed((command, prefix), nothing, &mut state.out);
+            state.stack.composer.completed((command, prefix), nothing, &mut state.out);
         }
         Pending::Before(submission) => switch::back_from_before(state, &[submission.content]),
         Pending::Left(queue, goes_on) => switch::left(state, *queue, goes_on.as_deref(), None),
@@ -191,7 +191,7 @@ fn not_sent(state: &mut State, submission: &Submission, failure: &Failure) {
     if failure.code != ErrorCode::Aborted {
         state.error(failure.error.clone());
     }
-    state.composer.give_back([&submission.content]);
+    state.stack.composer.give_back([&submission.content]);
 }
 
 fn greeted(state: &mut State, data: HelloData) {
@@ -219,7 +219,7 @@ fn take_state(state: &mut State, begun: u64, told: u64, data: StateData) {
 }
 
 fn extensions(state: &mut State, data: ExtensionsData, shown: Shown) {
-    state.composer.known_mut().extensions =
+    state.stack.composer.known_mut().extensions =
         data.extensions.iter().map(|info| info.name.to_string()).collect();
     for name in state.session.set_extensions(data.extensions) {
         state.info(format!("[{name}] runs again"));
@@ -236,7 +236,7 @@ fn extensions(state: &mut State, data: ExtensionsData, shown: Shown) {
 }
 
 fn models(state: &mut State, data: ModelsData, shown: Shown) {
-    state.composer.learn(|known| known.models = Some(data.models));
+    state.stack.composer.learn(|known| known.models = Some(data.models));
     match shown {
         Shown::No => {}
         Shown::Picker => pick::pick_model(state),
@@ -255,7 +255,7 @@ pub(super) fn sessions(state: &mut State, mut data: SessionsData, shown: &Shown)
     }
     // Nobody goes on with what was never begun.
     data.sessions.retain(|info| !(info.open && info.messages == 0 && info.name.is_none() && !info.busy));
-    state.composer.learn(|known| known.sessions = Some(data.sessions));
+    state.stack.composer.learn(|known| known.sessions = Some(data.sessions));
     match shown {
         Shown::Picker => pick::pick_session(state),
         Shown::No | Shown::One(_) => pick::refresh_sessions(state),
@@ -263,7 +263,7 @@ pub(super) fn sessions(state: &mut State, mut data: SessionsData, shown: &Shown)
 }
 
 fn tools(state: &mut State, data: ToolsData, shown: Shown) {
-    state.composer.learn(|known| known.tools = Some(data.tools));
+    state.stack.composer.learn(|known| known.tools = Some(data.tools));
     approve::warn_of_approve(state);
     match shown {
         Shown::No => {}
@@ -307,7 +307,7 @@ fn model_set(state: &mut State, data: ModelData) {
 }
 
 fn tools_set(state: &mut State, data: ToolsSet) {
-    for tool in state.composer.known_mut().tools.iter_mut().flatten() {
+    for tool in state.stack.composer.known_mut().tools.iter_mut().flatten() {
         tool.active = data.active.contains(&tool.name);
     }
     pick::refresh_tools(state);
@@ -316,7 +316,7 @@ fn tools_set(state: &mut State, data: ToolsSet) {
 fn cleared(state: &mut State) {
     below::leave_conversation(state);
     state.begin_printing("cleared");
-    state.conversation.begin_anew();
+    state.stack.conversation.begin_anew();
     state.notes.clear();
     state.ask_state();
 }
@@ -342,8 +342,8 @@ fn moved(state: &mut State, MovedData { text, .. }: MovedData) {
     state.ask_state();
     if let Some(text) = text {
         // Before what is being written.
-        state.composer.give_back([&Content::of_text(&text)]);
-        state.composer.close_popup();
+        state.stack.composer.give_back([&Content::of_text(&text)]);
+        state.stack.composer.close_popup();
     }
     state.out.ask(Ask::Branch);
 }

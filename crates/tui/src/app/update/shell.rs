@@ -10,7 +10,7 @@ use crate::queue::Printed;
 
 pub(super) fn shell(state: &mut State, command: String, kept: bool) {
     let number = state.out.next_number();
-    state.conversation.transcript_mut().shell(number, &command, kept, state.now);
+    state.stack.conversation.transcript_mut().shell(number, &command, kept, state.now);
     state.work.shells.push(Shell { number, command: command.clone(), kept });
     state.out.ask(Ask::Shell { number, command });
 }
@@ -20,7 +20,7 @@ pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String,
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
     let Shell { command, kept, .. } = state.work.shells.remove(at);
     let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-    state.conversation.transcript_mut().shell_end(number, shown, state.now);
+    state.stack.conversation.transcript_mut().shell_end(number, shown, state.now);
     // It may have gone to another branch.
     state.out.ask(Ask::Branch);
     if let Ok((output, status)) = outcome

@@ -67,7 +67,7 @@ fn adopt(state: &mut State, id: String) {
     close_what_was_shown(state);
     let unsent = std::mem::take(&mut state.held.unsent);
     state.held = Held { unsent, ..Held::new() };
-    state.conversation.read_anew();
+    state.stack.conversation.read_anew();
     state.out.ask(Ask::Conversation { session: id.clone() });
     leave_behind(state, &before, left.as_deref(), &origin);
     if !queue.is_empty() {
@@ -86,17 +86,17 @@ fn adopt(state: &mut State, id: String) {
 
 /// Nothing of the session before is seen but the commands of the person's that run.
 fn close_what_was_shown(state: &mut State) {
-    state.conversation.begin_anew();
+    state.stack.conversation.begin_anew();
     state.notes.clear();
-    state.panel.close();
-    state.panel.allow_all();
-    state.composer.cancel_delayed();
-    state.dialogs.close_replies();
+    state.stack.panel.close();
+    state.stack.panel.allow_all();
+    state.stack.composer.cancel_delayed();
+    state.stack.dialogs.close_replies();
     state.work.is_over();
     state.reloads = None;
     state.resumes = false;
-    state.composer.known_mut().sessions = None;
-    state.composer.known_mut().said = None;
+    state.stack.composer.known_mut().sessions = None;
+    state.stack.composer.known_mut().said = None;
 }
 
 /// What was under way for the session before: prompts come back into the editor, and what commands print is told to
@@ -107,7 +107,7 @@ fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin:
     } else {
         for shell in state.work.shells.iter_mut().filter(|shell| shell.kept) {
             shell.kept = false;
-            state.conversation.transcript_mut().shell_left(shell.number);
+            state.stack.conversation.transcript_mut().shell_left(shell.number);
         }
     }
     let sending = state.sending.take_contents();
@@ -151,7 +151,7 @@ pub(super) fn back_from_before(state: &mut State, contents: &[Content]) {
         1 => "a prompt that waited in the session before is in the editor".to_owned(),
         count => format!("{count} prompts that waited in the session before are in the editor"),
     };
-    state.composer.give_back(contents);
+    state.stack.composer.give_back(contents);
     state.info(said);
 }
 

@@ -10,7 +10,7 @@ use crate::look::Look;
 
 /// The conversation that is shown is left: what was not printed of it is, as it is now.
 pub(in crate::app) fn leave_conversation(state: &mut State) {
-    if !state.inline.is_on() || state.conversation.is_read() && !state.inline.has_greeted() {
+    if !state.inline.is_on() || state.stack.conversation.is_read() && !state.inline.has_greeted() {
         return;
     }
     let look = state.look(state.now);
@@ -28,18 +28,22 @@ pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &Look) -> Opt
     let room = screen.height.saturating_sub(wanted);
     let mut printed = Vec::new();
     // What is shown before the conversation is known is not a part of it.
-    if !state.conversation.is_read() {
+    if !state.stack.conversation.is_read() {
         printed.extend(heading(state, screen.width, look));
-        printed.extend(state.conversation.transcript_mut().settle(screen.width, usize::from(room), look));
+        printed.extend(state.stack.conversation.transcript_mut().settle(
+            screen.width,
+            usize::from(room),
+            look,
+        ));
     }
-    let live = u16::try_from(state.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
+    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
     Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
 }
 
 /// All that has not been printed, as it is now.
 pub(in crate::app) fn rest(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let mut rows = heading(state, width, look);
-    rows.extend(state.conversation.transcript_mut().settle_all(width, look));
+    rows.extend(state.stack.conversation.transcript_mut().settle_all(width, look));
     rows
 }
 

@@ -25,13 +25,13 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         false => area,
     };
     // A search in the prompts of before shows what it found.
-    if let Some(found) = state.composer.found() {
+    if let Some(found) = state.stack.composer.found() {
         let mut editor = Editor::new();
         editor.set_text(found);
         text(&editor, inner, buffer, theme);
         return None;
     }
-    let editor = state.composer.editor();
+    let editor = state.stack.composer.editor();
     if editor.is_empty() && super::search(state).is_none() {
         let hint =
             if state.work.is_on() { "enter: at the next step · alt+enter: when it is done" } else { "" };
@@ -44,7 +44,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
 
 /// The frame above and below; what is between them.
 fn framed(state: &State, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
-    let has_keys = !state.panel.is_open() && !state.has_cover() && !state.conversation.browses();
+    let has_keys = state.stack.cover_rows().is_none() && !state.stack.conversation.browses();
     let role = if has_keys { Role::BorderFocused } else { Role::Border };
     let rule = Line::from(span(CleanLine::repeated('─', usize::from(area.width)), theme.style(role)));
     put(buffer, area, 0, &rule);

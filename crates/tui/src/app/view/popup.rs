@@ -19,7 +19,11 @@ const MOST_NAME: usize = 32;
 
 /// The candidates, where nothing else has their place.
 fn shown(state: &State) -> Option<&Popup> {
-    state.composer.popup().filter(|_| state.conversation.search().is_none() && state.dialogs.is_empty())
+    state
+        .stack
+        .composer
+        .popup()
+        .filter(|_| state.stack.conversation.search().is_none() && state.stack.dialogs.is_empty())
 }
 
 /// How many rows it wants.
