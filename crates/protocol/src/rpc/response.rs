@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CommandKind, Params, line};
+use super::{CommandKind, Params, Payload, line};
 use crate::json::RawJson;
 
 /// The reply to one command.
@@ -20,7 +20,7 @@ pub struct Response {
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
     /// What it came to; without data where there is nothing to say.
-    pub outcome: Result<Option<RawJson>, Failure>,
+    pub outcome: Result<Option<Payload>, Failure>,
 }
 
 /// Why a command did nothing.
@@ -136,9 +136,8 @@ impl Response {
     }
 
     /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
-    pub fn done(id: Option<String>, kind: CommandKind, data: RawJson) -> Self {
-        let data = Some(data).filter(|data| data.as_str() != "{}");
-        Self { id, command: kind.name().to_owned(), outcome: Ok(data) }
+    pub fn done(id: Option<String>, kind: CommandKind, data: impl Into<Payload>) -> Self {
+        Self { id, command: kind.name().to_owned(), outcome: Ok(Some(data.into())) }
     }
 
     /// A command was not done.
@@ -191,12 +190,14 @@ enum Tag {
 impl Serialize for Response {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let failure = self.outcome.as_ref().err();
+        let data = self.outcome.as_ref().ok().and_then(Option::as_ref).map(Payload::json);
+        let data = data.transpose().map_err(serde::ser::Error::custom)?;
         let wire = Wire {
             tag: Tag::Response,
             id: self.id.clone(),
             command: self.command.clone(),
             success: failure.is_none(),
-            data: self.outcome.as_ref().ok().cloned().flatten(),
+            data: data.filter(|data| data.as_str() != "{}"),
             error: failure.map(|failure| failure.error.clone()),
             code: failure.map(|failure| failure.code),
         };
@@ -210,7 +211,7 @@ impl<'de> Deserialize<'de> for Response {
         let Wire { tag: Tag::Response, id, command, success, data, error, code } =
             Wire::deserialize(deserializer)?;
         let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
-        let outcome = if success { Ok(data) } else { Err(failed()) };
+        let outcome = if success { Ok(data.map(Payload::from)) } else { Err(failed()) };
         Ok(Self { id, command, outcome })
     }
 }

@@ -224,6 +224,40 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tui",
+        &[
+            "timeouts",
+            "mouse",
+            "figures",
+            "fuzzy",
+            // Text and how it looks.
+            "clean",
+            "wrap",
+            "theme",
+            "image",
+            "look",
+            "highlight",
+            "markdown",
+            "diff",
+            // Keys, and what they write.
+            "keys",
+            "editor",
+            "frame",
+            "field",
+            "complete",
+            "history",
+            "queue",
+            // Parts of the screen.
+            "picker",
+            "panel",
+            "transcript",
+            "dialog",
+            // The whole, and the terminal around it.
+            "app",
+            "terminal",
+        ],
+    ),
+    (
         "rpc",
         &[
             // State machines.
