@@ -15,7 +15,7 @@ use super::entry::{Entry, Header};
 use super::error::SessionError;
 use super::id::EntryId;
 use super::line;
-use super::log::{AppendError, Log};
+use super::log::Log;
 use super::recover::Repair;
 use super::source::Source;
 
@@ -80,13 +80,7 @@ impl Moved {
         if lines.is_empty() {
             return Ok(());
         }
-        self.log.append(&lines).map_err(|error| {
-            let error = match error {
-                AppendError::Io(error) => error,
-                AppendError::Lost(reason) => io::Error::other(reason),
-            };
-            SessionError::io("go on in", self.log.path(), error)
-        })
+        self.log.append(&lines).map_err(|error| SessionError::io("go on in", self.log.path(), error.into()))
     }
 
     /// Takes it back: the session does not go on there.
