@@ -1,7 +1,5 @@
 //! Lines of a session file: entries to text and back.
 
-use std::fmt::Write as _;
-
 use haft_protocol::message::Time;
 use serde::Deserialize;
 
@@ -18,7 +16,11 @@ impl Header {
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(of_header(self)?)
+        // The id comes first among the header's fields, and the parent second, which it has none of.
+        let fields = serde_json::to_string(self)?;
+        let id = self.id;
+        let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
+        Ok(format!("{{\"type\":\"{HEADER}\",\"id\":\"{id}\",\"parent\":null,{rest}\n").into_bytes())
     }
 }
 
@@ -29,42 +31,24 @@ impl Entry {
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(of_entry(self)?)
+        let Self { id, parent, time, body } = self;
+        let fields = match body.fields()? {
+            Fields::Own(fields) => fields,
+            Fields::Line(line) => return Ok(format!("{line}\n").into_bytes()),
+        };
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        let (kind, time) = (body.kind(), serde_json::to_string(time)?);
+        let head = format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parent\":{parent},\"time\":{time}");
+        let mut line = head.into_bytes();
+        if fields.len() > b"{}".len() {
+            line.push(b',');
+            line.extend_from_slice(fields.get(1..).unwrap_or_default());
+        } else {
+            line.push(b'}');
+        }
+        line.push(b'\n');
+        Ok(line)
     }
-}
-
-/// The header's line, newline included.
-pub(super) fn of_header(header: &Header) -> serde_json::Result<Vec<u8>> {
-    // The id comes first among the header's fields, and the parent second, which it has none of.
-    let fields = serde_json::to_string(header)?;
-    let id = header.id;
-    let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
-    Ok(format!("{{\"type\":\"{HEADER}\",\"id\":\"{id}\",\"parent\":null,{rest}\n").into_bytes())
-}
-
-/// An entry's line, newline included.
-pub(super) fn of_entry(entry: &Entry) -> serde_json::Result<Vec<u8>> {
-    let Entry { id, parent, time, body } = entry;
-    let fields = match body.fields()? {
-        Fields::Own(fields) => fields,
-        Fields::Line(line) => return Ok(format!("{line}\n").into_bytes()),
-    };
-    let mut line = String::with_capacity(fields.len() + 160);
-    let _ = write!(line, "{{\"type\":\"{}\",\"id\":\"{id}\",\"parent\":", body.kind());
-    match parent {
-        Some(parent) => write!(line, "\"{parent}\"").unwrap_or_default(),
-        None => line.push_str("null"),
-    }
-    let _ = write!(line, ",\"time\":{}", serde_json::to_string(time)?);
-    let mut line = line.into_bytes();
-    if fields.len() > b"{}".len() {
-        line.push(b',');
-        line.extend_from_slice(fields.get(1..).unwrap_or_default());
-    } else {
-        line.push(b'}');
-    }
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// What every entry has, whatever its type.

@@ -14,7 +14,6 @@ use super::disk::Disk;
 use super::entry::{Entry, Header};
 use super::error::SessionError;
 use super::id::EntryId;
-use super::line;
 use super::log::Log;
 use super::recover::Repair;
 use super::source::Source;
@@ -75,7 +74,7 @@ impl Moved {
     pub(super) fn add(&mut self, entries: &[Arc<Entry>]) -> Result<(), SessionError> {
         let mut lines = Vec::new();
         for entry in entries.iter().skip(self.seen).filter(|entry| !self.there.contains(&entry.id)) {
-            lines.extend(line::of_entry(entry)?);
+            lines.extend(entry.to_line()?);
         }
         if lines.is_empty() {
             return Ok(());

@@ -16,7 +16,7 @@ use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::source::Source;
 use super::tree::Tree;
-use super::{context, header, line, resume};
+use super::{context, header, resume};
 
 pub(super) struct State {
     header: Header,
@@ -193,9 +193,9 @@ impl State {
             }),
             Kept::Unborn { .. } if !entry.body.is_content() => Ok(Written::Handed),
             Kept::Unborn { disk, path } => {
-                let mut lines = line::of_header(&self.header)?;
+                let mut lines = self.header.to_line()?;
                 for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
-                    lines.extend(line::of_entry(entry)?);
+                    lines.extend(entry.to_line()?);
                 }
                 // Made here, by who appends: there is no other place yet where the entry would outlive the program. Its
                 // name and those of the directories that are made for it are synced with the first entry that somebody
@@ -205,7 +205,7 @@ impl State {
                 self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None, known: true };
                 Ok(Written::Handed)
             }
-            Kept::File { .. } => self.write_line(line::of_entry(entry)?),
+            Kept::File { .. } => self.write_line(entry.to_line()?),
         }
     }
 
@@ -219,7 +219,7 @@ impl State {
         }
         if log.end() == 0 {
             // What was torn off was all there was.
-            line.splice(..0, line::of_header(&self.header)?);
+            line.splice(..0, self.header.to_line()?);
         }
         match log.append(&line) {
             Ok(()) => Ok(Written::Handed),

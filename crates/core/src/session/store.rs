@@ -11,7 +11,7 @@ use haft_protocol::message::{Time, Usage};
 use super::disk::{Disk, RealDisk};
 use super::entry::{Entry, Header, Origin};
 use super::id::{EntryId, SessionId};
-use super::line::{self, Head};
+use super::line::Head;
 use super::log::Log;
 use super::moving::MOVING;
 use super::recover::{Recovered, recover};
@@ -254,7 +254,7 @@ pub(super) fn copy(
         next = *parents.get(&id).ok_or(SessionError::NoEntry(id))?;
         branch.insert(id);
     }
-    let mut lines = line::of_header(header)?;
+    let mut lines = header.to_line()?;
     // As they stand: what this build does not know in them is kept.
     for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
         let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());

@@ -130,13 +130,13 @@ mod tests {
     use haft_protocol::message::{AssistantMessage, Message, Stop, Time, ToolMessage};
 
     use super::*;
+    use crate::session::EntryId;
     use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said, Settings};
-    use crate::session::{EntryId, line};
 
     #[track_caller]
     fn check(body: impl Into<EntryBody>, expect: Option<u64>) {
         let entry = Entry { id: EntryId::new(), parent: None, time: Time("t".into()), body: body.into() };
-        let line = line::of_entry(&entry).unwrap();
+        let line = entry.to_line().unwrap();
         assert_eq!(usage(line.strip_suffix(b"\n").unwrap()).map(|used| used.input), expect);
     }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::lines::{chain, file, header, samples};
 use crate::session::entry::*;
 use crate::session::survey::Survey;
-use crate::session::{EntryId, Recovered, Repair, line, recover};
+use crate::session::{EntryId, Recovered, Repair, recover};
 
 /// The lengths that a file may have at the end of a line, and how many entries it has then.
 fn ends(bytes: &[u8]) -> Vec<usize> {
@@ -134,7 +134,7 @@ fn a_survey_says_what_the_whole_file_says() {
         body: Name { name: "x".repeat(700_000) }.into(),
         ..chain(samples()).remove(0)
     };
-    let long = [&*written, &line::of_entry(&long).unwrap()].concat();
+    let long = [&*written, &long.to_line().unwrap()].concat();
     let damaged = [&*written, b"\0\0\0\n{\"type\":\"session\"}\n{\"type\":\"message\",\"id"].concat();
     for bytes in [written, spaced, long, damaged] {
         let entries = recover(&bytes).entries;
