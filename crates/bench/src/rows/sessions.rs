@@ -21,7 +21,7 @@ const SUMMARY_PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
 
 const RESUME_PLAN: Plan = Plan { repetitions: 5, pairs: 100 };
 
-const SUMMARY: Goal = Goal { goal: 1.6, gate: 2.5 };
+const SUMMARY: Goal = Goal { goal: 2.0, gate: 2.5 };
 
 const RESUME: Goal = Goal { goal: 1.2, gate: 2.0 };
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
+use std::sync::LazyLock;
 
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Time, Usage};
@@ -23,6 +24,9 @@ const TAIL: usize = 2048;
 
 /// The field of an answer. Inside of a text its quotes would be escaped.
 const FIELD: &[u8] = br#","answer":"#;
+
+/// Made once: this takes longer than to search a line.
+static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(FIELD));
 
 /// A summary of the entries of a file, those of all branches.
 #[derive(Default)]
@@ -113,7 +117,7 @@ fn usage(line: &[u8]) -> Option<Usage> {
         usage: Usage,
     }
     let tail = line.get(line.len().saturating_sub(TAIL)..)?;
-    let at = memmem::rfind(tail, FIELD)?;
+    let at = FINDER.find_iter(tail).last()?;
     let mut values =
         serde_json::Deserializer::from_slice(tail.get(at + FIELD.len()..)?).into_iter::<Answer>();
     let answer = values.next()?.ok()?;
