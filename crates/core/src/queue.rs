@@ -3,7 +3,6 @@
 //! All three queues and the question whether a run is there to take from them are behind one lock. So a message that
 //! comes while a run ends is either taken by that run or waits for the next one, and its sender is told which.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::content::Content;
@@ -116,9 +115,7 @@ pub(crate) struct Modes {
 
 #[derive(Default)]
 struct State {
-    steering: VecDeque<Prompt>,
-    follow_up: VecDeque<Prompt>,
-    next_turn: VecDeque<Prompt>,
+    waiting: Waiting,
     /// Where the run under way tells its events. There is one run at a time.
     run: Option<Emitter>,
     /// The run under way takes what waits.
@@ -173,7 +170,7 @@ impl Queues {
             if waiting.len() >= ROOM {
                 return Err(QueueError::Full { limit: ROOM });
             }
-            waiting.push_back(prompt);
+            waiting.push(prompt);
             if state.run.is_some() && state.takes { Queued::Running } else { Queued::Idle }
         };
         self.announce();
@@ -181,19 +178,12 @@ impl Queues {
     }
 
     pub(crate) fn waiting(&self) -> Waiting {
-        self.lock().waiting()
+        self.lock().waiting.clone()
     }
 
     /// Takes everything back.
     pub(crate) fn clear(&self) -> Waiting {
-        let taken = {
-            let mut state = self.lock();
-            let taken = state.waiting();
-            state.steering.clear();
-            state.follow_up.clear();
-            state.next_turn.clear();
-            taken
-        };
+        let taken = std::mem::take(&mut self.lock().waiting);
         if !taken.is_empty() {
             self.announce();
         }
@@ -247,7 +237,7 @@ impl Queues {
     /// Says whether nothing waits that would keep a run going. Then the run is over.
     pub(crate) fn close_if_none_wait(&self) -> bool {
         let mut state = self.lock();
-        let none = state.steering.is_empty() && state.follow_up.is_empty();
+        let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();
         if none {
             state.run = None;
         }
@@ -293,14 +283,14 @@ impl Queues {
 
     /// Whether something waits for the end of the current tools.
     pub(crate) fn is_steered(&self) -> bool {
-        !self.lock().steering.is_empty()
+        !self.lock().waiting.steering.is_empty()
     }
 
     /// Puts back what was taken and did not find its place, before what has come since.
     pub(crate) fn put_back(&self, taken: Vec<Taken>) {
         let mut state = self.lock();
         for Taken { queue, prompt } in taken.into_iter().rev() {
-            state.queue(queue).push_front(prompt);
+            state.queue(queue).insert(0, prompt);
         }
     }
 
@@ -336,11 +326,11 @@ impl State {
         self.run.as_ref().and_then(Emitter::run).is_some_and(|now| now.is(run))
     }
 
-    fn queue(&mut self, queue: Queue) -> &mut VecDeque<Prompt> {
+    fn queue(&mut self, queue: Queue) -> &mut Vec<Prompt> {
         match queue {
-            Queue::Steering => &mut self.steering,
-            Queue::FollowUp => &mut self.follow_up,
-            Queue::NextTurn => &mut self.next_turn,
+            Queue::Steering => &mut self.waiting.steering,
+            Queue::FollowUp => &mut self.waiting.follow_up,
+            Queue::NextTurn => &mut self.waiting.next_turn,
         }
     }
 
@@ -353,21 +343,13 @@ impl State {
         waiting.drain(..taken).map(|prompt| Taken { queue, prompt }).collect()
     }
 
-    fn waiting(&self) -> Waiting {
-        let all = |queue: &VecDeque<Prompt>| queue.iter().cloned().collect();
-        Waiting {
-            steering: all(&self.steering),
-            follow_up: all(&self.follow_up),
-            next_turn: all(&self.next_turn),
-        }
-    }
-
     fn event(&self) -> AgentEvent {
-        let all = |queue: &VecDeque<Prompt>| queue.iter().map(Prompt::summary).collect();
+        let all = |queue: &[Prompt]| queue.iter().map(Prompt::summary).collect();
+        let Waiting { steering, follow_up, next_turn } = &self.waiting;
         AgentEvent::QueueUpdate {
-            steering: all(&self.steering),
-            follow_up: all(&self.follow_up),
-            next_turn: all(&self.next_turn),
+            steering: all(steering),
+            follow_up: all(follow_up),
+            next_turn: all(next_turn),
         }
     }
 }

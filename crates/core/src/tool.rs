@@ -264,14 +264,7 @@ impl ToolOutput {
 
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self {
-            content: vec![Content::text(text)],
-            is_error: true,
-            details: None,
-            failure: None,
-            handled: false,
-            display: None,
-        }
+        Self { is_error: true, ..Self::text(text) }
     }
 
     /// A failed call of a known kind; the model reads the text.

@@ -1,7 +1,7 @@
 //! The hook after the model has answered.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterModelResponse, ReceivedResponse, ResponseDecision};
+use haft_core::hooks::{AfterModelResponse, ReceivedResponse, Refusal, ResponseDecision};
 use haft_protocol::hook::{AfterLlm, InterceptPoint, LlmResponse, ResponseDecision as Decision, UsageInfo};
 use haft_protocol::message::{Stop, text_of};
 use tokio_util::sync::CancellationToken;
@@ -34,10 +34,10 @@ impl AfterModelResponse for HookPart {
             Ok(Decision::Continue) | Err(_) => ResponseDecision::Keep,
             Ok(Decision::Modify(answer)) => self.edited(response, *answer),
             Ok(Decision::AbortTurn { reason }) => {
-                ResponseDecision::AbortTurn { by, reason: aborted(&reason) }
+                ResponseDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))
             }
             Ok(Decision::HardAbort { reason }) => {
-                ResponseDecision::HardAbort { by, reason: aborted(&reason) }
+                ResponseDecision::Refuse(Refusal::discarding(by, aborted(&reason)))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The hook after a tool has run.
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, FinishedCall, ResultDecision};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, Refusal, ResultDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::hook::{AfterTool, InterceptPoint, ResultDecision as Decision};
 use tokio_util::sync::CancellationToken;
@@ -37,8 +37,12 @@ impl AfterToolExecute for HookPart {
             Ok(Decision::Modify(result)) => {
                 ResultDecision::Show(self.output(POINT, &call.name, &result, Some(&output)).await)
             }
-            Ok(Decision::AbortTurn { reason }) => ResultDecision::AbortTurn { by, reason: aborted(&reason) },
-            Ok(Decision::HardAbort { reason }) => ResultDecision::HardAbort { by, reason: aborted(&reason) },
+            Ok(Decision::AbortTurn { reason }) => {
+                ResultDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))
+            }
+            Ok(Decision::HardAbort { reason }) => {
+                ResultDecision::Refuse(Refusal::discarding(by, aborted(&reason)))
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
+use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, Refusal, RequestDecision, RequestEdit};
 use haft_core::model::{RequestOptions, Thinking};
 use haft_core::sanitize::for_model;
 use haft_core::tool::{ToolOwner, ToolSpec};
@@ -43,10 +43,10 @@ impl BeforeModelRequest for HookPart {
             Ok(LlmDecision::Continue) | Err(_) => RequestDecision::Send,
             Ok(LlmDecision::Modify(edit)) => RequestDecision::Edit { by, edit: self.edit(edit, request) },
             Ok(LlmDecision::AbortTurn { reason }) => {
-                RequestDecision::AbortTurn { by, reason: aborted(&reason) }
+                RequestDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))
             }
             Ok(LlmDecision::HardAbort { reason }) => {
-                RequestDecision::HardAbort { by, reason: aborted(&reason) }
+                RequestDecision::Refuse(Refusal::discarding(by, aborted(&reason)))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, Refusal, RefusalScope, ToolDecision};
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, Refusal, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, texts};
 use haft_protocol::ids::ExtensionName;
@@ -99,12 +99,8 @@ impl HookPart {
                 ToolDecision::Respond { by, output }
             }
             Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
-            Decision::AbortTurn { reason } => {
-                ToolDecision::Refuse(Refusal::new(RefusalScope::Turn, by, aborted(&reason)))
-            }
-            Decision::HardAbort { reason } => {
-                ToolDecision::Refuse(Refusal::new(RefusalScope::DiscardedTurn, by, aborted(&reason)))
-            }
+            Decision::AbortTurn { reason } => ToolDecision::Refuse(Refusal::of_turn(by, aborted(&reason))),
+            Decision::HardAbort { reason } => ToolDecision::Refuse(Refusal::discarding(by, aborted(&reason))),
         }
     }
 }
