@@ -143,12 +143,10 @@ fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
 }
 
 /// The schema of a [`RawJson`] that is an object.
-#[cfg(feature = "schema")]
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for RawJson {
     fn inline_schema() -> bool {
         true

@@ -6,8 +6,20 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// How much a model should think before it answers; more is greater. On the wire and in files the lower-case name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Thinking {
     /// Whatever the provider does by default.

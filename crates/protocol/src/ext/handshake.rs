@@ -65,8 +65,7 @@ pub mod capability {
 }
 
 /// The first frame of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
     /// The extension's name; the manifest's is used, a different one is reported.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -83,7 +82,7 @@ pub struct Hello {
     pub capabilities: Vec<String>,
     /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
+    #[schemars(with = "Option<u32>")]
     // As it came, so that `"1"` and `1.5` are other versions and not bad frames.
     pub protocol_version: Option<RawJson>,
 }
@@ -97,8 +96,7 @@ impl Hello {
 }
 
 /// The host's answer to `hello`: always its first frame, sent at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloAck {
     /// The version of the protocol that the host speaks: 1.
     pub protocol_version: u32,
@@ -131,7 +129,7 @@ pub struct HelloAck {
     pub limits: Option<Box<Limits>>,
     /// What the user set for this extension, in whatever form it asks for; absent when there is nothing. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
     /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +141,7 @@ pub struct HelloAck {
         deserialize_with = "crate::json::optional_object",
         skip_serializing_if = "Option::is_none"
     )]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
 }
 
@@ -187,16 +185,13 @@ fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box
 }
 
 /// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ready {}
 
 /// The host is leaving. The extension answers `shutdown_ack` and exits, or is ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shutdown {}
 
 /// The extension heard `shutdown` and exits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShutdownAck {}

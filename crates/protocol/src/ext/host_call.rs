@@ -19,8 +19,7 @@ use crate::read::null_is_default;
 
 /// The extension has the host do something. Answered by `host_result`, whatever becomes of it. Answered after `ready`;
 /// before, it is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
     /// Ties the result to this frame. No two calls that are under way may have the same.
     pub id: RequestId,
@@ -29,22 +28,20 @@ pub struct HostCall {
     pub call: String,
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`.
     #[serde(deserialize_with = "crate::json::object")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
 }
 
 /// The extension no longer wants what it asked for: what has not begun does not, and a command is ended with all that it
 /// started. The result still comes, and says how far it got.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCallCancel {
     /// The `id` of the `host_call`.
     pub id: RequestId,
 }
 
 /// What a `host_call` came to: what the model would have been shown, and for failures what kind of failure it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostResult {
     /// The `id` of the `host_call` this answers.
     pub id: RequestId,
@@ -66,7 +63,7 @@ pub struct HostResult {
     /// More about the result, for programs: an object, such as the diff of a change. Of a `read`, `next_offset` is the
     /// line to go on with when there are more.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
 }
 

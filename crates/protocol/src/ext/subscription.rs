@@ -112,9 +112,8 @@ impl<'de> Deserialize<'de> for Subscription {
 }
 
 /// The object form.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "NarrowSubscription"))]
+#[derive(Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "NarrowSubscription")]
 struct Narrow {
     /// The event or intercept.
     event: String,
@@ -145,7 +144,6 @@ impl<'de> Visitor<'de> for Entry {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Subscription {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Subscription".into()

@@ -14,8 +14,7 @@ use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
     /// Which turn.
@@ -27,7 +26,7 @@ pub struct BeforeTool {
     pub tool: String,
     /// Its arguments.
     #[serde(deserialize_with = "super::arguments")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// What an earlier hook answered in place of the tool; PicoClaw's, haft asks nobody after that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,8 +57,7 @@ impl BeforeTool {
 }
 
 /// The result of `hook.before_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolReply {
     /// Any of the six.
@@ -76,8 +74,7 @@ pub struct ToolReply {
 }
 
 /// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialCall {
     /// Another tool.
@@ -85,7 +82,7 @@ pub struct PartialCall {
     pub tool: Option<String>,
     /// All arguments.
     #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: Option<RawJson>,
     /// `respond`: the result, where `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]

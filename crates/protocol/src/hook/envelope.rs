@@ -27,8 +27,7 @@ use crate::object::{self, Object, Refused};
 pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub enum Version {
     /// The only one.
     #[default]
@@ -48,8 +47,9 @@ pub struct Reply {
 }
 
 /// A hook's failure, `error` on the wire.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, schemars::JsonSchema,
+)]
 #[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {

@@ -8,8 +8,9 @@ use super::Method;
 use super::observed::{Observed, UnsupportedEvent};
 
 /// What a hook does, as `hook.hello` tells it. The order is that of `modes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// It is told what happens.

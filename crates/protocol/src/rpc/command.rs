@@ -62,8 +62,7 @@ macro_rules! commands {
         }
 
         /// What a client wants.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         // Exhaustive on purpose: a new command asks whoever carries them out for its arm.
         pub enum Command {
@@ -96,7 +95,6 @@ macro_rules! commands {
         )*
 
         /// `data` of a reply, by the command. Fields that are not listed may be there and are ignored.
-        #[cfg(feature = "schema")]
         #[expect(non_snake_case, reason = "each field is named after its command's type")]
         #[derive(Debug, schemars::JsonSchema)]
         pub struct ReplyData {

@@ -47,8 +47,7 @@ impl Failure {
 
 /// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it
 /// takes for `failed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     /// The line is not one JSON object with an `id` and a `type` that are text.
@@ -156,9 +155,8 @@ impl Response {
 }
 
 /// The form on the wire.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Response"))]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Response")]
 struct Wire {
     /// Says that it is a reply and no event.
     #[serde(rename = "type")]
@@ -181,8 +179,7 @@ struct Wire {
     code: Option<ErrorCode>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Tag {
     Response,
@@ -215,7 +212,6 @@ impl<'de> Deserialize<'de> for Response {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Response {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Wire::schema_name()
