@@ -86,6 +86,13 @@ impl RawJson {
     }
 }
 
+impl Default for RawJson {
+    /// The empty object.
+    fn default() -> Self {
+        Self::empty_object()
+    }
+}
+
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

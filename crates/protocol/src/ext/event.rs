@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::CompactReason;
 use crate::ids::ToolCallId;
-use crate::json::RawJson;
+use crate::json::{RawJson, optional_object};
 use crate::message::Stop;
 
 /// One lifecycle event, flat as zot sends it: `event` says which fields are there.
@@ -30,11 +30,7 @@ pub struct Event {
     pub tool_name: Option<String>,
     /// `tool_call`: the model's arguments, before any rewrite. Absent when what the model wrote is no object; such a
     /// call does not run.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::optional_object",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: Option<RawJson>,
     /// `assistant_message`: what the user is shown. Absent when empty. `compaction_end`: the summary.

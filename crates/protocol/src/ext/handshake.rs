@@ -6,8 +6,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Limits;
-use crate::json::RawJson;
-use crate::read;
+use crate::json::{RawJson, optional_object};
+use crate::read::{self, null_is_default};
 use crate::reader::Text;
 
 /// The protocol's version. It changes only when something old stops working; everything else is a capability.
@@ -71,14 +71,10 @@ pub struct Hello {
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
-    #[serde(default, deserialize_with = "crate::read::null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub version: String,
     /// What it understands beyond the basic frames: names of capabilities.
-    #[serde(
-        default,
-        deserialize_with = "crate::read::null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,11 +114,7 @@ pub struct HelloAck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
     /// What the host understands beyond the basic frames: names of capabilities.
-    #[serde(
-        default,
-        deserialize_with = "crate::read::null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The limits that this connection keeps to; absent when the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
@@ -136,11 +128,7 @@ pub struct HelloAck {
     pub sandbox: Option<String>,
     /// What the user lets the extension do, in the form of `permissions` in its manifest; absent for an extension whose
     /// manifest asks for none, from which the protocol keeps nothing. Since haft.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::optional_object",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
 }

@@ -15,6 +15,7 @@ use super::tool::ResultBlock;
 use crate::event::HostCallError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
 /// The extension has the host do something. Answered by `host_result`, whatever becomes of it. Answered after `ready`;
@@ -74,38 +75,21 @@ fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
     }
 }
 
-/// What an extension can have the host do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum HostCallKind {
-    /// Read a file.
-    Read,
-    /// Write a whole file.
-    Write,
-    /// Change parts of a file.
-    Edit,
-    /// Run a shell command.
-    Exec,
+named_enum! {
+    /// What an extension can have the host do.
+    pub enum HostCallKind {
+        /// Read a file.
+        Read = "read",
+        /// Write a whole file.
+        Write = "write",
+        /// Change parts of a file.
+        Edit = "edit",
+        /// Run a shell command.
+        Exec = "exec",
+    }
 }
 
 impl HostCallKind {
-    /// Every call.
-    pub const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Edit, Self::Exec];
-
-    /// The name in `host_call.call`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Exec => "exec",
-        }
-    }
-
-    /// The call of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-
     /// The tool that does it: the one whose arguments it takes, and whose name gates are asked about.
     pub const fn tool(self) -> &'static str {
         match self {

@@ -27,6 +27,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::answer::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{Checked, OBJECT, Text};
 
@@ -79,20 +80,9 @@ macro_rules! hooks {
             }
         }
 
-        /// The names of the hooks.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum InterceptKind {
-            $($(#[$doc])* $hook,)*
-        }
-
-        impl InterceptKind {
-            /// Every hook, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$hook),*];
-
-            /// The name in `subscribe.intercept` and in `event`.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$hook => $event,)* }
-            }
+        named_enum! {
+            /// The names of the hooks.
+            pub enum InterceptKind { $($(#[$doc])* $hook = $event,)* }
         }
 
         $(impl From<$question> for Intercept {
@@ -114,13 +104,6 @@ hooks! {
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
     /// The conversation is about to be summed up. zot does not have it; announced as a capability.
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
-}
-
-impl InterceptKind {
-    /// The hook of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
 }
 
 /// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`

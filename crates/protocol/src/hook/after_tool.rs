@@ -16,7 +16,7 @@ use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.after_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterTool {
     /// Which turn.
@@ -38,21 +38,6 @@ pub struct AfterTool {
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
-}
-
-impl Default for AfterTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            result: ToolResult::default(),
-            duration: 0,
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
 }
 
 impl AfterTool {

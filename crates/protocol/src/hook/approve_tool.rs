@@ -13,7 +13,7 @@ use super::{Meta, Method, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ApproveTool {
     /// Which turn.
@@ -31,19 +31,6 @@ pub struct ApproveTool {
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
-}
-
-impl Default for ApproveTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
 }
 
 impl ApproveTool {

@@ -14,7 +14,7 @@ use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
     /// Which turn.
@@ -35,20 +35,6 @@ pub struct BeforeTool {
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
-}
-
-impl Default for BeforeTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            hook_result: None,
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
 }
 
 impl BeforeTool {

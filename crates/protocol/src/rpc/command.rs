@@ -7,8 +7,6 @@ mod session;
 mod setup;
 mod state;
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::data::{
@@ -17,6 +15,7 @@ use super::data::{
     SessionsData, Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
+use crate::named_enum::named_enum;
 use crate::read;
 use crate::reader::Checked;
 
@@ -40,21 +39,12 @@ pub trait Params: Into<Command> {
 
 macro_rules! commands {
     ($($(#[$doc:meta])* $command:ident -> $data:ident = $name:literal $shape:literal,)*) => {
-        /// The commands by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum CommandKind {
-            $($(#[$doc])* $command,)*
+        named_enum! {
+            /// The commands by name.
+            pub enum CommandKind { $($(#[$doc])* $command = $name,)* }
         }
 
         impl CommandKind {
-            /// Every command, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$command),*];
-
-            /// The name on the wire.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$command => $name,)* }
-            }
-
             /// What the command looks like with all its fields, for messages about one that is wrong.
             pub const fn shape(self) -> &'static str {
                 match self { $(Self::$command => concat!("{\"type\":\"", $name, "\"", $shape, "}"),)* }
@@ -183,18 +173,4 @@ commands! {
     Ping -> Pong = "ping" "",
     /// Ends the process: what is worked on is aborted, sessions are on the disk. The reply comes first.
     Shutdown -> NoData = "shutdown" "",
-}
-
-impl CommandKind {
-    /// The command of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}
-
-impl fmt::Display for CommandKind {
-    /// The name on the wire.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
