@@ -35,7 +35,6 @@ mod received;
 mod request;
 mod response;
 
-#[cfg(feature = "schema")]
 pub use command::ReplyData;
 pub use command::{
     Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, CompleteCommand, FollowUp, Fork,

@@ -298,7 +298,7 @@ fn model(event: &AgentEvent) -> Option<Payload> {
             // The first attempt is no retry.
             let retries = |attempts: u32| attempts.saturating_sub(1);
             let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
-            let (reason, error) = (reason.map_or("retry", RetryReason::as_str).to_owned(), message.clone());
+            let (reason, error) = (reason.map_or("retry", RetryReason::name).to_owned(), message.clone());
             Some(LlmRetry { attempt, max_retries, reason, error, backoff }.into())
         }
         _ => None,

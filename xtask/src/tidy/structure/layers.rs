@@ -130,6 +130,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "protocol",
         &[
             // Values and names.
+            "named_enum",
             "defence",
             "limits",
             "ids",
