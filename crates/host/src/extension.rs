@@ -61,7 +61,7 @@ type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 /// results of `host_call`s are as many as may be under way (`max_host_calls`); of the log it is a word for an event.
 #[derive(Debug)]
 enum Command {
-    Ask(Question<Ticket>),
+    Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
     /// End all open questions, and say why.
@@ -261,7 +261,7 @@ impl Extension {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        self.inner.commands.unbounded_send(Command::Ask(question)).map_err(|_| self.absence())?;
+        self.inner.commands.unbounded_send(Command::Send(question)).map_err(|_| self.absence())?;
         let release = Release { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();

@@ -280,7 +280,7 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Send(question)) => self.session.send(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(words)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
