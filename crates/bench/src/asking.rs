@@ -152,7 +152,6 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         level: None,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

@@ -18,6 +18,7 @@ use haft_sdk::{Extension, ToolCallDecision};
 
 pub(crate) use hook::RECORD;
 pub(crate) use results::Payload;
+pub(crate) use toolbox::activation as toolbox_activation;
 
 /// The first argument of a child; the second says which one.
 pub(crate) const MARK: &str = "--as";

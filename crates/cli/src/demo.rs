@@ -47,7 +47,6 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         home: Home::at(place.path()),
         project_check: None,
         told: None,
-        lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         resources: Resources::default(),
         thinking: Thinking::Default,

@@ -183,7 +183,7 @@ mod tests {
         let more = format!("{text}approve = [\"bash\", \"edit\"]\n");
         check(text, "tui.approve", "bash, edit", &more);
         check("reasoning = 'low'\n", "thinking", "high", "reasoning = \"high\"\n");
-        check("lazy_start = true\n", "lazy_start", "false", "lazy_start = false\n");
+        check("context_files = true\n", "context_files", "false", "context_files = false\n");
         check("tui.bell = 'on'\n", "tui.approve", "none", "tui.bell = 'on'\ntui.approve = []\n");
         check("", "max_steps", "7", "max_steps = 7\n");
     }

@@ -69,7 +69,7 @@ pub enum ConfigError {
         takes: String,
     },
     /// A key that does not exist.
-    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest))]
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(key, nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -117,7 +117,17 @@ impl ConfigError {
     }
 }
 
-fn advice(nearest: &[String]) -> String {
+/// Keys of earlier versions that nothing takes the place of, and what to do.
+const REMOVED: &[(&str, &str)] = &[(
+    "lazy_start",
+    "it was removed; delete the line: an extension declares in extension.json when it starts, see `activation` in \
+     docs/config.md",
+)];
+
+fn advice(key: &str, nearest: &[String]) -> String {
+    if let Some((_, advice)) = REMOVED.iter().find(|(removed, _)| *removed == key) {
+        return format!("; {advice}");
+    }
     match nearest {
         [] => "; docs/config.md has all keys".to_owned(),
         nearest => format!("; did you mean `{}`?", nearest.join("` or `")),
@@ -228,20 +238,20 @@ mod tests {
     #[test]
     fn reads_every_key_and_knows_its_line() {
         let text = "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
-             max_steps = 7\nlazy_start = false\ncontext_files = false\nextensions = ['x']\n\
+             max_steps = 7\ncontext_files = false\nextensions = ['x']\n\
              [grant.guard]\non_timeout = 'allow'\n\n[grant.weather]\nenv = ['WEATHER_TOKEN']\n\
              [extension.weather]\nunits.wind = 'knots'\n";
         let file = parse(text).unwrap();
         assert_eq!(file.content.thinking, Some(Thinking::High));
-        assert_eq!(file.content.lazy_start, Some(false));
+        assert_eq!(file.content.context_files, Some(false));
         assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.content.grant["weather"].env, Some(vec!["WEATHER_TOKEN".to_owned()]));
         assert_eq!(file.content.extension["weather"]["units"]["wind"].as_str(), Some("knots"));
         let line = |key| file.source.origin(key).to_string();
         assert_eq!(line("provider"), "config.toml:1");
-        assert_eq!(line("extensions"), "config.toml:8");
-        assert_eq!(line("grant.weather.env"), "config.toml:13");
-        assert_eq!(line("extension.weather.units"), "config.toml:15");
+        assert_eq!(line("extensions"), "config.toml:7");
+        assert_eq!(line("grant.weather.env"), "config.toml:12");
+        assert_eq!(line("extension.weather.units"), "config.toml:14");
     }
 
     #[track_caller]
@@ -257,6 +267,13 @@ mod tests {
         check(
             "provider = 'a'\nmodle = 'b'\n",
             &["config.toml:2: unknown key `modle`; did you mean `model`?"],
+        );
+        check(
+            "model = 'm'\nlazy_start = true\n",
+            &[
+                "config.toml:2: unknown key `lazy_start`; it was removed; delete the line: an extension declares in \
+               extension.json when it starts, see `activation` in docs/config.md",
+            ],
         );
         check("zzz = 'b'\n", &["config.toml:1: unknown key `zzz`; docs/config.md has all keys"]);
         check(
@@ -324,7 +341,7 @@ mod tests {
             "\nextension = 'sk-live-12345'",
             "\nbase_url = https://me:sk-live-12345@llm/v1",
             "\nmax_steps = 'sk-live-12345'",
-            "\nlazy_start = 'a\\\", expected sk-live-12345'",
+            "\ncontext_files = 'a\\\", expected sk-live-12345'",
         ] {
             let error = parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("sk-live"), "{text}: {error} {error:?}");

@@ -138,13 +138,6 @@ keys! {
             variables: &["HAFT_MAX_STEPS"],
             flag: "--max-steps",
         }
-        /// Whether an extension that has not changed since it last ran may wait for its first use. `false` starts
-        /// every extension at the beginning of every run.
-        lazy_start: bool = "lazy_start" {
-            kind: Bool,
-            default: true,
-            reach: TrustedProject,
-        }
         /// Whether `AGENTS.md` files are read and shown to the model.
         context_files: bool = "context_files" {
             kind: Bool,

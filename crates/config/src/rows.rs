@@ -223,7 +223,6 @@ mod tests {
         thinking = "high" # /config.toml:2
         fallback = - # default
         max_steps = 3 # HAFT_MAX_STEPS
-        lazy_start = true # default
         context_files = true # default
         compaction.auto = true # default
         compaction.reserve = - # default

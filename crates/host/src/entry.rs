@@ -16,7 +16,6 @@ use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::backlog::Backlog;
-use crate::dormant::Dormant;
 use crate::extension::{Deadline, Extension, PANICKED, Watching};
 use crate::policy::{self, Verdict};
 use crate::session::ExtensionState;
@@ -44,8 +43,6 @@ pub(crate) struct Entry {
     pub(crate) orders: mpsc::UnboundedSender<Order>,
     /// Who tells it its events.
     pub(crate) watching: Watching,
-    /// Its keeper, until it is needed.
-    pub(crate) dormant: Dormant,
     /// Held while a process hook is asked what passes when it is late.
     pub(crate) floor: Mutex<()>,
     /// Events that start it; none for one that was started at once.
@@ -147,7 +144,6 @@ impl Entry {
     /// # Errors
     /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
-        self.awake(cancel).await?;
         if !self.look(|now| now.is_new()) {
             return Ok(());
         }
@@ -267,14 +263,12 @@ impl Entry {
 
     /// Waits until it and its process are gone for good.
     pub(crate) async fn gone(&self) {
-        self.dormant.dismiss();
         let mut slot = self.slot.clone();
         while slot.changed().await.is_ok() {}
     }
 
     /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
     pub(crate) fn retire(&self) {
-        self.dormant.dismiss();
         // A keeper that is gone needs no order.
         _ = self.orders.unbounded_send(Order::Retire);
     }
@@ -282,9 +276,6 @@ impl Entry {
     /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
     /// is nothing to start any more.
     pub(crate) async fn restart(&self) -> bool {
-        if self.dormant.wake() {
-            return true;
-        }
         let (begun, has_begun) = oneshot::channel();
         self.orders.unbounded_send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }
@@ -301,7 +292,7 @@ impl Entry {
             }
             if idle {
                 // A keeper that is gone is noticed below.
-                _ = self.orders.unbounded_send(Order::Wake);
+                _ = self.orders.unbounded_send(Order::Wake(None));
             }
             if slot.changed().await.is_err() {
                 return Err(CallError::Gone { why: PANICKED.to_owned() });

@@ -144,22 +144,8 @@ impl Audience {
 
 impl Observer for Audience {
     fn observe(&self, event: &AgentEvent) {
-        if matches!(event, AgentEvent::TurnStart { .. }) {
-            self.entries.iter().for_each(|entry| entry.foresee());
-        }
         if let Some(topic) = topic(event) {
             self.tell(topic, || told(event));
-        }
-    }
-}
-
-impl Entry {
-    /// A turn begins: whoever watches what comes in every turn is started now, beside the model's work.
-    fn foresee(&self) {
-        let sure = ["assistant_message", "turn_end"];
-        let sleeps = self.backlog.is_some() && !self.watching.is_told_by_log();
-        if sleeps && sure.iter().any(|event| self.offers().events.contains(*event)) {
-            self.wake();
         }
     }
 }

@@ -14,14 +14,12 @@ mod timeouts;
 // What a host is made of: one entry an extension, and its face towards core.
 mod backlog;
 mod catalog;
-mod dormant;
 mod entry;
 mod gates;
 mod hook;
 mod hooks;
 mod pins;
 mod policy;
-mod registration;
 mod silent;
 mod tool;
 

@@ -7,6 +7,7 @@
 //! exactly one [`Output::Fault`].
 
 mod calls;
+pub(crate) mod declared;
 pub(crate) mod dialect;
 mod facts;
 pub(crate) mod filter;
@@ -27,7 +28,6 @@ mod status;
 mod tests;
 mod unasked;
 mod watch;
-mod written;
 
 use std::borrow::Cow;
 use std::sync::Arc;

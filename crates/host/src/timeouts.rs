@@ -52,9 +52,6 @@ pub struct Timeouts {
     pub start_margin: Duration,
     /// How long one that does not say hello keeps others from being started.
     pub start_turn: Duration,
-    /// The longest start of an extension that may wait for its first use: whoever uses it then waits for it. A slower
-    /// one is started at once, beside everything else.
-    pub lazy_start: Duration,
     /// How long a tool call waits for an extension that is being started before people are told.
     pub told: Duration,
     /// How long one that is replaced may work on what it was asked.
@@ -102,7 +99,6 @@ impl Default for Timeouts {
             start_patience: Duration::from_millis(500),
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
-            lazy_start: Duration::from_secs(1),
             told: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             restarts: Restarts::default(),

@@ -68,7 +68,9 @@ impl ExtensionTool {
             Some(tool) if self.pins.locks(&entry.current().spec, &tool) => {
                 Err(CallError::Gone { why: LOCKED.to_owned() })
             }
-            Some(tool) if tool.schema == self.spec.schema || !is_up(Defence::KnownSchema) => Ok(extension),
+            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defence::KnownSchema) => {
+                Ok(extension)
+            }
             Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
             None => Err(CallError::Gone { why: WITHDRAWN.to_owned() }),
         }

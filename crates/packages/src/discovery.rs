@@ -274,7 +274,6 @@ impl Collect<'_> {
             level,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
-            manifest: manifest.glance,
             pin: None,
         });
     }

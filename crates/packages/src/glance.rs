@@ -6,26 +6,19 @@
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-
 use crate::timeouts::{CLOCK_LAG, DATE_STEP};
 
 /// The length and the dates of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Glance(u64, Change);
+pub(crate) struct Glance(u64, Change);
 
 /// The dates of a file: nanoseconds since the epoch of the last change of its content and of anything, and its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Change(i64, i64, u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change(i64, i64, u64);
 
 impl Glance {
-    /// A file of this length that changed then.
-    pub const fn new(length: u64, change: Change) -> Self {
-        Self(length, change)
-    }
-
     /// Reads the length and the dates from metadata.
-    pub fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         Self(metadata.len(), Change::of(metadata))
     }
 }
@@ -33,7 +26,7 @@ impl Glance {
 impl Change {
     /// Reads the dates from metadata.
     #[cfg(unix)]
-    pub fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
         Self(
@@ -45,7 +38,7 @@ impl Change {
 
     /// Reads the dates from metadata, without the date of any change and without a number.
     #[cfg(not(unix))]
-    pub fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         let nanos = |time: std::io::Result<SystemTime>| {
             let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
@@ -54,7 +47,7 @@ impl Change {
     }
 
     /// The dates and the number as bytes, to be hashed.
-    pub fn bytes(&self) -> [u8; 24] {
+    pub(crate) fn bytes(&self) -> [u8; 24] {
         let mut bytes = [0; 24];
         let (dates, number) = bytes.split_at_mut(16);
         let (modified, changed) = dates.split_at_mut(8);
@@ -65,7 +58,7 @@ impl Change {
     }
 
     /// True if every change since then has another date.
-    pub fn is_older_than(&self, since: SystemTime) -> bool {
+    pub(crate) fn is_older_than(&self, since: SystemTime) -> bool {
         let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_older = |date: i64| {
             let oldest = since.saturating_sub(step(date)).as_nanos();

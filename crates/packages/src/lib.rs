@@ -7,12 +7,12 @@
 pub mod discovery;
 pub mod environment;
 pub mod file_name;
-pub mod glance;
 pub mod hash;
 pub mod install;
 pub mod manifest;
 pub mod state_files;
 
+mod glance;
 mod grant;
 mod permission;
 mod pins;
@@ -30,4 +30,4 @@ pub use permission::{
 pub use pins::{PinnedTool, ToolPins};
 pub use process_hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 pub use project_check::ProjectCheck;
-pub use spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
+pub use spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};

@@ -1,5 +1,6 @@
 //! `extension.json`: what an extension says about itself before it runs.
 
+mod activation;
 mod exec;
 mod fields;
 mod lifecycle;
@@ -16,10 +17,10 @@ use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use crate::glance::Glance;
 use crate::permission::Permissions;
 use crate::spec::{Launch, Lifecycle, Roles};
 
+pub use activation::Activation;
 pub use exec::ExecError;
 pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
@@ -55,12 +56,10 @@ pub struct Manifest {
     pub roles: Roles,
     /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
     pub permissions: Option<Permissions>,
-    /// `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
+    /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
     pub lifecycle: Lifecycle,
     /// What is wrong with fields that it can do without; they count as left out.
     pub ignored: Vec<String>,
-    /// What its file looked like, if it comes from one.
-    pub glance: Option<Glance>,
 }
 
 /// How an extension is started, as its manifest says it.
@@ -136,9 +135,8 @@ impl Manifest {
     /// [`ManifestError`], which names the file and the field.
     pub fn read(dir: &Path) -> Result<Self, ManifestError> {
         let path = dir.join(MANIFEST_FILE);
-        let (text, glance) = read_bounded(dir, &path)?;
-        let manifest = Self::parse_with(&path, &text, || has_theme(dir))?;
-        Ok(Self { glance: Some(glance), ..manifest })
+        let text = read_bounded(dir, &path)?;
+        Self::parse_with(&path, &text, || has_theme(dir))
     }
 
     /// [`read`](Self::read) of what these bytes are only: none where `wanted` says that they are not.
@@ -150,7 +148,7 @@ impl Manifest {
         wanted: impl FnOnce(&[u8]) -> bool,
     ) -> Result<Option<Self>, ManifestError> {
         let path = dir.join(MANIFEST_FILE);
-        let (text, _) = read_bounded(dir, &path)?;
+        let text = read_bounded(dir, &path)?;
         match wanted(text.as_bytes()) {
             true => Self::parse_with(&path, &text, || has_theme(dir)).map(Some),
             false => Ok(None),
@@ -184,7 +182,11 @@ impl Manifest {
             return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
         }
         let permissions = fields.object("permissions")?.as_ref().map(Permissions::read).transpose()?;
-        let (lifecycle, ignored) = lifecycle::read(&fields);
+        let roles = roles::read(&fields, permissions.as_ref())?;
+        let guards = roles.required
+            || !fields.objects("intercept")?.is_empty()
+            || permissions.as_ref().is_some_and(|asked| !asked.intercept.is_empty());
+        let (lifecycle, ignored) = lifecycle::read(&fields, guards);
         Ok(Self {
             name: name(&fields)?,
             version: fields.text("version")?,
@@ -192,11 +194,10 @@ impl Manifest {
             language: fields.text("language")?,
             enabled: fields.boolean("enabled")?.unwrap_or(true),
             exec,
-            roles: roles::read(&fields, permissions.as_ref())?,
+            roles,
             permissions,
             lifecycle,
             ignored,
-            glance: None,
         })
     }
 
@@ -226,8 +227,8 @@ fn mistake(error: &serde_json::Error) -> String {
     }
 }
 
-/// What the file says, and what it looked like before it was read.
-fn read_bounded(dir: &Path, path: &Path) -> Result<(String, Glance), ManifestError> {
+/// Reads the file, of which no more than [`MAX_MANIFEST`] is taken.
+fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     let read = |source| ManifestError::Read { path: path.into(), source };
     let file = open(path).map_err(|error| {
         use std::io::ErrorKind::{NotADirectory, NotFound};
@@ -248,9 +249,8 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<(String, Glance), ManifestErr
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // As long as it looked, and no more: the end need not be looked for then.
     file.take(length).read_to_end(&mut bytes).map_err(read)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })?;
-    Ok((text, Glance::of(&metadata)))
+    String::from_utf8(bytes)
+        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
 }
 
 /// Opens whatever is there without waiting: a FIFO could have no writer, ever.

@@ -8,7 +8,7 @@ use haft_launch::find_program;
 use haft_protocol::hook::{InterceptPoint, Mode, Watch};
 use haft_protocol::ids::ExtensionName;
 
-use crate::spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
 /// A process hook: what it is asked and told, and what the user lets it do.
@@ -161,8 +161,7 @@ impl ExtensionSpec {
             permissions: None,
             level: None,
             description: None,
-            lifecycle: Lifecycle { hello: Some(HOOK_HELLO), lazy: Lazy::Never, ..Lifecycle::default() },
-            manifest: None,
+            lifecycle: Lifecycle { hello: Some(HOOK_HELLO), ..Lifecycle::default() },
             pin: None,
         }
     }

@@ -8,8 +8,8 @@ use haft_launch::sandbox::Level;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
-use crate::glance::Glance;
 use crate::install::Pin;
+use crate::manifest::Activation;
 use crate::permission::Permissions;
 use crate::process_hook::HookSpec;
 
@@ -35,7 +35,6 @@ use crate::process_hook::HookSpec;
 ///         level: None,
 ///         description: None,
 ///         lifecycle: Lifecycle::default(),
-///         manifest: None,
 ///         pin: None,
 ///     }
 /// }
@@ -64,9 +63,6 @@ pub struct ExtensionSpec {
     pub description: Option<String>,
     /// What the manifest says about its starts and ends.
     pub lifecycle: Lifecycle,
-    /// What the manifest looked like when all this was read from it, if it was: it need not be looked at again to know
-    /// whether it is the one that is remembered.
-    pub manifest: Option<Glance>,
     /// What the user approved, if it may run only as that. It is held against what is there right before each start.
     pub pin: Option<Arc<Pin>>,
 }
@@ -97,7 +93,7 @@ impl ExtensionSpec {
 }
 
 /// What a manifest says about when its extension starts and ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifecycle {
     /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
     pub on_demand: bool,
@@ -105,21 +101,8 @@ pub struct Lifecycle {
     pub hello: Option<Duration>,
     /// How long it may take from `hello` to `ready`, instead of the time that every extension has.
     pub ready: Option<Duration>,
-    /// Whether it may wait for its first use.
-    pub lazy: Lazy,
-}
-
-/// Whether an extension that has not changed since it last ran may wait for its first use: what it registered then
-/// stands in for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Lazy {
-    /// It may.
-    #[default]
-    Allowed,
-    /// It may in a directory in which it ran before: what it registers depends on the directory the agent works in.
-    InSameDirectory,
-    /// It is always started at once.
-    Never,
+    /// The uses that start it, with what it offers until then; none for one that starts at once.
+    pub activation: Option<Arc<Activation>>,
 }
 
 /// What an extension speaks on its standard input and output.

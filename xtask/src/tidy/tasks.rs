@@ -22,7 +22,6 @@ const PARTS: &[(&str, &[Place])] = &[
     (
         "spawn(",
         &[
-            ("dormant.rs", 1, "the keeper of one that waited for its first use"),
             ("extension/actor.rs", 1, "the actor"),
             ("extension/actor/calls.rs", 1, "what is done for an extension"),
             ("process/connection.rs", 1, "standard error"),

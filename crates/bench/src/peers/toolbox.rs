@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Write};
 
+use serde_json::{Value, json};
+
 /// Greets, registers, and answers each call.
 pub(super) fn run(number: usize) -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
@@ -23,16 +25,32 @@ pub(super) fn run(number: usize) -> io::Result<()> {
     }
 }
 
-fn opening(number: usize) -> String {
-    let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"where to look"},"limit":{"type":"integer","description":"how many at most"}},"required":["path"]}"#;
-    let tool = |verb: &str| {
+/// The fields of a manifest by which it waits for its first use.
+pub(crate) fn activation(number: usize) -> [(String, Value); 2] {
+    let tools = tools(number);
+    let uses = tools.iter().filter_map(|tool| Some(format!("tool:{}", tool["name"].as_str()?)));
+    [("activation".to_owned(), uses.collect()), ("tools".to_owned(), tools.to_vec().into())]
+}
+
+fn tools(number: usize) -> [Value; 3] {
+    ["look", "list", "count"].map(|verb| {
         let about = format!("Can {verb} what lies at a path, and says what it found there.");
-        format!(
-            r#"{{"type":"register_tool","name":"{verb}_{number}","description":"{about}","schema":{schema}}}"#
-        )
-    };
-    let hello =
-        format!(r#"{{"type":"hello","name":"box-{number}","version":"1.0.0","capabilities":["tools"]}}"#);
-    [hello, tool("look"), tool("list"), tool("count"), r#"{"type":"ready"}"#.to_owned(), String::new()]
-        .join("\n")
+        let path = json!({"type": "string", "description": "where to look"});
+        let limit = json!({"type": "integer", "description": "how many at most"});
+        let properties = json!({"path": path, "limit": limit});
+        let schema = json!({"type": "object", "properties": properties, "required": ["path"]});
+        json!({"name": format!("{verb}_{number}"), "description": about, "schema": schema})
+    })
+}
+
+fn opening(number: usize) -> String {
+    let name = format!("box-{number}");
+    let hello = json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["tools"]});
+    let mut lines = vec![hello];
+    for mut tool in tools(number) {
+        tool["type"] = "register_tool".into();
+        lines.push(tool);
+    }
+    lines.push(json!({"type": "ready"}));
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }

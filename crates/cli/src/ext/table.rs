@@ -92,7 +92,7 @@ fn from(Listed { row, hook, .. }: &Listed, places: &Places) -> String {
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(Came::Git { url, .. }) => url.clone(),
-        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(&path),
+        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),
         None => places.short(&row.dir),
     }
 }

@@ -57,8 +57,6 @@ pub(crate) struct Parts {
     pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
     pub(crate) home: Home,
-    /// Whether extensions may wait for their first use.
-    pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
     /// Skills and templates.
     pub(crate) resources: Resources,
@@ -122,7 +120,6 @@ impl Parts {
             search: setup.search,
             hooks: setup.hooks,
             home: setup.home,
-            lazy: config.settings.lazy_start.value,
             system,
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
@@ -232,7 +229,6 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     config.secrets = vec![parts.home.auth_file()];
     config.state = Some(parts.home.state_dir());
     config.results = Some(parts.home.results_dir());
-    config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv {
         granted: parts.granted,

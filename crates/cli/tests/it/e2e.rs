@@ -1,5 +1,6 @@
 //! Whole journeys: `haft` as somebody runs it, extensions as real processes, a model server on loopback.
 
+mod activation;
 mod chapter;
 mod code_of_hooks;
 mod confined;
@@ -15,7 +16,6 @@ mod hooks_that_fail;
 mod interactive;
 mod interception;
 mod interrupt;
-mod lazy;
 mod lines;
 mod login;
 mod models;

@@ -114,7 +114,6 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         level: None,
         description: None,
         lifecycle: haft_packages::Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

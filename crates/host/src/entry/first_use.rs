@@ -1,40 +1,38 @@
-//! The first use of an extension that was not started before it was needed.
+//! The first use of an extension that waits for it.
 
 use haft_protocol::ext::Event;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
 use crate::session::offers::Topic;
-use crate::supervision::slot::Stage;
+use crate::supervision::keeper::Order;
 use crate::wire::fault::CallError;
 
 impl Entry {
-    /// Starts it if it has not been needed before, and waits until that has come to an end, one way or another. What
-    /// needs it first does not pay for that with its own deadline: a start has deadlines of its own.
+    /// Starts an extension that waits for its first use, and waits until that start has come to an end. The start does
+    /// not count towards the deadline of the use: it has deadlines of its own.
     ///
     /// # Errors
     /// The run was cancelled.
     pub(crate) async fn awake(&self, cancel: &CancellationToken) -> Result<(), CallError> {
-        self.wake();
-        let starts = {
-            let slot = self.slot.borrow();
-            slot.stand_in.is_some() && matches!(slot.stage, Stage::Starting { .. })
+        if self.slot.borrow().stand_in.is_none() {
+            return Ok(());
+        }
+        let start = async {
+            if self.slot.borrow().sleeps() {
+                let (begun, has_begun) = oneshot::channel();
+                _ = self.orders.unbounded_send(Order::Wake(Some(begun)));
+                // An error means that the start has begun before, or that the extension has left.
+                _ = has_begun.await;
+            }
+            self.settled().await;
         };
-        match starts {
-            true => cancel.run_until_cancelled(self.settled()).await.ok_or(CallError::Cancelled),
-            false => Ok(()),
-        }
+        cancel.run_until_cancelled(start).await.ok_or(CallError::Cancelled)
     }
 
-    /// Starts it if it has not been needed before, and waits for nothing.
-    pub(crate) fn wake(&self) {
-        if self.slot.borrow().sleeps() {
-            self.dormant.wake();
-        }
-    }
-
-    /// Passes on an event that it watches, unless the log tells it. One that has not been needed before is started by it,
-    /// and gets it when it is ready, before all that come later.
+    /// Passes on an event that the extension watches, unless the log tells it. An event starts an extension that waits
+    /// for its first use; the extension gets it when it is ready, before all that come later.
     pub(crate) fn pass_on(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
         if self.watching.is_told_by_log() {
             return;
@@ -43,7 +41,9 @@ impl Entry {
             if !self.offers().watches(topic) {
                 return;
             }
-            self.wake();
+            if self.slot.borrow().sleeps() {
+                _ = self.orders.unbounded_send(Order::Wake(None));
+            }
             match backlog.keep(event) {
                 Ok(()) => {}
                 Err(event) => self.pass_to_process(topic, event),
@@ -59,12 +59,12 @@ impl Entry {
         }
     }
 
-    /// Whether events wait for it to be ready.
+    /// True if events wait for the extension to be ready.
     pub(crate) fn has_backlog(&self) -> bool {
         self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over() && !backlog.is_empty())
     }
 
-    /// Events that it was not told.
+    /// The number of events that the extension was not told.
     pub(crate) fn events_dropped(&self) -> usize {
         let kept = self.backlog.as_ref().map_or(0, |backlog| backlog.dropped());
         kept + self.extension().map_or(0, |extension| extension.events_dropped())

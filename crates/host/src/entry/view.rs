@@ -19,7 +19,7 @@ pub(crate) struct View<'a> {
     now: Option<&'a Snapshot>,
     /// What it offers, or offered last.
     offers: Option<&'a Offers>,
-    /// Whether its last registration stands in for what it offers.
+    /// True if the offers are those that its manifest declares.
     stands_in: bool,
     roles: &'a Roles,
     granted: Option<&'a Permissions>,
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
 
 impl View<'_> {
     pub(super) fn is_alive(&self) -> bool {
-        // One whose last registration stands in for it counts as what that says while it starts.
+        // While it starts, the declaration of its manifest counts.
         let starts = matches!(self.stage, Stage::Starting { .. }) && self.stands_in;
         self.now.is_some_and(Snapshot::is_alive) || starts || *self.stage == Stage::Idle
     }

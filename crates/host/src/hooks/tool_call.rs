@@ -134,10 +134,7 @@ impl BeforeToolExecute for ToolCallHook {
 
     fn role(&self, tool: &str) -> Option<HookRole> {
         let entry = self.entry.current();
-        let role = entry.tool_role(tool)?;
-        // It will be asked. All that will be are started now and beside each other, and not each in its turn.
-        entry.wake();
-        Some(match role {
+        Some(match entry.tool_role(tool)? {
             Role::Gate => HookRole::Gate,
             Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
         })

@@ -119,7 +119,6 @@ impl Host {
         for entry in entries {
             entry.gone().await;
         }
-        self.shared().registrations.written().await;
     }
 
     /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
@@ -128,7 +127,8 @@ impl Host {
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {
             for entry in waiting {
-                entry.settled().await;
+                // An error means that the end has begun.
+                _ = entry.awake(&self.shared().closing).await;
             }
         };
         let grace = self.shared().config.timeouts.shutdown_grace;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use super::start::settled;
+use super::start::{Begin, settled};
 use super::{Host, Set};
 use crate::entry::Entry;
 use crate::extension::Extension;
-use crate::registration::Lookup;
 use crate::session::ExtensionState;
 use crate::supervision::slot::Stage;
 use crate::wire::fault::{Failure, FaultCode};
@@ -63,7 +62,7 @@ impl Host {
         self.inner.completing.forget(None);
         let found = self.look();
         let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
-        let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());
+        let (started, mut errors) = self.start_found(found, &streams, Begin::AllAtOnce);
         settled(&started).await;
         if self.shared().closing.is_cancelled() {
             gone(&started).await;

@@ -13,13 +13,13 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::{Found, Host, Set};
 use crate::backlog::Backlog;
-use crate::dormant::Dormant;
 use crate::entry::Entry;
 use crate::extension::Watching;
 use crate::process::connection::Connection;
-use crate::registration::{Lookup, Memory};
 use crate::session::ExtensionState;
+use crate::session::declared::declared_offers;
 use crate::session::ids::random;
+use crate::session::offers::Offers;
 use crate::supervision::failures::FailureFile;
 use crate::supervision::keeper::Keeper;
 use crate::supervision::slot::{Slot, Stage};
@@ -38,8 +38,8 @@ impl Host {
         let _turn = self.inner.turnstile.lock().await;
         let connection = Connection::Streams(Box::new(reader), Box::new(writer));
         let present = self.set().entries.clone();
-        let (added, _) =
-            self.start_all(vec![(stream_spec(name), Some(connection))], &present, &Lookup::default());
+        let streams = vec![(stream_spec(name), Some(connection))];
+        let (added, _) = self.start_all(streams, &present, Begin::AllAtOnce);
         settled(&added).await;
         self.set().add(added.clone());
         self.announce(&added);
@@ -56,17 +56,14 @@ impl Host {
     pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
         let _turn = self.inner.turnstile.lock().await;
         let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
-        let remembered = self.shared().registrations.read();
-        let (mut entries, _) = self.start_all(streams, &[], &Lookup::default());
+        let (mut entries, _) = self.start_all(streams, &[], Begin::AllAtOnce);
         let found = self.look();
         let blocked = found.blocked.clone();
-        let (started, _) = self.start_found(found, &entries, &remembered.lookup());
-        drop(remembered);
+        let (started, _) = self.start_found(found, &entries, Begin::AsDeclared);
         entries.extend(started);
         *self.set() = Set::new(&self.shared().config, entries.clone(), blocked);
         self.wait_patiently(&entries).await;
         self.announce(&entries);
-        self.shared().registrations.open();
     }
 
     /// Asks the source, and reports what could not be read.
@@ -78,16 +75,16 @@ impl Host {
         found
     }
 
-    /// Starts what was found beside what is there, but for what may wait, by what is remembered of it. Returns also
-    /// what cannot be started, because its name is taken.
+    /// Starts the extensions that were found, beside those that are there. Returns also those that cannot be started,
+    /// because their name is taken.
     pub(super) fn start_found(
         &self,
         found: Found,
         beside: &[Arc<Entry>],
-        lookup: &Lookup<'_>,
+        begin: Begin,
     ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
         let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
-        self.start_all(specs, beside, lookup)
+        self.start_all(specs, beside, begin)
     }
 
     /// Starts all of these; none waits for another, save for its turn at the gate.
@@ -95,7 +92,7 @@ impl Host {
         &self,
         specs: Vec<(ExtensionSpec, Option<Connection>)>,
         beside: &[Arc<Entry>],
-        lookup: &Lookup<'_>,
+        begin: Begin,
     ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
         let mut names: HashMap<_, _> =
             beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
@@ -111,7 +108,7 @@ impl Host {
                 continue;
             }
             names.insert(spec.name.clone(), spec.dir.clone());
-            started.push(self.start_one(spec, connection, lookup));
+            started.push(self.start_one(spec, connection, begin));
         }
         (started, faults)
     }
@@ -122,20 +119,14 @@ impl Host {
         ExtensionFault { extension, code: code.as_str().to_owned(), message }
     }
 
-    fn start_one(
-        &self,
-        spec: ExtensionSpec,
-        connection: Option<Connection>,
-        lookup: &Lookup<'_>,
-    ) -> Arc<Entry> {
+    fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>, begin: Begin) -> Arc<Entry> {
         let shared = self.shared();
         let (config, spec) = (&shared.config, Arc::new(spec));
         let stays = connection.is_some();
         let files = !stays && spec.launch == Launch::ThemeOnly;
-        let memory = shared.registrations.recall(&spec, config, &shared.limits, lookup).filter(|_| !stays);
-        let stand_in = memory.as_ref().and_then(Memory::stand_in);
-        let (waits, backlog) =
-            (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits))));
+        let stand_in = self.stand_in(&spec).filter(|_| begin == Begin::AsDeclared && !stays);
+        let waits = stand_in.is_some();
+        let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
         let stage = match (files, waits) {
             (true, _) => Stage::Files,
             (false, true) => Stage::Idle,
@@ -144,28 +135,20 @@ impl Host {
         let (orders, inbox) = mpsc::unbounded();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
         let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
-        let keeper = || {
+        if !files {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
-            Box::new(Keeper {
+            let keeper = Box::new(Keeper {
                 shared: Arc::clone(shared),
                 spec: Arc::clone(&spec),
                 orders: inbox,
                 slot: sender,
                 supervisor: Arc::new(Mutex::new(supervisor)),
                 log: OnceLock::new(),
-                memory,
                 backlog: backlog.clone(),
                 watching: watching.clone(),
-            })
-        };
-        let dormant = match (files, waits) {
-            (true, _) => Dormant::awake(),
-            (false, true) => Dormant::new(keeper()),
-            (false, false) => {
-                tokio::spawn(keeper().run(connection));
-                Dormant::awake()
-            }
-        };
+            });
+            tokio::spawn(keeper.run(connection));
+        }
         // Asked once: a start looks at every extension each time that one of them changes.
         let was_silent = !waits && shared.silent.knows(&spec);
         let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
@@ -179,12 +162,27 @@ impl Host {
             stays,
             slot,
             orders,
-            dormant,
             floor: tokio::sync::Mutex::default(),
             backlog,
             watching,
             successor: OnceLock::new(),
         })
+    }
+
+    /// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
+    /// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
+    fn stand_in(&self, spec: &ExtensionSpec) -> Option<Arc<Offers>> {
+        let is_process = matches!(spec.launch, Launch::Process { .. });
+        let may_wait = is_process && spec.origin != Origin::Explicit && !spec.roles.required;
+        let activation = spec.lifecycle.activation.as_ref().filter(|_| may_wait)?;
+        match declared_offers(activation, spec.permissions.as_ref(), &self.shared().limits) {
+            Ok(offers) => Some(Arc::new(offers)),
+            Err(why) => {
+                let text = format!("manifest: {why}; the extension starts at once");
+                self.reporter(&spec.name).fault(FaultCode::RegisterRejected, text);
+                None
+            }
+        }
     }
 
     /// One that is being started was needed before it was there: said, and known to those who ask when nothing runs, until
@@ -269,6 +267,15 @@ pub(super) async fn settled(entries: &[Arc<Entry>]) {
     for entry in entries {
         entry.settled().await;
     }
+}
+
+/// The moment at which extensions are started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// Each at the moment that its manifest declares.
+    AsDeclared,
+    /// All at once: whoever reloads wants to know that they work.
+    AllAtOnce,
 }
 
 /// How far one extension has come, as far as a start cares.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptRole;
 use haft_protocol::limits::MAX_NAME;
-use serde::{Deserialize, Serialize};
 
 /// Names one filter may list; a longer one counts as every tool.
 const MAX_TOOLS_NAMED: usize = 512;
@@ -23,8 +22,7 @@ pub(crate) enum Role {
 }
 
 /// Some tools, or all of them. Upper and lower case are one, as they are where names are given away.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ToolFilter {
     /// These, in lower case.
     Only(BTreeSet<String>),
@@ -59,7 +57,7 @@ impl ToolFilter {
 }
 
 /// What one extension subscribed to about tool calls. Subscriptions add up.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolCallRoles {
     plain: ToolFilter,
     rewrite: ToolFilter,

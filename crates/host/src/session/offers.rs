@@ -11,35 +11,29 @@ use haft_protocol::ext::{
 };
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
-use serde::{Deserialize, Serialize};
 
 use super::filter::{ToolCallRoles, ToolFilter};
-use super::written;
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
 
 /// Commands, tools and subscriptions of one extension, in the order they came.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Offers {
     pub(crate) commands: Vec<RegisterCommand>,
-    #[serde(with = "written::shared")]
     pub(crate) tools: Vec<Arc<OfferedTool>>,
     pub(crate) events: BTreeSet<String>,
     /// Of the event `tool_call`: for which tools.
     pub(crate) watched_tools: ToolFilter,
     /// What it is asked about.
-    #[serde(with = "written::hooks")]
     pub(crate) intercepts: BTreeSet<InterceptKind>,
     /// Of the intercept `tool_call`: for which tools, and in which role.
     pub(crate) tool_calls: ToolCallRoles,
     /// Other intercepts that it takes part in as a gate.
-    #[serde(with = "written::hooks")]
     pub(crate) gates: BTreeSet<InterceptKind>,
     /// What `hello` announced.
     pub(crate) capabilities: Vec<String>,
     /// What the rules measure by.
-    #[serde(skip)]
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -53,12 +47,20 @@ pub(crate) struct Topic<'a> {
 }
 
 /// A tool that passed the checks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OfferedTool {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) schema: RawJson,
     pub(crate) guidelines: Vec<String>,
+}
+
+impl OfferedTool {
+    /// True if the model is told the same of both.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same = self.name == other.name && self.description == other.description;
+        is_same && self.guidelines == other.guidelines && self.schema.same_value(&other.schema)
+    }
 }
 
 impl Offers {

@@ -58,18 +58,11 @@ pub struct HostConfig {
     /// Asked right before an extension of [`Origin::Project`](crate::Origin::Project) is started, also late in a run; none
     /// where nobody knows what was looked at.
     pub project_check: Option<ProjectCheck>,
-    /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
-    /// remembers nothing.
+    /// Where the host remembers which extensions failed, or were silent, when they were started; `None` remembers nothing.
     pub state: Option<PathBuf>,
     /// Where the whole of a result goes that is too long for a model, which may read it from there; the directory is made
     /// with the first one. `None` takes a temporary one, which goes with the host.
     pub results: Option<PathBuf>,
-    /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
-    /// then in its place. Needs `state`. Otherwise every extension is started at once.
-    ///
-    /// Started at once in any case: what is named on the command line or `required`, what says so in its manifest
-    /// ([`Lazy`](haft_packages::Lazy)), what takes part in every turn, and what registers more after `ready`.
-    pub lazy: bool,
     /// How many extensions may be starting at once. As many as there are processors, unless set.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
@@ -114,7 +107,6 @@ impl HostConfig {
             project_check: None,
             state: None,
             results: None,
-            lazy: true,
             start_at_once: processors(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),

@@ -15,8 +15,8 @@ use crate::backlog::Backlog;
 use crate::extension::{self, EndHandler, Extension, PANICKED, Start, Watching};
 use crate::process::connection::Connection;
 use crate::process::log::Log;
-use crate::registration::{Memory, difference};
 use crate::session::ExtensionState;
+use crate::session::declared::difference;
 use crate::supervision::failures::FailureFile;
 use crate::supervision::shared::Shared;
 use crate::supervision::slot::{Slot, Stage};
@@ -26,8 +26,8 @@ use crate::wire::fault::{Failure, FaultCode};
 /// What a keeper is told to do.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// Somebody asks one that left.
-    Wake,
+    /// Start an extension that left, or was not used yet, and say when that has begun. While it runs, nothing.
+    Wake(Option<oneshot::Sender<()>>),
     /// Start anew, whatever was before, and say when that has begun.
     Restart(oneshot::Sender<()>),
     /// Leave for good; another one answers questions from now on, and open ones may still be answered.
@@ -52,11 +52,9 @@ pub(crate) struct Keeper {
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
-    /// Made when there is something to write: most of those that wait for their first use never have.
+    /// Made when there is something to write: most extensions that wait for their first use never have.
     pub(crate) log: OnceLock<Arc<Log>>,
     pub(crate) watching: Watching,
-    /// What is written down about it.
-    pub(crate) memory: Option<Memory>,
     /// Events that started it.
     pub(crate) backlog: Option<Arc<Backlog>>,
 }
@@ -64,8 +62,13 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
     pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
+        let mut waits = self.slot.borrow().sleeps();
         loop {
-            let order = match self.live(connection.take()).await {
+            let next = match std::mem::take(&mut waits) {
+                true => Ok(Next::Wait),
+                false => self.live(connection.take()).await,
+            };
+            let order = match next {
                 Ok(Next::Start { after }) => match self.unless_ordered(sleep(after)).await {
                     Ok(()) => continue,
                     Err(order) => order,
@@ -74,7 +77,13 @@ impl Keeper {
                 Err(order) => order,
             };
             match order {
-                Order::Wake => {}
+                Order::Wake(begun) => {
+                    // Until it has been ready, its manifest stands in for it also while it starts.
+                    if self.slot.borrow().sleeps() {
+                        self.set(Stage::NEW);
+                    }
+                    drop(begun);
+                }
                 Order::Restart(begun) => {
                     self.supervisor().reset();
                     self.set(Stage::NEW);
@@ -106,7 +115,7 @@ impl Keeper {
         let spec = Arc::clone(&self.spec);
         let verified = self.unless_ordered(shared.verify(&spec)).await?;
         let Some(instance) = self.start(connection, verified) else { return Ok(self.next()) };
-        let outcome = match self.accompany(&instance, turn).await {
+        match self.accompany(&instance, turn).await {
             Ok(()) => {
                 let next = self.next();
                 let gone = self.unless_ordered(instance.gone()).await;
@@ -117,11 +126,7 @@ impl Keeper {
                 self.stop(&instance, &order).await;
                 Err(order)
             }
-        };
-        if let Some(memory) = &mut self.memory {
-            memory.ended(&instance.snapshot().offers);
         }
-        outcome
     }
 
     /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
@@ -138,9 +143,6 @@ impl Keeper {
         self.supervisor().started(Instant::now().into_std());
         self.watching.end();
         self.log().forget();
-        if let Some(memory) = &mut self.memory {
-            memory.started();
-        }
         let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
         let connection = match connection.map_or_else(connect, Ok) {
             Ok(connection) => connection,
@@ -207,14 +209,11 @@ impl Keeper {
     fn join(&mut self, instance: &Extension) {
         self.failures().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
-        if let Some(memory) = &mut self.memory {
-            memory.ready(&offers);
-        }
         let slot = Slot { stage: Stage::Running, instance: Some(instance.clone()), stand_in: None };
         let before = self.slot.send_replace(slot);
         if let Some(different) = before.stand_in.and_then(|stood_in| difference(&stood_in, &offers)) {
             let message = format!(
-                "was not started before it was needed, and registered otherwise than last time: {different}; that counts from now on"
+                "registered other things than its manifest declares: {different}; the registration counts from now on"
             );
             self.log().host(&message);
             let extension = self.spec.name.clone();
@@ -280,7 +279,7 @@ impl Keeper {
     async fn stop(&mut self, instance: &Extension, order: &Order) {
         match order {
             // What it is asked waits for the next one.
-            Order::Restart(_) | Order::Wake => self.set(Stage::NEW),
+            Order::Restart(_) | Order::Wake(_) => self.set(Stage::NEW),
             Order::Leave => self.set(Stage::Stopping),
             Order::Retire => {
                 self.set(Stage::Stopping);
@@ -346,7 +345,7 @@ impl Keeper {
                 tokio::select! {
                     biased;
                     order = received(&mut self.orders, &self.shared) => match order {
-                        Order::Wake => {}
+                        Order::Wake(_) => {}
                         order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
                     },
                     done = &mut work => return Ok(done),
@@ -360,7 +359,7 @@ impl Keeper {
         loop {
             let order = received(&mut self.orders, &self.shared).await;
             let idle = self.slot.borrow().stage == Stage::Idle;
-            if idle || !matches!(order, Order::Wake) {
+            if idle || !matches!(order, Order::Wake(_)) {
                 return order;
             }
         }

@@ -22,7 +22,6 @@ use crate::extension::status_line::StatusLine;
 use crate::process::Process;
 use crate::process::connection::Connection;
 use crate::process::log::Log;
-use crate::registration::Registrations;
 use crate::session::Facts;
 use crate::session::dialect::Speech;
 use crate::session::greeting::{Common, Greeting, Places};
@@ -68,7 +67,6 @@ pub(crate) struct Shared {
     common: OnceLock<Common>,
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
-    pub(crate) registrations: Registrations,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
 }
@@ -97,7 +95,6 @@ impl Shared {
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
             fanout: Arc::new(Fanout::new(&config.limits)),
-            registrations: Registrations::new(&config),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,

@@ -14,7 +14,7 @@ pub(crate) struct Slot {
     pub(crate) stage: Stage,
     /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
     pub(crate) instance: Option<Extension>,
-    /// What stands in for what it offers: its last registration, until it has been ready.
+    /// The offers that its manifest declares, until the extension has been ready.
     pub(crate) stand_in: Option<Arc<Offers>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Stage {
     Running,
     /// It crashed, and starts again by itself.
     Restarting(Failure),
-    /// It left, as it may, or was not needed yet; the next question starts it.
+    /// It left, as it may, or waits for its first use; the next question starts it.
     Idle,
     /// It is asked to leave.
     Stopping,
@@ -72,7 +72,7 @@ impl Slot {
         }
     }
 
-    /// Whether it has not been needed yet.
+    /// True if the extension waits for its first use.
     pub(crate) fn sleeps(&self) -> bool {
         self.stage == Stage::Idle && self.stand_in.is_some()
     }

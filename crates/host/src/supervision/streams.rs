@@ -19,7 +19,6 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         level: None,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

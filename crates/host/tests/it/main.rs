@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
+mod activation;
 mod agent;
 #[cfg(unix)]
 mod approved;
@@ -10,7 +11,6 @@ mod commands;
 mod gate_failures;
 mod gates;
 mod hooks;
-mod lazy;
 mod lifecycle;
 mod long_lines;
 mod misbehaviour;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use haft_host::{Host, HostConfig};
-use haft_packages::{ExtensionSpec, Launch, Origin, PinnedTool, ToolPins};
+use haft_packages::manifest::Activation;
+use haft_packages::{ExtensionSpec, Launch, Lifecycle, Origin, PinnedTool, ToolPins};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -52,12 +53,12 @@ impl ToolPins for Kept {
 struct Home {
     dir: tempfile::TempDir,
     kept: Arc<Kept>,
-    lazy: bool,
+    lifecycle: Lifecycle,
 }
 
 impl Home {
     fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), kept: Arc::default(), lazy: false }
+        Self { dir: tempfile::tempdir().unwrap(), kept: Arc::default(), lifecycle: Lifecycle::default() }
     }
 
     fn registers(&self, file: &str, tools: &[(&str, &str)]) {
@@ -76,8 +77,7 @@ impl Home {
     async fn host(&self) -> (Host, Events) {
         let (events, mut config) = (Events::default(), HostConfig { timeouts: brisk(), ..config() });
         config.tool_pins = Some(Arc::clone(&self.kept) as _);
-        config.state = self.lazy.then(|| self.dir.path().join("state"));
-        let specs = vec![extension(&self.ext())];
+        let specs = vec![ExtensionSpec { lifecycle: self.lifecycle.clone(), ..extension(&self.ext()) }];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
         host.settled().await;
         (host, events)
@@ -147,13 +147,16 @@ async fn a_reload_and_a_late_registration_are_no_way_around_it() {
 }
 
 #[tokio::test]
-async fn what_stands_in_until_it_is_needed_is_held_against_the_pins() {
-    let home = Home { lazy: true, ..Home::new() };
+async fn a_declared_tool_is_held_against_the_pins_before_it_is_used() {
+    let tool = serde_json::from_value(json!({"name": "one", "description": "says one"})).unwrap();
+    let activation = Activation { tools: vec![tool], ..Activation::default() };
+    let lifecycle = Lifecycle { activation: Some(Arc::new(activation)), ..Lifecycle::default() };
+    let home = Home { lifecycle, ..Home::new() };
     home.registers("tools", &[("one", "says one")]);
-    // sleep: a date says nothing of what came after it within a step of the clock
-    std::thread::sleep(std::time::Duration::from_millis(40));
-    let (host, _) = home.host().await;
+    let (host, events) = home.host().await;
+    assert_eq!(text(&execute(&host, "one", json!({})).await), "ok");
     host.shutdown().await;
+    assert_eq!(events.faults(), []);
     // Approved with other texts meanwhile.
     home.kept.0.lock().unwrap().get_mut("one").unwrap().description = "says two".into();
     let (host, events) = home.host().await;

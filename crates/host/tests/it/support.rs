@@ -84,7 +84,6 @@ pub(crate) fn brisk() -> Timeouts {
         pong: PATIENCE,
         pipe_drain: PATIENCE,
         start_patience: PATIENCE,
-        lazy_start: PATIENCE,
         drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
         restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
@@ -205,7 +204,6 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         level: None,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: None,
     }
 }

@@ -130,8 +130,6 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         level: held.entry.sandbox,
         description: manifest.description,
         lifecycle: manifest.lifecycle,
-        // It was read elsewhere.
-        manifest: None,
         pin: Some(Arc::new(pin)),
     }
 }
@@ -151,7 +149,6 @@ fn kept_out(approved: &Approved, held: Held, version: Option<String>) -> Extensi
         level: held.entry.sandbox,
         description: None,
         lifecycle: Lifecycle::default(),
-        manifest: None,
         pin: Some(Arc::new(pin)),
     }
 }

@@ -148,7 +148,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
+    /// A list of anything; an absent one is empty.
+    pub(super) fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
         match self.get(field) {
             None => Ok(&[]),
             Some(Value::Array(values)) => Ok(values),

@@ -1,24 +1,24 @@
 //! The fields about when an extension starts and ends. It can do without them, so a mistake in one is told, and the
 //! field counts as left out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Fields, ManifestError};
-use crate::spec::{Lazy, Lifecycle};
+use super::{Fields, ManifestError, activation};
+use crate::spec::Lifecycle;
 use crate::timeouts::MAX_ASKED;
 
-/// What the manifest asks for, and what is wrong with it.
-pub(super) fn read(fields: &Fields<'_>) -> (Lifecycle, Vec<String>) {
+/// What the manifest asks for, and what is wrong with it. `guards` is true of an extension that must be in place.
+pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
     let mut ignored = Vec::new();
     let lifecycle = Lifecycle {
         on_demand: kept(on_demand(fields), &mut ignored).unwrap_or_default(),
         hello: kept(deadline(fields, "hello_timeout_ms"), &mut ignored).flatten(),
         ready: kept(deadline(fields, "ready_timeout_ms"), &mut ignored).flatten(),
-        lazy: lazy(fields).unwrap_or_else(|error| {
-            // Whoever wrote something had a reason not to want the default.
-            ignored.push(format!("{error}; it counts as false"));
-            Lazy::Never
-        }),
+        activation: activation::read(fields, guards)
+            .map_err(|error| ignored.push(format!("{error}; the extension starts at once")))
+            .unwrap_or_default()
+            .map(Arc::new),
     };
     (lifecycle, ignored)
 }
@@ -33,20 +33,6 @@ fn on_demand(fields: &Fields<'_>) -> Result<bool, ManifestError> {
         Some("on_demand") => Ok(true),
         Some(_) => Err(fields.error("lifecycle", "must be `always` or `on_demand`")),
     }
-}
-
-/// `true`, `false`, or `{"cwd": true}`.
-fn lazy(fields: &Fields<'_>) -> Result<Lazy, ManifestError> {
-    if let Some(object) = fields.object_in("lazy")? {
-        return Ok(match object.boolean("cwd")? {
-            Some(true) => Lazy::InSameDirectory,
-            Some(false) | None => Lazy::Allowed,
-        });
-    }
-    Ok(match fields.boolean("lazy")? {
-        Some(false) => Lazy::Never,
-        Some(true) | None => Lazy::Allowed,
-    })
 }
 
 fn deadline(fields: &Fields<'_>, field: &str) -> Result<Option<Duration>, ManifestError> {

@@ -2,11 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use haft_packages::manifest::{ExecError, MAX_MANIFEST, Manifest, ManifestError};
+use haft_packages::manifest::{Activation, ExecError, MAX_MANIFEST, Manifest, ManifestError};
 use haft_packages::{Launch, Lifecycle, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 
@@ -59,23 +60,94 @@ fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
 
 #[test]
 fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to_run() {
-    let default = Lifecycle::default();
+    let default = Lifecycle::default;
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     lives(
         r#""hello_timeout_ms":60000,"ready_timeout_ms":1000"#,
-        Lifecycle { hello: seconds(60), ready: seconds(1), ..default },
+        Lifecycle { hello: seconds(60), ready: seconds(1), ..default() },
         &[],
     );
-    lives(r#""hello_timeout_ms":60001"#, default, &["`hello_timeout_ms` must be at most 60000"]);
+    lives(r#""hello_timeout_ms":60001"#, default(), &["`hello_timeout_ms` must be at most 60000"]);
     lives(
         r#""hello_timeout_ms":0,"ready_timeout_ms":2000"#,
-        Lifecycle { ready: seconds(2), ..default },
+        Lifecycle { ready: seconds(2), ..default() },
         &["`hello_timeout_ms` must be a whole number from 1, not 0"],
     );
-    lives(r#""ready_timeout_ms":"2s""#, default, &["`ready_timeout_ms` must be a whole number from 1"]);
-    lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default }, &[]);
-    lives(r#""lifecycle":"always""#, default, &[]);
-    lives(r#""lifecycle":"never""#, default, &["`lifecycle` must be `always` or `on_demand`"]);
+    lives(r#""ready_timeout_ms":"2s""#, default(), &["`ready_timeout_ms` must be a whole number from 1"]);
+    lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default() }, &[]);
+    lives(r#""lifecycle":"always""#, default(), &[]);
+    lives(r#""lifecycle":"never""#, default(), &["`lifecycle` must be `always` or `on_demand`"]);
+}
+
+/// What an `extension.json` with these fields says of its activation, or what is wrong with it.
+fn activates(fields: &str) -> Result<Activation, String> {
+    let text = format!(r#"{{"name":"x","exec":"x",{fields}}}"#);
+    let manifest = Manifest::parse(Path::new("extension.json"), &text, false).unwrap();
+    match (manifest.lifecycle.activation, manifest.ignored.as_slice()) {
+        (Some(activation), []) => Ok(Activation::clone(&activation)),
+        (None, [said]) => Err(said.strip_suffix("; the extension starts at once").unwrap().to_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn starts_at_once(fields: &str, expect: &str) {
+    assert_eq!(activates(fields).unwrap_err(), format!("extension.json: {expect}"), "{fields}");
+}
+
+#[test]
+fn activation_names_uses_and_the_manifest_describes_them() {
+    let fields = r#""Activation":["tool:t","command:go","event:turn_end"],
+        "tools":[{"name":"t","description":"one\ntwo","schema":{"type":"object","title":"T"},"guidelines":["use t"]}],
+        "commands":[{"name":"go","completes":true}]"#;
+    let activation = activates(fields).unwrap();
+    let tool = &activation.tools[0];
+    assert_eq!((tool.name.as_str(), tool.description.as_str()), ("t", "one\ntwo"));
+    assert_eq!(tool.schema.as_ref().unwrap().as_str(), r#"{"type":"object","title":"T"}"#);
+    assert_eq!(tool.guidelines, ["use t"]);
+    assert!(activation.commands[0].completes);
+    assert_eq!(activation.events, BTreeSet::from(["turn_end".to_owned()]));
+    let silent = read(r#"{"name":"x","exec":"x","tools":7,"commands":"none"}"#).unwrap();
+    assert_eq!(
+        (silent.lifecycle.activation, silent.ignored.len()),
+        (None, 0),
+        "other programs use these keys"
+    );
+}
+
+#[test]
+fn a_mistake_in_activation_is_told_and_starts_the_extension_at_once() {
+    starts_at_once(r#""activation":"tool:t""#, "`activation` must be a list, not a string");
+    starts_at_once(r#""activation":[]"#, "`activation` must name at least one use, or be left out");
+    let kinds = "there are `command:NAME`, `tool:NAME` and `event:NAME`";
+    for entry in ["*", "tools:t", "onStartupFinished"] {
+        let expect = format!("`activation` has the entry {entry:?}; {kinds}");
+        starts_at_once(&format!(r#""activation":[{entry:?}]"#), &expect);
+    }
+    let events =
+        "session_start, turn_start, tool_call, assistant_message, turn_end, compaction_start, compaction_end";
+    let expect = format!("`activation` names the event \"warp\"; there are {events}");
+    starts_at_once(r#""activation":["event:warp"]"#, &expect);
+    let tools = r#""tools":[{"name":"t"}]"#;
+    let undescribed = "`activation` names tool:u; describe that tool in `tools`";
+    starts_at_once(&format!(r#""activation":["tool:t","tool:u"],{tools}"#), undescribed);
+    let undescribed = "`activation` names command:go; describe that command in `commands`";
+    starts_at_once(&format!(r#""activation":["command:go","tool:t"],{tools}"#), undescribed);
+    let unnamed = "`tools` describes t; add tool:t to `activation`";
+    starts_at_once(&format!(r#""activation":["event:turn_end"],{tools}"#), unnamed);
+    let twice = r#""activation":["tool:t"],"tools":[{"name":"t"},{"name":"t"}]"#;
+    starts_at_once(twice, "`tools` has two entries of one name");
+    let nameless = r#""activation":["tool:t"],"tools":[{}]"#;
+    let said = activates(nameless).unwrap_err();
+    assert!(said.starts_with("extension.json: `tools[0]` is not a tool: missing field `name`"), "{said}");
+    let guard = "`activation` cannot be there beside `required` or `intercept`: a guard starts at once";
+    for fields in [
+        r#""required":true"#,
+        r#""intercept":[{"event":"tool_call"}]"#,
+        r#""permissions":{"intercept":[{"event":"tool_call","role":"gate"}]}"#,
+    ] {
+        starts_at_once(&format!(r#""activation":["event:turn_end"],{fields}"#), guard);
+    }
 }
 
 #[test]

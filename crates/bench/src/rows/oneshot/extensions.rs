@@ -28,11 +28,11 @@ const LAZY: Goal = Goal { goal: 1e-4, gate: 3e-4 };
 
 pub(super) fn measure(report: &mut Report, bench: &Bench) -> Result<()> {
     hosted(report, bench)?;
-    for (home, lazy, what, goal) in [
+    for (home, waits, what, goal) in [
         ("eager", false, "each eager, with launcher", None),
         ("lazy", true, "each lazy, warm cache", Some(LAZY)),
     ] {
-        install(bench, home, lazy)?;
+        install(bench, home, waits)?;
         let (without, with) = (bench.prompt("home"), bench.prompt(home));
         let run = |run| bench.asked(run);
         let [_, wall, cpu, _] = compare(report.plan(PLAN), || run(&without), || run(&with))?;
@@ -78,15 +78,23 @@ fn started(runtime: &Runtime, specs: &[ExtensionSpec], launcher: Option<&Launche
     })
 }
 
-/// Puts the same guards into a home of haft.
-fn install(bench: &Bench, home: &str, lazy: bool) -> Result<()> {
-    let Program { path, args } = Program::own(peers::GUARD)?;
+/// Puts extensions into a home of haft: guards, or toolboxes that wait for their first use.
+fn install(bench: &Bench, home: &str, waits: bool) -> Result<()> {
     for number in 0..EXTENSIONS {
-        let name = format!("guard-{number}");
+        let role =
+            if waits { peers::with(peers::TOOLBOX, u32::try_from(number)?) } else { peers::GUARD.into() };
+        let Program { path, args } = Program::own(&role)?;
+        let name = format!("{}-{number}", if waits { "box" } else { "guard" });
         let dir = bench.dir.path().join(home).join("sources").join(&name);
         std::fs::create_dir_all(&dir).context("make an extension's directory")?;
-        let manifest = json!({"name": name, "version": "1.0.0", "exec": path, "args": args, "language": "rust",
-            "enabled": true, "lazy": lazy, "intercept": [{"event": "tool_call", "role": "gate"}]});
+        let mut manifest = json!({"name": name, "version": "1.0.0", "exec": path, "args": args, "language": "rust",
+            "enabled": true});
+        match waits {
+            true => {
+                manifest.as_object_mut().context("a manifest")?.extend(peers::toolbox_activation(number));
+            }
+            false => manifest["intercept"] = json!([{"event": "tool_call", "role": "gate"}]),
+        }
         std::fs::write(dir.join("extension.json"), manifest.to_string()).context("write a manifest")?;
         let store = Store::of_home(&bench.dir.path().join(home), std::env::var_os("PATH"));
         store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;

@@ -42,7 +42,6 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         home: Home::at(root),
         project_check: None,
         told: None,
-        lazy: true,
         system: SystemPrompt::default(),
         resources: Resources::default(),
         thinking: Thinking::Default,

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use haft_test_support::model_server::Scenario;
 use serde_json::{Value, json};
 
-use super::requests::{offered, said};
-use super::running::{Ran, Running, eventually};
+use super::requests::said;
+use super::running::{Ran, Running};
 use super::scene::{Scene, bash};
 
 /// Tries several things when its tool is called. Before it stands PLACES, where.
@@ -200,36 +200,4 @@ fn running_an_extension_of_a_trusted_project_does_not_end_the_trust() {
     }
     assert!(!dir.join("__pycache__").exists());
     assert_eq!(shown()["trusted"], true);
-}
-
-/// Registers a tool whose name says if the extension may read the file. Before it stands KEY, the file.
-const CURIOUS: &str = r#"
-if (: < "$KEY") 2>/dev/null; then tool free; else tool confined; fi
-say '{"type":"ready"}'
-serve nothing
-"#;
-
-#[test]
-fn what_was_registered_at_another_level_does_not_stand_in() {
-    if !has_standard() {
-        return;
-    }
-    let scene = Scene::new(Vec::new());
-    scene.server.answer_with(|_| Scenario::text("Fine."));
-    configure(&scene, "");
-    let key = scene.world.home().join("auth.json");
-    std::fs::write(&key, "{}").unwrap();
-    scene.home_shell("curious", &format!("KEY='{}'\n{CURIOUS}", key.display()));
-    // A tool that is asked for by name is waited for.
-    let is_offered = |name: &str| {
-        scene.haft(&["-p", "--tools", name, "go"]).expect(0);
-        assert_eq!(offered(scene.server.requests().last().unwrap()), [name]);
-    };
-    let is_remembered = eventually(|| {
-        is_offered("free");
-        scene.remembers("curious")
-    });
-    assert!(is_remembered, "no start was quick enough");
-    configure(&scene, "[grant.curious]\nsandbox = 'standard'");
-    is_offered("confined");
 }

@@ -39,7 +39,7 @@ for frame in frames():
 fn asks(more: &Value) -> Value {
     let mut permissions = json!({"tools": {"register": ["weather"]}, "env": ["WEATHER_TOKEN"]});
     permissions.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    json!({ "permissions": permissions, "intercept": null, "required": false, "lazy": false })
+    json!({ "permissions": permissions, "intercept": null, "required": false })
 }
 
 /// What it says of itself, and the codes of all faults.
@@ -146,7 +146,7 @@ fn a_tool_that_says_something_else_is_locked_until_the_user_agrees() {
     std::fs::write(&said, "Says one.").unwrap();
     scene.home_python("fickle", &format!("SAID = {}\n{FICKLE}", json!(said)));
     let dir = scene.world.home().join("extensions/fickle");
-    let manifest = json!({"name": "fickle", "exec": "python3", "args": ["main.py"], "lazy": false});
+    let manifest = json!({"name": "fickle", "exec": "python3", "args": ["main.py"]});
     std::fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
     scene.world.approve(&dir);
     // Tools that are asked for by name are waited for.

@@ -17,9 +17,6 @@ pub(crate) const KEY: &str = "sk-e2e-0123456789abcdef";
 /// What every Python extension begins with.
 const PRELUDE: &str = include_str!("../../fixtures/prelude.py");
 
-/// The same for every shell extension.
-const SHELL_PRELUDE: &str = include_str!("../../fixtures/prelude.sh");
-
 /// Where one test takes place.
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -70,7 +67,7 @@ impl Scene {
     /// With a Python extension, behind those that are there.
     pub(crate) fn python(self, name: &str, body: &str) -> Self {
         let dir = self.world.project().join(name);
-        self.write_python(&dir, name, false, body);
+        self.write_python(&dir, name, &json!({}), body);
         self.with(dir)
     }
 
@@ -153,11 +150,9 @@ impl Scene {
     /// Puts a Python extension with more in its manifest into a directory that the user's `config.toml` names.
     pub(crate) fn named_python(&self, name: &str, more: &Value, body: &str) {
         let dir = self.world.home().join("more").join(name);
-        self.write_python(&dir, name, true, body);
-        let mut manifest: Value =
-            serde_json::from_str(&fs::read_to_string(dir.join("extension.json")).unwrap()).unwrap();
-        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+        let mut fields = json!({"required": true});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.write_python(&dir, name, &fields, body);
         let config = self.world.home().join("config.toml");
         let rest = fs::read_to_string(&config).unwrap_or_default();
         fs::write(config, format!("extensions = [{}]\n{rest}", json!(dir))).unwrap();
@@ -165,42 +160,34 @@ impl Scene {
 
     /// Puts a Python extension where installed ones are. A run does not wait for one that starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
-        self.approved_python(name, false, body);
+        self.home_python_with(name, &json!({}), body);
     }
 
-    /// Puts a shell extension where installed ones are. It starts so quickly that haft remembers its registrations.
-    pub(crate) fn home_shell(&self, name: &str, body: &str) {
+    /// As [`home_python`](Self::home_python), with more in its manifest.
+    pub(crate) fn home_python_with(&self, name: &str, more: &Value, body: &str) {
         let dir = self.world.home().join("extensions").join(name);
-        let more = json!({"exec": "sh", "args": ["main.sh"]});
-        write_manifest(&dir, name, &more);
-        let marks = self.marks_file();
-        let text = format!("NAME='{name}'\nMARKS='{}'\n{SHELL_PRELUDE}{body}", marks.display());
-        fs::write(dir.join("main.sh"), text).unwrap();
+        self.write_python(&dir, name, more, body);
         self.world.approve(&dir);
-    }
-
-    /// True if haft has written down what this extension registered, without a reason to start it at once.
-    pub(crate) fn remembers(&self, name: &str) -> bool {
-        let files = fs::read_dir(self.world.home().join("state")).into_iter().flatten().flatten();
-        let texts: Vec<String> = files.map(|file| fs::read_to_string(file.path()).unwrap()).collect();
-        let named = format!("\"name\":\"{name}\"");
-        let mut lines = texts.iter().flat_map(|text| text.lines());
-        lines.any(|line| line.contains(&named) && !line.contains("\"mark\":"))
     }
 
     /// As [`home_python`](Self::home_python), and every run waits until it is ready, however busy the machine is.
     pub(crate) fn required_home_python(&self, name: &str, body: &str) {
-        self.approved_python(name, true, body);
+        self.home_python_with(name, &json!({"required": true}), body);
     }
 
     /// Puts a Python extension where the project of the working directory has its own.
     pub(crate) fn project_python(&self, project: &Path, name: &str, body: &str) {
-        self.write_python(&project.join(".haft/extensions").join(name), name, false, body);
+        self.write_python(&project.join(".haft/extensions").join(name), name, &json!({}), body);
     }
 
     /// As [`project_python`](Self::project_python), and every run that starts it waits until it is ready.
     pub(crate) fn required_project_python(&self, project: &Path, name: &str, body: &str) {
-        self.write_python(&project.join(".haft/extensions").join(name), name, true, body);
+        self.write_python(
+            &project.join(".haft/extensions").join(name),
+            name,
+            &json!({"required": true}),
+            body,
+        );
     }
 
     /// What extensions marked, in order.
@@ -228,18 +215,12 @@ impl Scene {
         writeln!(file, "[grant.{extension}]\nenv = ['{variable}']").unwrap();
     }
 
-    fn approved_python(&self, name: &str, required: bool, body: &str) {
-        let dir = self.world.home().join("extensions").join(name);
-        self.write_python(&dir, name, required, body);
-        self.world.approve(&dir);
-    }
-
-    fn write_python(&self, dir: &Path, name: &str, required: bool, body: &str) {
-        let mut more = json!({"exec": "python3", "args": ["main.py"]});
-        if required {
-            more["required"] = true.into();
-        }
-        write_manifest(dir, name, &more);
+    fn write_python(&self, dir: &Path, name: &str, more: &Value, body: &str) {
+        fs::create_dir_all(dir).unwrap();
+        let mut manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+        manifest.as_object_mut().unwrap().extend(patient().as_object().unwrap().clone());
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
         let marks = json!(self.marks_file());
         fs::write(dir.join("main.py"), format!("MARKS = {marks}\n{PRELUDE}{body}")).unwrap();
     }
@@ -247,16 +228,6 @@ impl Scene {
     fn marks_file(&self) -> PathBuf {
         self.world.project().with_file_name("marks")
     }
-}
-
-/// Writes the manifest of an extension whose deadlines are as long as they can be.
-fn write_manifest(dir: &Path, name: &str, more: &Value) {
-    fs::create_dir_all(dir).unwrap();
-    let mut manifest = json!({"name": name, "version": "1.0.0"});
-    for fields in [&patient(), more] {
-        manifest.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-    }
-    fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
 }
 
 /// What a manifest says so that no deadline is reached on a busy machine: the longest times that it may ask for.

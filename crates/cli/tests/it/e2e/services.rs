@@ -116,7 +116,7 @@ for frame in stream:
     let scene = Scene::new(vec![call("maker"), call("other"), Scenario::text("Fine.")]);
     for name in ["other", "maker"] {
         let permissions = json!({"tools": {"register": [name]}, "host": ["fs.read", "fs.write", "exec"]});
-        let more = json!({"permissions": permissions, "required": false, "lazy": false});
+        let more = json!({"permissions": permissions, "required": false});
         scene.named_python(name, &more, BOTH);
         let config = format!("extensions = [{}]", json!(scene.world.home().join("more")));
         std::fs::write(scene.world.home().join("config.toml"), config).unwrap();

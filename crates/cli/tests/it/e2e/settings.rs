@@ -83,31 +83,3 @@ fn an_extension_made_with_the_sdk_reads_them_into_a_type() {
     let result = &super::requests::said(&scene.server.requests()[1], "tool")[0];
     assert!(result.contains("°F"), "{result}");
 }
-
-#[test]
-fn other_settings_start_an_extension_that_waits() {
-    let body = r#"
-mark("started")
-emit("register_command", name="wait", description="Waits.")
-emit("ready")
-for frame in frames():
-    pass
-"#;
-    let scene = Scene::new(vec![Scenario::text("Hi."); 12]);
-    scene.home_python("waits", body);
-    // Until it has been seen to wait: files that were just written are looked at once more.
-    let mut waited = false;
-    for _ in 0..10 {
-        let before = scene.marks().len();
-        scene.haft(&["-p", "hi"]).expect(0);
-        waited = scene.marks().len() == before;
-        if waited {
-            break;
-        }
-    }
-    assert!(waited, "it never waited for its first use");
-    let before = scene.marks().len();
-    configure(&scene, "[extension.waits]\nunits = 'si'\n", "");
-    scene.haft(&["-p", "hi"]).expect(0);
-    assert_eq!(scene.marks().len(), before + 1);
-}

@@ -42,7 +42,6 @@ impl Ground {
             level: None,
             description: None,
             lifecycle: Lifecycle::default(),
-            manifest: None,
             pin: None,
         };
         Self { dir, config, spec }

@@ -8,12 +8,15 @@ use haft_protocol::limits::QUEUE_FRAMES;
 use haft_protocol::message::Stop;
 
 use super::home::Home;
-use crate::support::state;
+use crate::support::{eventually, state};
 
-fn watches(events: &str) -> Home {
+/// With an extension that watches these events, each of which starts it.
+fn watches(events: &[&str]) -> Home {
+    let uses: Vec<_> = events.iter().map(|event| format!("event:{event}")).collect();
     Home::with(
         "audit",
-        &format!(r#"say '{{"type":"subscribe","events":{events}}}'; say '{{"type":"ready"}}'; serve"#),
+        &serde_json::json!({ "activation": uses }).to_string(),
+        &format!(r#"say '{{"type":"subscribe","events":{events:?}}}'; say '{{"type":"ready"}}'; serve"#),
     )
 }
 
@@ -35,23 +38,20 @@ fn turn() -> [AgentEvent; 3] {
 
 #[tokio::test]
 async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
-    let home = watches(r#"["turn_start","tool_call","turn_end"]"#);
-    home.runs_once().await;
+    let home = watches(&["turn_start", "tool_call", "turn_end"]);
     let (host, events) = home.host().await;
     tell(&host, &turn());
-    host.settled().await;
-    assert_eq!(state(&host, "audit"), ExtensionState::Ready);
+    eventually(|| state(&host, "audit") == ExtensionState::Ready).await;
     tell(&host, &turn());
     host.shutdown().await;
     let one = ["turn_start", "tool_call", "turn_end"];
     assert_eq!(home.events(), [one, one].concat());
-    assert_eq!((home.starts(), events.faults()), (2, vec![]));
+    assert_eq!((home.starts(), events.faults()), (1, vec![]));
 }
 
 #[tokio::test]
 async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
-    let home = watches(r#"["turn_end"]"#);
-    home.runs_once().await;
+    let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     tell(&host, &turn());
     host.shutdown().await;
@@ -60,21 +60,19 @@ async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
 
 #[tokio::test]
 async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
-    let home = watches(r#"["tool_call"]"#);
-    home.runs_once().await;
+    let home = watches(&["tool_call"]);
     let (host, _) = home.host().await;
     let [start, call, end] = turn();
     tell(&host, &[start, end]);
     assert_eq!(state(&host, "audit"), ExtensionState::Idle);
     tell(&host, &[call]);
     host.shutdown().await;
-    assert_eq!((home.starts(), home.events()), (2, vec!["tool_call".to_owned()]));
+    assert_eq!((home.starts(), home.events()), (1, vec!["tool_call".to_owned()]));
 }
 
 #[tokio::test]
 async fn what_does_not_fit_is_counted() {
-    let home = watches(r#"["turn_end"]"#);
-    home.runs_once().await;
+    let home = watches(&["turn_end"]);
     let (host, _) = home.host().await;
     let [_, _, end] = turn();
     tell(&host, &vec![end; 2000]);
@@ -86,13 +84,12 @@ async fn what_does_not_fit_is_counted() {
 
 #[tokio::test]
 async fn who_knows_gaps_is_told_what_did_not_fit() {
-    let mut home = watches(r#"["turn_end"]"#);
+    let mut home = watches(&["turn_end"]);
     home.config.env.set.push(("CAN".into(), r#""event_gap""#.into()));
-    home.runs_once().await;
     let (host, _) = home.host().await;
     let [_, _, end] = turn();
     tell(&host, &vec![end; QUEUE_FRAMES + 10]);
-    host.settled().await;
+    eventually(|| state(&host, "audit") == ExtensionState::Ready).await;
     tell(&host, &turn());
     host.shutdown().await;
     let told = home.events();

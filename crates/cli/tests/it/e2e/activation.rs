@@ -1,0 +1,162 @@
+//! Extensions from one session of `haft` to the next: those that act by themselves, and those whose manifest names the
+//! uses that start them.
+
+use std::time::{Duration, Instant};
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::rpc_client::Client;
+use super::running::eventually;
+use super::scene::Scene;
+
+/// Ticks by itself, and is never asked anything.
+const TIMER: &str = r#"
+import threading, time
+
+def tick():
+    while True:
+        mark(f"tick of {os.getpid()}")
+        # sleep: the timer
+        time.sleep(0.02)
+
+emit("ready")
+threading.Thread(target=tick, daemon=True).start()
+for frame in frames():
+    pass
+"#;
+
+#[test]
+fn an_extension_that_only_runs_a_timer_works_in_its_tenth_session() {
+    let scene = Scene::new(Vec::new());
+    scene.home_python("timer", TIMER);
+    for session in 1..=10 {
+        let before = scene.marks().len();
+        let client = Client::of(&scene, &[]);
+        assert!(eventually(|| scene.marks().len() > before + 2), "no tick in session {session}");
+        client.end().expect(0);
+    }
+    let mut processes = scene.marks();
+    processes.dedup();
+    assert_eq!(processes.len(), 10, "one process each: {processes:?}");
+}
+
+/// The time since its start as a command, as zot's example `clock` has it.
+const CLOCK: &str = r#"
+import time
+STARTED_AT = time.monotonic()
+mark("started")
+emit("register_command", name="uptime", description="how long the clock has run")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        uptime = int((time.monotonic() - STARTED_AT) * 1000)
+        emit("command_response", id=frame["id"], action="display", display=f"{uptime} ms")
+"#;
+
+#[test]
+fn a_clock_says_the_uptime_of_the_session_in_the_second_one() {
+    let scene = Scene::new(Vec::new());
+    scene.home_python("clock", CLOCK);
+    for session in 1..=2 {
+        let began = Instant::now();
+        let mut client = Client::of(&scene, &[]);
+        assert!(eventually(|| scene.marks().len() == session), "it is not started in session {session}");
+        let started = Instant::now();
+        // sleep: the time that the clock shows
+        std::thread::sleep(Duration::from_millis(200));
+        let least = started.elapsed().as_millis();
+        client.done("run_command", &json!({"name": "uptime"}));
+        let shown = client.event("ext_display");
+        let shown = shown["text"].as_str().unwrap().trim_end_matches(" ms").parse::<u128>().unwrap();
+        let most = began.elapsed().as_millis();
+        assert!((least..=most).contains(&shown), "session {session}: {shown} not in {least}..={most}");
+        client.end().expect(0);
+    }
+}
+
+/// The declarations for [`TOOLBOX`].
+fn uses() -> Value {
+    json!({
+        "activation": ["tool:lookup", "command:look", "event:compaction_end"],
+        "tools": [{"name": "lookup", "description": "looks things up", "schema": {"type": "object"}}],
+        "commands": [{"name": "look", "description": "looks around"}],
+    })
+}
+
+/// A tool and a command, and no word unless asked.
+const TOOLBOX: &str = r#"
+mark("started")
+emit("register_tool", name="lookup", description="looks things up", schema={"type": "object"})
+emit("register_command", name="look", description="looks around")
+emit("subscribe", events=["compaction_end"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "tool_call":
+        result(frame, "found")
+    if frame["type"] == "command_invoked":
+        emit("command_response", id=frame["id"], action="display", display="seen")
+"#;
+
+#[test]
+fn a_session_that_does_not_use_an_extension_with_activation_does_not_start_it() {
+    let scene = Scene::new(Vec::new());
+    scene.server.answer_with(|_| Scenario::text("one"));
+    scene.home_python_with("oracle", &uses(), TOOLBOX);
+    for _ in 0..2 {
+        scene.haft(&["-p", "go"]).expect(0);
+        assert_eq!(scene.marks().len(), 0, "nothing used it");
+    }
+    let requests = scene.server.requests();
+    let offered = requests[0].body["tools"].to_string();
+    assert!(offered.contains("lookup") && offered.contains("looks things up"), "{offered}");
+    let mut answers =
+        [Scenario::text("Looking.").tool("t1", "lookup", "{}"), Scenario::text("two")].into_iter();
+    scene.server.answer_with(move |_| answers.next().unwrap());
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(scene.marks().len(), 1, "the model called it");
+    assert_eq!(
+        (ran.faults(), ran.of("ext_notify")),
+        (Vec::new(), Vec::new()),
+        "it registered what is declared"
+    );
+    assert!(ran.of("tool_result")[0].to_string().contains("found"));
+    let after = scene.server.requests().last().unwrap().body["tools"].to_string();
+    assert_eq!(after, offered, "the model is told the same");
+}
+
+#[test]
+fn a_typed_command_starts_an_extension_with_activation() {
+    let scene = Scene::new(Vec::new());
+    scene.home_python_with("oracle", &uses(), TOOLBOX);
+    let mut client = Client::of(&scene, &[]);
+    let listed = client.done("list_commands", &json!({}));
+    let look = json!({"name": "look", "description": "looks around", "extension": "oracle"});
+    assert!(listed["commands"].as_array().unwrap().contains(&look), "{listed}");
+    let listed = client.done("list_extensions", &json!({}));
+    assert_eq!((&listed["extensions"][0]["state"], scene.marks().len()), (&json!("idle"), 0), "{listed}");
+    client.done("run_command", &json!({"name": "look"}));
+    assert_eq!(client.event("ext_display")["text"], "seen");
+    assert_eq!(scene.marks().len(), 1);
+    client.end().expect(0);
+}
+
+#[test]
+fn a_mistake_in_activation_is_told_and_the_extension_starts_at_once() {
+    let scene = Scene::new(Vec::new());
+    scene.server.answer_with(|_| Scenario::text("one"));
+    scene.home_python_with("oracle", &json!({"activation": ["tool:lookup"]}), TOOLBOX);
+    let ran = scene.haft(&["--json", "--tools", "lookup", "go"]);
+    ran.expect(0);
+    assert_eq!(scene.marks().len(), 1);
+    let faults = ran.of("extension_error");
+    assert_eq!((faults.len(), &faults[0]["code"]), (1, &json!("manifest_invalid")), "{faults:?}");
+    let message = faults[0]["message"].as_str().unwrap();
+    assert!(
+        message.ends_with(
+            "`activation` names tool:lookup; describe that tool in `tools`; the extension starts at once"
+        ),
+        "{message}"
+    );
+}

@@ -1,0 +1,183 @@
+//! Extensions whose manifest names the uses that start them.
+
+mod events;
+mod home;
+mod registration;
+
+use std::fs;
+use std::time::Duration;
+
+use haft_host::ExtensionState;
+use haft_packages::{ExtensionSpec, Permissions, Roles};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{eventually, execute, fault, state, text};
+use home::{Home, TOOL, USES};
+
+#[tokio::test]
+async fn nothing_is_started_until_a_tool_is_called() {
+    let home = Home::with("shy", USES, TOOL);
+    let (host, events) = home.host().await;
+    assert_eq!(state(&host, "shy"), ExtensionState::Idle);
+    let tools = host.tools();
+    assert_eq!((tools.len(), host.commands().len()), (1, 1));
+    assert_eq!(tools[0].spec().description, "does it");
+    assert_eq!(host.commands()[0].description, "goes");
+    host.settled().await;
+    host.ping().await;
+    assert_eq!(home.starts(), 0, "nobody needed it");
+    assert!(!home.log("shy").exists());
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(state(&host, "shy"), ExtensionState::Ready);
+    assert_eq!(home.starts(), 1);
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(home.starts(), 1);
+    host.shutdown().await;
+    assert!(events.all().is_empty(), "{:?}", events.all());
+}
+
+#[tokio::test]
+async fn each_run_starts_one_without_activation() {
+    let home = Home::with("eager", "{}", TOOL);
+    for run in 1..=3 {
+        let (host, _) = home.host().await;
+        assert_eq!((state(&host, "eager"), home.starts()), (ExtensionState::Ready, run));
+        host.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn people_are_told_what_a_call_waits_for() {
+    // sleep: looks for the file again
+    let waits = "until [ -e \"$STARTS.go\" ]; do sleep 0.01; done";
+    let mut home = Home::with("shy", USES, &format!("{waits}{TOOL}"));
+    home.config.timeouts.told = Duration::from_millis(20);
+    let (host, events) = home.host().await;
+    let (output, ()) = tokio::join!(execute(&host, "t", json!({})), async {
+        eventually(|| !events.all().is_empty()).await;
+        fs::write(home.file("STARTS.go"), "").unwrap();
+    });
+    assert_eq!(text(&output), "ok");
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
+    assert_eq!(message, "is not ready yet; tool t waits for it");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_command_starts_it() {
+    let home = Home::with("shy", USES, TOOL);
+    let (host, _) = home.host().await;
+    host.run_command(&CancellationToken::new(), "go", "").await.unwrap();
+    assert_eq!(home.starts(), 1);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn calls_at_once_start_it_once() {
+    let home = Home::with("shy", USES, TOOL);
+    let (host, _) = home.host().await;
+    let cancel = CancellationToken::new();
+    let (tool, command) = tokio::join!(execute(&host, "t", json!({})), host.run_command(&cancel, "go", ""));
+    assert_eq!((text(&tool).as_str(), command.is_ok(), home.starts()), ("ok", true, 1));
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_is_never_used_leaves_in_good_order() {
+    let home = Home::with("shy", USES, TOOL);
+    let (host, events) = home.host().await;
+    host.shutdown().await;
+    assert_eq!(state(&host, "shy"), ExtensionState::Stopped);
+    assert!(execute(&host, "t", json!({})).await.is_error);
+    assert_eq!((home.starts(), events.faults()), (0, vec![]));
+}
+
+#[tokio::test]
+async fn a_restart_and_a_reload_start_it() {
+    let home = Home::with("shy", USES, TOOL);
+    let (host, _) = home.host().await;
+    host.restart(&ExtensionName::new("shy")).await.unwrap();
+    assert_eq!((state(&host, "shy"), home.starts()), (ExtensionState::Ready, 1));
+    host.shutdown().await;
+    let (host, _) = home.host().await;
+    assert_eq!(home.starts(), 1);
+    let stats = host.reload().await;
+    assert_eq!((stats.loaded, stats.ready, stats.stopped, stats.kept), (1, 1, 0, 0));
+    assert_eq!((state(&host, "shy"), home.starts()), (ExtensionState::Ready, 2));
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_started_fails_its_first_use_and_says_why() {
+    let mut home = Home::with("shy", USES, "exit 3");
+    // It is not started again in this test, which a call would wait for.
+    home.config.timeouts.tool_call = Duration::from_millis(50);
+    let (host, events) = home.host().await;
+    for _ in 0..2 {
+        let output = text(&execute(&host, "t", json!({})).await);
+        assert!(output.contains("exited with status 3"), "{output}");
+    }
+    assert_eq!(events.faults(), [fault("shy", "exited")]);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_caller_does_not_wait_for_the_start() {
+    let home = Home::with("shy", USES, "cat > /dev/null");
+    let (host, _) = home.host().await;
+    let cancel = CancellationToken::new();
+    let run = host.run_command(&cancel, "go", "");
+    let (outcome, ()) = tokio::join!(run, async {
+        eventually(|| home.starts() == 1).await;
+        cancel.cancel();
+    });
+    assert!(outcome.unwrap_err().to_string().contains("cancelled"));
+    host.shutdown().await;
+}
+
+/// True if an extension with these changes waits for its first use.
+async fn waits(change: impl Fn(&mut ExtensionSpec)) -> bool {
+    let mut home = Home::with("x", USES, TOOL);
+    home.change(change);
+    let (host, _) = home.host().await;
+    let waits = state(&host, "x") == ExtensionState::Idle;
+    assert_eq!(home.starts(), usize::from(!waits));
+    host.shutdown().await;
+    waits
+}
+
+#[tokio::test]
+async fn extensions_that_must_be_known_to_work_start_at_once() {
+    assert!(waits(|_| ()).await);
+    assert!(!waits(|spec| spec.origin = haft_host::Origin::Explicit).await);
+    assert!(!waits(|spec| spec.roles = Roles { required: true, ..Roles::default() }).await);
+}
+
+#[tokio::test]
+async fn a_declaration_that_breaks_a_rule_starts_it_at_once() {
+    let uses = r#"{"activation":["tool:t"],"tools":[{"name":"t","schema":{"type":"array"}}]}"#;
+    let home = Home::with("x", uses, TOOL);
+    let (host, events) = home.host().await;
+    assert_eq!((state(&host, "x"), home.starts()), (ExtensionState::Ready, 1));
+    assert_eq!(events.faults(), [fault("x", "register_rejected")]);
+    let message = events.only_message();
+    let expect = "manifest: tool \"t\": its schema is for \"array\", and arguments are an \"object\"; the extension \
+                  starts at once";
+    assert_eq!(message, expect);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_declaration_beyond_the_grant_starts_it_at_once() {
+    let mut home = Home::with("x", USES, TOOL);
+    home.change(|spec| spec.permissions = Some(Permissions::default()));
+    let (host, events) = home.host().await;
+    assert_eq!(home.starts(), 1);
+    let faults = events.faults();
+    assert!(faults.iter().all(|(_, code)| code != "tool_changed") && !faults.is_empty(), "{faults:?}");
+    host.shutdown().await;
+}

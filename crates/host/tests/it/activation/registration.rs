@@ -1,0 +1,82 @@
+//! Registrations that differ from those that the manifest declares.
+
+use haft_host::ExtensionState;
+use haft_protocol::event::AgentEvent;
+use serde_json::json;
+
+use super::home::{Home, USES};
+use crate::support::{Events, blocked, call, execute, state, text};
+
+fn notes(events: &Events) -> Vec<String> {
+    let note = |event| if let AgentEvent::ExtNotify { message, .. } = event { Some(message) } else { None };
+    events.all().into_iter().filter_map(note).collect()
+}
+
+#[tokio::test]
+async fn another_registration_is_told_and_counts_from_the_start_on() {
+    let home = Home::with(
+        "x",
+        USES,
+        r#"say '{"type":"register_tool","name":"news"}'; say '{"type":"ready"}'; serve"#,
+    );
+    let (host, events) = home.host().await;
+    let changes = host.changes();
+    let output = execute(&host, "t", json!({})).await;
+    assert_eq!(
+        text(&output),
+        "extension x/t failed: it was started anew and does not offer this tool any more"
+    );
+    assert!(changes.has_changed().unwrap());
+    assert_eq!(host.tools().iter().map(|tool| tool.spec().name.clone()).collect::<Vec<_>>(), ["news"]);
+    let expect = "registered other things than its manifest declares: tool news is new, tool t is missing, command /go is \
+                  missing; the registration counts from now on";
+    assert_eq!(notes(&events), [expect]);
+    host.shutdown().await;
+    let (host, _) = home.host().await;
+    assert_eq!(state(&host, "x"), ExtensionState::Idle);
+    assert_eq!(host.tools()[0].spec().name, "t", "the next session goes by the manifest again");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_order_of_keys_and_further_events_are_no_difference() {
+    let uses = r#"{"activation":["tool:t"],"tools":[{"name":"t","description":"does it",
+        "schema":{"properties": {}, "type": "object"}}]}"#;
+    let home = Home::with(
+        "x",
+        uses,
+        r#"say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object","properties":{}}}'
+        say '{"type":"subscribe","events":["turn_end"]}'; say '{"type":"ready"}'; serve"#,
+    );
+    let (host, events) = home.host().await;
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(notes(&events), Vec::<String>::new());
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn another_description_and_a_missing_subscription_are_told() {
+    let uses = r#"{"activation":["tool:t","event:turn_end"],"tools":[{"name":"t","description":"does it"}]}"#;
+    let tool = r#"say '{"type":"register_tool","name":"t","description":"undoes it"}'; say '{"type":"ready"}'; serve"#;
+    let home = Home::with("x", uses, tool);
+    let (host, events) = home.host().await;
+    execute(&host, "t", json!({})).await;
+    let notes = notes(&events);
+    assert!(notes[0].contains("tool t is different, event turn_end is not subscribed to"), "{notes:?}");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_gate_that_no_manifest_declares_guards_from_its_start_on() {
+    let gate = r#"say '{"type":"register_tool","name":"t","description":"does it","schema":{"type":"object"}}'
+        say '{"type":"register_command","name":"go","description":"goes"}'
+        say '{"type":"subscribe","intercept":["tool_call"]}'; say '{"type":"ready"}'; serve"#;
+    let home = Home::with("x", USES, gate);
+    let (host, events) = home.host().await;
+    assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some());
+    let notes = notes(&events);
+    assert!(notes.len() == 1 && notes[0].contains("intercept tool_call is new"), "{notes:?}");
+    host.shutdown().await;
+}

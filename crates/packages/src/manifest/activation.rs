@@ -1,0 +1,94 @@
+//! `activation`: the uses that start an extension, with the tools and commands that it offers until then.
+
+use std::collections::BTreeSet;
+
+use haft_protocol::RawJson;
+use haft_protocol::ext::{Event, RegisterCommand, RegisterTool};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Fields, ManifestError};
+
+/// The uses that start an extension, and what it offers before the first of them.
+///
+/// `"activation": ["tool:weather", "command:weather", "event:turn_end"]`, with the tools and commands beside it, in the
+/// fields of `register_tool` and `register_command`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Activation {
+    /// `tools`: one for each `tool:NAME`.
+    pub tools: Vec<RegisterTool>,
+    /// `commands`: one for each `command:NAME`.
+    pub commands: Vec<RegisterCommand>,
+    /// The events of `event:NAME`.
+    pub events: BTreeSet<String>,
+}
+
+/// Reads the fields; `guards` is true of an extension that must be in place before anything happens.
+///
+/// # Errors
+/// The entry that makes no sense, or the tool or command that lacks its other half.
+pub(super) fn read(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, ManifestError> {
+    if !fields.has("activation") {
+        return Ok(None);
+    }
+    let wrong = |problem: &str| fields.error("activation", problem);
+    if guards {
+        return Err(wrong("cannot be there beside `required` or `intercept`: a guard starts at once"));
+    }
+    let uses = fields.texts("activation")?;
+    if uses.is_empty() {
+        return Err(wrong("must name at least one use, or be left out"));
+    }
+    let (mut tools, mut commands, mut events) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for entry in &uses {
+        match entry.split_once(':') {
+            Some(("tool", name)) => _ = tools.insert(name),
+            Some(("command", name)) => _ = commands.insert(name),
+            Some(("event", name)) if Event::NAMES.contains(&name) => _ = events.insert(name.to_owned()),
+            Some(("event", name)) => {
+                let known = Event::NAMES.join(", ");
+                return Err(wrong(&format!("names the event {name:?}; there are {known}")));
+            }
+            Some(_) | None => {
+                return Err(wrong(&format!(
+                    "has the entry {entry:?}; there are `command:NAME`, `tool:NAME` and `event:NAME`"
+                )));
+            }
+        }
+    }
+    Ok(Some(Activation {
+        tools: declared(fields, "tool", &tools, |tool: &RegisterTool| &tool.name)?,
+        commands: declared(fields, "command", &commands, |command: &RegisterCommand| &command.name)?,
+        events,
+    }))
+}
+
+/// The entries of `tools` or `commands`, which are those that `activation` names.
+fn declared<T: DeserializeOwned>(
+    fields: &Fields<'_>,
+    kind: &str,
+    named: &BTreeSet<&str>,
+    name: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, ManifestError> {
+    let field = format!("{kind}s");
+    let entry = |(index, value): (usize, &Value)| {
+        RawJson::from_value(value)
+            .and_then(|json| json.read::<T>())
+            .map_err(|error| fields.error(&format!("{field}[{index}]"), &format!("is not a {kind}: {error}")))
+    };
+    let entries: Vec<T> = fields.list(&field)?.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
+    let names: BTreeSet<&str> = entries.iter().map(|entry| name(entry).as_str()).collect();
+    if let Some(missing) = named.difference(&names).next() {
+        let problem = format!("names {kind}:{missing}; describe that {kind} in `{field}`");
+        return Err(fields.error("activation", &problem));
+    }
+    if let Some(unnamed) = names.difference(named).next() {
+        return Err(
+            fields.error(&field, &format!("describes {unnamed}; add {kind}:{unnamed} to `activation`"))
+        );
+    }
+    if names.len() < entries.len() {
+        return Err(fields.error(&field, "has two entries of one name"));
+    }
+    Ok(entries)
+}
