@@ -180,6 +180,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "host",
+        &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"],
+    ),
+    (
         "rpc",
         &[
             // State machines.
