@@ -43,16 +43,6 @@ pub(crate) struct Taken {
     pub(crate) prompt: Prompt,
 }
 
-/// How many messages are taken from a queue at a time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum QueueMode {
-    /// One; the model answers each by itself.
-    #[default]
-    OneAtATime,
-    /// All that wait.
-    All,
-}
-
 /// Where a message that was queued will be taken from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a message queued while no run is under way waits until somebody starts one"]
@@ -102,15 +92,7 @@ impl Waiting {
 /// The queues of an agent.
 #[derive(Default)]
 pub(crate) struct Queues {
-    pub(crate) modes: Modes,
     state: Mutex<State>,
-}
-
-/// How the queues that a run takes from are emptied.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Modes {
-    pub(crate) steering: QueueMode,
-    pub(crate) follow_up: QueueMode,
 }
 
 #[derive(Default)]
@@ -137,10 +119,6 @@ enum Announcing {
 }
 
 impl Queues {
-    pub(crate) fn new(modes: Modes) -> Self {
-        Self { modes, state: Mutex::default() }
-    }
-
     /// Queues a message.
     pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
         self.push_if(queue, prompt, |_| true)
@@ -207,26 +185,26 @@ impl Queues {
     /// takes what was to follow, when nothing else waits.
     pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken = state.take(Queue::NextTurn, QueueMode::All);
-        taken.extend(state.take(Queue::Steering, QueueMode::All));
+        let mut taken = state.take_all(Queue::NextTurn);
+        taken.extend(state.take_all(Queue::Steering));
         if taken.is_empty() && !has_prompt {
-            taken = state.take(Queue::FollowUp, self.modes.follow_up);
+            taken = state.take_one(Queue::FollowUp);
         }
         taken
     }
 
     /// What goes before the next call of the model.
     pub(crate) fn take_steering(&self) -> Vec<Taken> {
-        self.lock().take(Queue::Steering, self.modes.steering)
+        self.lock().take_one(Queue::Steering)
     }
 
     /// What keeps a run going that would stop here. When that is nothing, and nobody has just interrupted it, the run is
     /// over: what is queued from here on is not taken by it, and the next run may begin.
     pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken = state.take(Queue::Steering, self.modes.steering);
+        let mut taken = state.take_one(Queue::Steering);
         if taken.is_empty() {
-            taken = state.take(Queue::FollowUp, self.modes.follow_up);
+            taken = state.take_one(Queue::FollowUp);
         }
         if taken.is_empty() && state.interrupt.is_none() {
             state.run = None;
@@ -334,13 +312,15 @@ impl State {
         }
     }
 
-    fn take(&mut self, queue: Queue, mode: QueueMode) -> Vec<Taken> {
+    /// Takes one message: the model answers each by itself.
+    fn take_one(&mut self, queue: Queue) -> Vec<Taken> {
         let waiting = self.queue(queue);
-        let taken = match mode {
-            QueueMode::OneAtATime => waiting.len().min(1),
-            QueueMode::All => waiting.len(),
-        };
-        waiting.drain(..taken).map(|prompt| Taken { queue, prompt }).collect()
+        let first = waiting.len().min(1);
+        waiting.drain(..first).map(|prompt| Taken { queue, prompt }).collect()
+    }
+
+    fn take_all(&mut self, queue: Queue) -> Vec<Taken> {
+        self.queue(queue).drain(..).map(|prompt| Taken { queue, prompt }).collect()
     }
 
     fn event(&self) -> AgentEvent {

@@ -1,7 +1,8 @@
-//! One extension: a handle that asks and tells, and the task behind it.
+//! One extension: a handle that queries and tells, and the task behind it.
 
 mod actor;
 mod alarm;
+pub(crate) mod backlog;
 mod commands;
 pub(crate) mod fanout;
 pub(crate) mod frontend;
@@ -61,7 +62,7 @@ type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 /// results of `host_call`s are as many as may be under way (`max_host_calls`); of the log it is a word for an event.
 #[derive(Debug)]
 enum Command {
-    Ask(Question<Ticket>),
+    Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
     /// End all open questions, and say why.
@@ -200,21 +201,21 @@ impl Extension {
         _ = self.inner.commands.unbounded_send(Command::Shutdown);
     }
 
-    /// Intercepts something.
-    pub(crate) async fn intercept<H: Hook>(
+    /// Queries the extension about something that is about to happen.
+    pub(crate) async fn query_hook<H: Hook>(
         &self,
         cancel: &CancellationToken,
         question: H,
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what.into(), deadline).await?;
+        let outcome = self.query(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
-    /// Asks something. The inner error is an answer that does not fit the question; it is not reported yet.
+    /// Queries the extension. The inner error is an answer that does not fit the question; it is not reported yet.
     /// Dropping the future, or cancelling, releases the question at once.
-    pub(crate) async fn ask<R: Request>(
+    pub(crate) async fn query<R: Request>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -228,8 +229,8 @@ impl Extension {
         }
     }
 
-    /// Calls a method of a hook. What it answers is not looked at yet.
-    pub(crate) async fn call(
+    /// Queries a process hook. Its answer is not read yet.
+    pub(crate) async fn query_process_hook(
         &self,
         cancel: &CancellationToken,
         question: &(impl hook::Question + Sync),
@@ -261,7 +262,7 @@ impl Extension {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        self.inner.commands.unbounded_send(Command::Ask(question)).map_err(|_| self.absence())?;
+        self.inner.commands.unbounded_send(Command::Send(question)).map_err(|_| self.absence())?;
         let release = Release { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();

@@ -2,7 +2,7 @@
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
 mod calls;
-mod ending;
+mod child;
 mod outputs;
 mod seating;
 mod sources;
@@ -13,7 +13,6 @@ use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -22,19 +21,21 @@ use super::seldom::Seldom;
 use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::extension::fanout::Seat;
+use crate::extension::fanout::{Seat, Word};
 use crate::extension::frontend::{Frontend, Reporter};
 use crate::extension::services::Desk;
 use crate::extension::status_line::StatusPlace;
+use crate::process::Exit;
 use crate::process::connection::{Connection, opened};
 use crate::process::log::Log;
-use crate::process::{Exit, Process};
 use crate::session::{Facts, Session};
 use crate::wire::decode::{Decoding, Heard, takes_long};
 use crate::wire::fault::Failure;
 use crate::wire::framer::{Framer, Item};
 use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
+use child::Child;
+use seating::Seating;
 use sources::{Happening, Incoming, happened, incoming, received};
 
 /// Lines of one read after which others get their turn first.
@@ -84,20 +85,14 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         decoding: None,
         reader: Some(reader),
         wide: false,
-        can_move: outlet.can_move(),
-        seat: None,
-        watching: start.watching,
+        seating: Seating { can_move: outlet.can_move(), seat: None, watching: start.watching },
         commands: Arc::downgrade(&commands),
         writer: Writer::new(outlet, stall, &limits),
-        process,
-        stderr,
-        exit: None,
-        late_lines: 0,
+        child: Child::new(process, stderr),
         inbox: Some(inbox),
         alarm: Alarm::default(),
         seldom: Seldom::default(),
         event_count: Arc::clone(&event_count),
-        half_frame: None,
         crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
@@ -125,25 +120,13 @@ struct Actor {
     /// Its output was made larger, or could not be.
     wide: bool,
     writer: Writer,
-    /// Whether another thread can write to it.
-    can_move: bool,
-    /// Its place among those who only watch.
-    seat: Option<Seat>,
-    watching: Watching,
+    seating: Seating,
     /// To itself.
     commands: Weak<mpsc::UnboundedSender<Command>>,
-    process: Option<Process>,
-    /// Gone when standard error ended.
-    stderr: Option<JoinHandle<()>>,
-    /// How the process ended, once it has.
-    exit: Option<Exit>,
-    /// Long lines that were read since then.
-    late_lines: usize,
+    child: Child,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
     event_count: Arc<EventCount>,
-    /// Bytes of a frame that was never finished.
-    half_frame: Option<usize>,
     /// The last read brought many lines.
     crowded: bool,
     alarm: Alarm,
@@ -172,12 +155,13 @@ impl Actor {
                 tokio::task::yield_now().await;
             }
             // What one said that is gone comes before its end.
-            let due = self.session.poll_deadline().filter(|_| self.decoding.is_none() || self.exit.is_none());
+            let due =
+                self.session.poll_deadline().filter(|_| self.decoding.is_none() || !self.child.has_exited());
             if self.alarm.set(due) | self.writer.take_started() {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
-            let reading = self.decoding.is_some() || !self.session.is_paused() || self.exit.is_some();
+            let reading = self.decoding.is_some() || !self.session.is_paused() || self.child.has_exited();
             tokio::select! {
                 incoming = incoming(&mut self.decoding, &mut self.reader, &mut self.framer), if reading => {
                     self.on_incoming(incoming);
@@ -186,8 +170,7 @@ impl Actor {
                 happening = happened(
                     &self.seldom,
                     &mut self.alarm,
-                    &mut self.process,
-                    &mut self.stderr,
+                    &mut self.child,
                     &mut self.writer,
                 ) => self.on_happening(happening),
             }
@@ -204,7 +187,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
-            self.seat.iter().for_each(Seat::heard);
+            self.seating.seat.iter().for_each(Seat::heard);
             return self.drain(true);
         }
         self.reader = None;
@@ -218,7 +201,7 @@ impl Actor {
     }
 
     fn on_tail(&mut self, heard: Heard) {
-        self.half_frame = self.session.handle_tail(heard, now());
+        self.child.half_frame = self.session.handle_tail(heard, now());
         self.wind_up(CLOSED);
     }
 
@@ -229,15 +212,15 @@ impl Actor {
         }
         self.session.handle_heard(heard, now());
         self.drain(true);
-        if self.exit.is_some() {
-            self.on_late_heard();
+        if self.child.has_exited() && self.child.count_late_line() {
+            self.wind_up("");
         }
     }
 
     /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
     fn drain(&mut self, fresh: bool) {
         let (now, mut lines) = (now(), 0);
-        while self.decoding.is_none() && (!self.session.is_paused() || self.exit.is_some()) {
+        while self.decoding.is_none() && (!self.session.is_paused() || self.child.has_exited()) {
             let Some(item) = self.framer.next(self.session.line_limit()) else { break };
             lines += 1;
             match item {
@@ -280,13 +263,13 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Send(question)) => self.session.send(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(words)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(words, now());
                 // What kept it from its place in the log may be over.
-                self.choose_seat();
+                self.seating.choose(&self.session, &self.commands, &self.event_count);
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.
@@ -307,7 +290,10 @@ impl Actor {
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
-            WriterEnd::Released(released) => self.on_released(released),
+            WriterEnd::Released(released) => {
+                self.seating.on_released(&released);
+                self.writer.resume(released, self.seating.seat.as_ref());
+            }
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(format_args!("its input is closed: {error}"));
@@ -318,10 +304,85 @@ impl Actor {
 
     /// Nothing can be written any more. A process that ends is seen to in a moment, and says more.
     fn deafened(&mut self) {
-        if self.exit.is_some() || self.process.is_none() {
+        if self.child.has_exited() || self.child.process.is_none() {
             return self.wind_up("");
         }
         self.session.deafened(self.writer.flushed(), now());
+    }
+
+    fn on_log(&mut self, word: Word) {
+        match word {
+            Word::Joined => {
+                self.writer.release(true, None);
+                // It may have come to do more than watch meanwhile.
+                self.seating.choose(&self.session, &self.commands, &self.event_count);
+            }
+            Word::Left => self.writer.release(false, self.seating.seat.as_ref()),
+            Word::Written => self.session.told(now()),
+            Word::Lost(_) => self.log.host(EVENTS_DROPPED),
+        }
+    }
+
+    fn on_exit(&mut self, exit: Exit) {
+        if exit.never_started {
+            self.session.never_started();
+        }
+        self.log.host(&exit.text);
+        self.child.exit = Some(exit);
+        self.drain(false);
+        self.wind_up("");
+    }
+
+    fn on_stderr_end(&mut self) {
+        self.child.stderr = None;
+        if self.child.has_exited() {
+            self.wind_up("");
+        }
+    }
+
+    /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
+    fn wind_up(&mut self, symptom: &str) {
+        let at = Instant::now() + self.session.timeouts().pipe_drain;
+        let all_read = self.reader.is_none() && self.decoding.is_none() && self.child.stderr.is_none();
+        let left_well = self.child.exit.as_ref().is_some_and(|exit| exit.left_well);
+        match (&self.child.exit, &self.child.process) {
+            (Some(_), _) if all_read => {
+                // All it said is known: an extension that may leave and owes nobody an answer did as if it were asked to.
+                if self.on_demand && left_well && self.owes_nobody() {
+                    self.session.shutdown(now());
+                }
+                self.session.end(&self.child.obituary(&self.log));
+            }
+            (Some(_), _) => self.session.end_at(at.into_std(), self.child.obituary(&self.log)),
+            (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
+            (None, None) => self.session.end("closed the connection"),
+        }
+    }
+
+    /// True if nobody waits for an answer, nor has just asked.
+    fn owes_nobody(&mut self) -> bool {
+        while let Some(Ok(command)) = self.inbox.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            self.on_command(Some(command));
+        }
+        self.session.is_idle()
+    }
+
+    /// Kills what is left and waits for its end, but not for ever.
+    async fn finish(mut self: Box<Self>) {
+        // Whoever still asks is told at once, and not when the last process is gone.
+        self.inbox = None;
+        self.status.leave();
+        self.calls.cancel_all();
+        self.seating.end();
+        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            self.log.host(format_args!("{dropped} events were dropped"));
+        }
+        self.child.kill(self.session.timeouts().kill_grace, &self.log).await;
+        self.calls.end().await;
+        self.child.stop_reading_stderr();
+        self.log.last("gone");
+        self.frontend.extension_gone(&self.reporter.name);
     }
 }
 

@@ -7,7 +7,7 @@ use futures::channel::mpsc;
 use haft_protocol::ext::capability;
 
 use super::{Command, EventCount};
-use crate::backlog::Backlog;
+use crate::extension::backlog::Backlog;
 use crate::extension::fanout::{Fanout, Filter, Member, Seat, Word};
 use crate::session::offers::Offers;
 

@@ -258,6 +258,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "terminal",
         ],
     ),
+    ("host", &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"]),
     (
         "rpc",
         &[

@@ -5,7 +5,6 @@ use haft_protocol::ext::SetStatus;
 
 use super::{Actor, EVENTS_DROPPED, now};
 use crate::extension::Snapshot;
-use crate::process::Process;
 use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
 
@@ -16,7 +15,7 @@ impl Actor {
             match output {
                 Output::Write { number, line, droppable } => self.write(number, line, droppable),
                 Output::CloseInput => self.writer.close(),
-                Output::Terminate => self.terminate(),
+                Output::Terminate => self.child.terminate(&self.log),
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
                 Output::Fault(code, message) => self.fault(code, message),
@@ -32,7 +31,7 @@ impl Actor {
 
     fn write(&mut self, number: u64, line: String, droppable: bool) {
         tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable, self.seat.as_ref()) {
+        if self.writer.push(number, line, droppable, self.seating.seat.as_ref()) {
             return;
         }
         if !droppable {
@@ -40,12 +39,6 @@ impl Actor {
         }
         if self.event_count.lose(1) {
             self.log.host(EVENTS_DROPPED);
-        }
-    }
-
-    fn terminate(&mut self) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            self.log.host(format_args!("cannot be terminated: {error}"));
         }
     }
 
@@ -74,7 +67,7 @@ impl Actor {
     }
 
     fn publish(&mut self) {
-        self.choose_seat();
+        self.seating.choose(&self.session, &self.commands, &self.event_count);
         self.snapshot.send_replace(Snapshot::of(&self.session));
         self.changes.send_modify(|count| *count += 1);
     }

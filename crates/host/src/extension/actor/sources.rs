@@ -13,6 +13,7 @@ use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::seldom::Seldom;
 use super::super::writer::{Writer, WriterEnd};
+use super::child::Child;
 use crate::process::{Exit, Process};
 use crate::wire::decode::{Decoding, Heard};
 use crate::wire::framer::Framer;
@@ -61,8 +62,7 @@ pub(super) async fn incoming(
 pub(super) async fn happened(
     seldom: &Seldom,
     alarm: &mut Alarm,
-    process: &mut Option<Process>,
-    stderr: &mut Option<JoinHandle<()>>,
+    child: &mut Child,
     writer: &mut Writer,
 ) -> Happening {
     poll_fn(|context| {
@@ -70,8 +70,8 @@ pub(super) async fn happened(
             let any = async {
                 tokio::select! {
                     () = alarm.rung() => Happening::Alarm,
-                    exit = exited(process) => Happening::Exit(exit),
-                    () = finished(stderr) => Happening::StderrEnd,
+                    exit = exited(&mut child.process) => Happening::Exit(exit),
+                    () = finished(&mut child.stderr) => Happening::StderrEnd,
                     end = writer.ended() => Happening::WriterEnd(end),
                 }
             };

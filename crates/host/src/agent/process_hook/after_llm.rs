@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use haft_core::hooks::{AfterModelResponse, ReceivedResponse, Refusal, ResponseDecision};
 use haft_protocol::hook::{AfterLlm, InterceptPoint, LlmResponse, ResponseDecision as Decision, UsageInfo};
-use haft_protocol::message::{Stop, text_of};
+use haft_protocol::message::{AssistantBlock, Stop, text_of};
 use tokio_util::sync::CancellationToken;
 
 use super::before_tool::aborted;
 use super::bounds;
 use super::messages;
 use super::part::HookPart;
-use super::turns::{CHANNEL, CHAT};
+use super::{CHANNEL, CHAT};
 
 const POINT: InterceptPoint = InterceptPoint::AfterLlm;
 
@@ -30,9 +30,17 @@ impl AfterModelResponse for HookPart {
             chat_id: CHAT.to_owned(),
         };
         let by = self.by();
-        match self.ask(cancel, POINT, question).await {
+        match self.query(cancel, POINT, question).await {
             Ok(Decision::Continue) | Err(_) => ResponseDecision::Keep,
-            Ok(Decision::Modify(answer)) => self.edited(response, *answer),
+            Ok(Decision::Modify(answer)) => {
+                match edited(response, *answer, |detail| self.fault(POINT, detail)) {
+                    Ok(content) => ResponseDecision::Edit { by, content },
+                    Err(detail) => {
+                        self.fault(POINT, &detail);
+                        ResponseDecision::Keep
+                    }
+                }
+            }
             Ok(Decision::AbortTurn { reason }) => {
                 ResponseDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))
             }
@@ -53,20 +61,20 @@ impl AfterModelResponse for HookPart {
     }
 }
 
-impl HookPart {
-    fn edited(&self, response: &ReceivedResponse, mut answer: LlmResponse) -> ResponseDecision {
-        if let Some(detail) = bounds::cut_answer(&mut answer, &told(response)) {
-            self.fault(POINT, &detail);
-        }
-        let LlmResponse { content, reasoning_content, tool_calls, .. } = &answer;
-        match messages::answer(&response.content, content, reasoning_content, tool_calls) {
-            Ok(content) => ResponseDecision::Edit { by: self.by(), content },
-            Err(detail) => {
-                self.fault(POINT, &detail);
-                ResponseDecision::Keep
-            }
-        }
+/// The answer of the model as the hook changed it. Cuts are reported.
+///
+/// # Errors
+/// The reason why it does not count.
+fn edited(
+    response: &ReceivedResponse,
+    mut answer: LlmResponse,
+    report: impl Fn(&str),
+) -> Result<Vec<AssistantBlock>, String> {
+    if let Some(detail) = bounds::cut_answer(&mut answer, &told(response)) {
+        report(&detail);
     }
+    let LlmResponse { content, reasoning_content, tool_calls, .. } = &answer;
+    messages::answer(&response.content, content, reasoning_content, tool_calls)
 }
 
 fn told(response: &ReceivedResponse) -> LlmResponse {

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
+use crate::agent::policy;
 use crate::extension::frontend::{GateChoice, GateFailing};
-use crate::policy;
 
 /// After so many failures in a row the person is asked.
 const PATIENCE: u32 = 3;

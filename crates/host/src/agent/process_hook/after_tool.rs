@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::before_tool::aborted;
 use super::output;
 use super::part::HookPart;
-use super::turns::{CHANNEL, CHAT};
+use super::{CHANNEL, CHAT};
 
 const POINT: InterceptPoint = InterceptPoint::AfterTool;
 
@@ -32,10 +32,10 @@ impl AfterToolExecute for HookPart {
             chat_id: CHAT.to_owned(),
         };
         let by = self.by();
-        match self.ask(cancel, POINT, question).await {
+        match self.query(cancel, POINT, question).await {
             Ok(Decision::Continue) | Err(_) => ResultDecision::Show(output),
             Ok(Decision::Modify(result)) => {
-                ResultDecision::Show(self.output(POINT, &call.name, &result, Some(&output)).await)
+                ResultDecision::Show(output::read(self, POINT, &call.name, &result, Some(&output)).await)
             }
             Ok(Decision::AbortTurn { reason }) => {
                 ResultDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))

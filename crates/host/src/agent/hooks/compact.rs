@@ -11,14 +11,13 @@ use haft_protocol::ext::{BeforeCompactDecision, CompactEntry, InterceptBeforeCom
 use tokio_util::sync::CancellationToken;
 
 use super::or_else;
-use crate::entry::Entry;
-use crate::wire::fault::FaultCode;
+use crate::agent::entry::Entry;
 
 #[async_trait]
 impl BeforeCompact for Entry {
     async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision {
         let by = self.name().to_string();
-        match self.intercept(cancel, question(compacting)).await {
+        match self.query(cancel, question(compacting)).await {
             Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
             Ok(BeforeCompactDecision::Cancel { reason }) => {
                 let reason = or_else(reason, || "no reason given".to_owned());
@@ -34,7 +33,7 @@ impl BeforeCompact for Entry {
                     None => CompactDecision::Replace { by, summary, first_kept: None },
                     Some(Some(first)) => CompactDecision::Replace { by, summary, first_kept: Some(first) },
                     Some(None) => {
-                        self.cannot_begin(first_kept.as_deref().unwrap_or_default());
+                        cannot_begin(self, first_kept.as_deref().unwrap_or_default());
                         CompactDecision::Default
                     }
                 }
@@ -43,20 +42,15 @@ impl BeforeCompact for Entry {
     }
 
     fn cut_refused(&self, first_kept: EntryId) {
-        self.cannot_begin(&first_kept.to_string());
+        cannot_begin(self, &first_kept.to_string());
     }
 }
 
-impl Entry {
-    fn cannot_begin(&self, first_kept: &str) {
-        if let Some(extension) = self.extension() {
-            let text = format!(
-                "before_compact intercept: nothing can be kept from {first_kept:?} on, so its summary is not used; \
-                 name an entry that says may_begin, or leave first_kept out"
-            );
-            extension.reporter().fault(FaultCode::HookError, text);
-        }
-    }
+fn cannot_begin(entry: &Entry, first_kept: &str) {
+    entry.report_hook_error(&format!(
+        "before_compact intercept: nothing can be kept from {first_kept:?} on, so its summary is not used; name an entry \
+         that says may_begin, or leave first_kept out"
+    ));
 }
 
 fn question(compacting: &Compacting) -> InterceptBeforeCompact {

@@ -3,8 +3,8 @@
 use haft_packages::{ExtensionSpec, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 
+use crate::agent::policy;
 use crate::extension::{Extension, Snapshot};
-use crate::policy;
 use crate::session::filter::Role;
 use crate::session::offers::Offers;
 use crate::supervision::slot::{Slot, Stage};

@@ -8,7 +8,7 @@ use haft_protocol::ids::RequestId;
 
 use super::bounds;
 use super::part::HookPart;
-use crate::tool::Read;
+use crate::agent::tool::Read;
 
 /// How a reference to an image of the result begins; its number follows. Images are long, and hooks send back all that
 /// they are told.
@@ -27,34 +27,33 @@ pub(super) fn told(output: &ToolOutput) -> ToolResult {
     }
 }
 
-impl HookPart {
-    /// What a hook says in place of a tool of this name, or of what that came to. What is too long, cannot be seen or is no
-    /// image is dealt with as in a result of an extension's tool.
-    pub(super) async fn output(
-        &self,
-        point: InterceptPoint,
-        tool: &str,
-        result: &ToolResult,
-        own: Option<&ToolOutput>,
-    ) -> ToolOutput {
-        let (name, limits) = (self.entry.name(), bounds::of_result(self.host.limits(), own));
-        let content = blocks(result, own);
-        let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
-        let (read, kept) = match Read::beside(name, tool, blocks, limits, self.host.results()).await {
-            Ok(read) => read,
-            Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
-        };
-        if let Some(detail) = &read.rejected {
-            self.fault(point, detail);
-        }
-        self.host.reporter(name).hidden(read.hidden, &format!("a result for tool {tool}"));
-        // Where nothing can be delivered beside the text, the model has to speak of it.
-        let handled = result.response_handled && result.media.is_empty();
-        let shown = !result.silent && !result.for_user.is_empty();
-        let display = shown
-            .then(|| Display { by: name.clone(), text: bounds::for_user(&result.for_user, limits, own) });
-        ToolOutput { handled, display, ..read.output(kept.as_deref()) }
+/// Reads what a hook says in place of a tool of this name, or of its result. Texts that are too long, characters that nobody
+/// can see and references that are no images are dealt with as in a result of an extension's tool.
+pub(super) async fn read(
+    hook: &HookPart,
+    point: InterceptPoint,
+    tool: &str,
+    result: &ToolResult,
+    own: Option<&ToolOutput>,
+) -> ToolOutput {
+    let (name, context) = (hook.entry.name(), &hook.context);
+    let limits = bounds::of_result(*context.shared.limits, own);
+    let content = blocks(result, own);
+    let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
+    let (read, kept) = match Read::beside(name, tool, blocks, limits, &context.results).await {
+        Ok(read) => read,
+        Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
+    };
+    if let Some(detail) = &read.rejected {
+        hook.fault(point, detail);
     }
+    context.reporter(name).hidden(read.hidden, &format!("a result for tool {tool}"));
+    // Where nothing can be delivered beside the text, the model has to speak of it.
+    let handled = result.response_handled && result.media.is_empty();
+    let shown = !result.silent && !result.for_user.is_empty();
+    let display =
+        shown.then(|| Display { by: name.clone(), text: bounds::for_user(&result.for_user, limits, own) });
+    ToolOutput { handled, display, ..read.output(kept.as_deref()) }
 }
 
 /// The text, then what belongs to it. A file is named, so that the model can read it.

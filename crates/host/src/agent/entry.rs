@@ -15,16 +15,16 @@ use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::backlog::Backlog;
+use crate::agent::policy::{self, Verdict};
+use crate::extension::backlog::Backlog;
 use crate::extension::{Deadline, Extension, PANICKED, Watching};
-use crate::policy::{self, Verdict};
 use crate::session::ExtensionState;
 use crate::session::filter::Role;
 use crate::session::offers::{OfferedTool, Offers};
 use crate::supervision::keeper::Order;
 use crate::supervision::slot::{Slot, Stage};
 use crate::timeouts::Timeouts;
-use crate::wire::fault::{CallError, Failure};
+use crate::wire::fault::{CallError, Failure, FaultCode};
 use view::View;
 
 /// One extension of a host. It lives over restarts; a reload puts another one in its place.
@@ -115,17 +115,17 @@ impl Entry {
         self.look(|now| InterceptKind::ALL.iter().copied().filter(|&hook| now.lacks(hook)).collect())
     }
 
-    /// Asks the extension about something that is about to happen.
+    /// Queries the extension about something that is about to happen.
     ///
     /// # Errors
     /// What its failure means. The failure itself is reported already.
-    pub(crate) async fn intercept<H: Hook>(
+    pub(crate) async fn query<H: Hook>(
         &self,
         cancel: &CancellationToken,
         question: H,
     ) -> Result<H::Decision, Failed> {
         let entry = self.current();
-        entry.ask_hook(cancel, question).await.unwrap_or_else(|error| Err(entry.failed(H::KIND, &error)))
+        entry.query_process(cancel, question).await.unwrap_or_else(|error| Err(entry.failed(H::KIND, &error)))
     }
 
     /// What a failure means.
@@ -135,6 +135,13 @@ impl Entry {
             verdict: policy::on_failure(hook, role, self.loosened, error),
             reason: policy::reason(self.name(), error),
             detail: policy::blamed(error),
+        }
+    }
+
+    /// Reports an answer of a hook that does not count, while there is a process.
+    pub(crate) fn report_hook_error(&self, text: &str) {
+        if let Some(extension) = self.extension() {
+            extension.reporter().fault(FaultCode::HookError, text);
         }
     }
 
@@ -167,18 +174,18 @@ impl Entry {
     }
 
     /// The inner error is no failure: it has nothing to say about this.
-    async fn ask_hook<H: Hook>(
+    async fn query_process<H: Hook>(
         &self,
         cancel: &CancellationToken,
         question: H,
     ) -> Result<Result<H::Decision, Failed>, CallError> {
         let deadline = Deadline::after(self.time_for(H::KIND));
         if let Some(instance) = self.look(|now| now.at_hand(H::KIND).cloned()) {
-            return instance.intercept(cancel, question, deadline).await.map(Ok);
+            return instance.query_hook(cancel, question, deadline).await.map(Ok);
         }
         // Waiting for it takes room that a question need not have.
-        match Box::pin(self.come_forward(cancel, H::KIND)).await? {
-            Ok((instance, deadline)) => instance.intercept(cancel, question, deadline).await.map(Ok),
+        match Box::pin(self.wait_until_ready(cancel, H::KIND)).await? {
+            Ok((instance, deadline)) => instance.query_hook(cancel, question, deadline).await.map(Ok),
             Err(failed) => Ok(Err(failed)),
         }
     }
@@ -190,7 +197,7 @@ impl Entry {
     }
 
     /// Waits for one that cannot be asked at once.
-    async fn come_forward(
+    async fn wait_until_ready(
         &self,
         cancel: &CancellationToken,
         hook: InterceptKind,

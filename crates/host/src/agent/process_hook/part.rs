@@ -1,4 +1,4 @@
-//! One hook's part in a turn: how it is asked, and what follows when it does not answer well.
+//! The part of one process hook in a turn: its query, and what follows from a failure.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,20 +9,21 @@ use tokio_util::sync::CancellationToken;
 
 use super::names::{NamesTools, told_in};
 use super::turns::Turns;
-use crate::entry::Entry;
+use crate::agent::entry::Entry;
+use crate::agent::gates::Deciding;
+use crate::agent::hook_context::HookContext;
+use crate::agent::policy::{self, Verdict};
 use crate::extension::Deadline;
-use crate::gates::Deciding;
-use crate::host::Host;
-use crate::policy::{self, Verdict};
+use crate::supervision::failures::FailureFile;
 use crate::supervision::slot::Stage;
-use crate::wire::fault::{CallError, FaultCode};
+use crate::wire::fault::{CallError, Failure, FaultCode};
 
-/// See the module.
+/// The part of one process hook in a turn. Each of core's hooks is implemented for it in a file of its own.
 pub(crate) struct HookPart {
     pub(super) entry: Arc<Entry>,
     pub(super) hook: Arc<HookSpec>,
     pub(super) turns: Arc<Turns>,
-    pub(super) host: Host,
+    pub(super) context: Arc<HookContext>,
     /// What it has decided about well, and no failure followed. Answers about the model, or about what a tool came to,
     /// decide about no call.
     stood: Mutex<Option<Deciding>>,
@@ -37,13 +38,13 @@ pub(super) struct Unanswered {
 
 impl HookPart {
     /// Its part in turns; none for an extension that is no hook.
-    pub(crate) fn new(entry: &Arc<Entry>, turns: Arc<Turns>, host: Host) -> Option<Self> {
+    pub(crate) fn new(entry: &Arc<Entry>, turns: Arc<Turns>, context: Arc<HookContext>) -> Option<Self> {
         let hook = Arc::clone(entry.spec.as_hook()?);
-        Some(Self { entry: Arc::clone(entry), hook, turns, host, stood: Mutex::default() })
+        Some(Self { entry: Arc::clone(entry), hook, turns, context, stood: Mutex::default() })
     }
 
-    /// Asks it. What of its answer does not count is reported.
-    pub(super) async fn ask<Q: NamesTools + Clone + Sync>(
+    /// Queries the hook. The parts of its answer that do not count are reported.
+    pub(super) async fn query<Q: NamesTools + Clone + Sync>(
         &self,
         cancel: &CancellationToken,
         point: InterceptPoint,
@@ -52,7 +53,7 @@ impl HookPart {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
         let told = told_in(names, &question);
-        let answer = match consult(entry, cancel, point, &*told, &self.hook).await {
+        let answer = match query_process(entry, cancel, point, &*told, &self.hook).await {
             Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
             Err(error) => {
                 self.not_there(entry, point, &error);
@@ -70,22 +71,31 @@ impl HookPart {
         }
     }
 
-    /// It has not said hello by the time that its answer was due, which is the first thing that goes wrong with it, and
-    /// nobody is told of otherwise: a run may be over before its hello is.
+    /// Reports a hook that has not said hello by the time that its answer was due, and writes that down for those who ask
+    /// when nothing runs: it is the first failure of the hook, and a run may be over before its hello is.
     fn not_there(&self, entry: &Entry, point: InterceptPoint, error: &CallError) {
         let is_first_start = matches!(entry.stage(), Stage::Starting { .. });
         if let (CallError::Gone { why }, true) = (error, is_first_start) {
             let text = format!("{} hook: {why}", point.name());
             if self.turns.is_news(entry.name(), &text) {
-                self.host.not_there(entry, text);
+                let failure = Failure { code: FaultCode::HookTimeout, message: text };
+                let state = Arc::clone(&self.context.shared.state);
+                FailureFile::new(state, Arc::clone(&entry.spec)).remember(&failure);
+                self.context.reporter(entry.name()).fault(failure.code, failure.message);
             }
         }
     }
 
     /// What becomes of what it was asked about.
-    pub(super) fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
+    fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
         let loosened = self.entry.current().loosened || self.hook.on_timeout_allow;
         Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error }
+    }
+
+    /// Reports an answer that does not count at all, and returns what becomes of what the hook was asked about.
+    pub(super) fn rejected(&self, point: InterceptPoint, detail: String) -> Unanswered {
+        self.fault(point, &detail);
+        self.unanswered(point, CallError::BadResponse { detail })
     }
 
     fn read<Q: Question>(
@@ -114,7 +124,7 @@ impl HookPart {
     pub(super) fn fault(&self, point: InterceptPoint, detail: &str) {
         let (name, text) = (self.entry.name(), format!("{} hook: {detail}", point.name()));
         if self.turns.is_news(name, &text) {
-            self.host.reporter(name).fault(FaultCode::HookError, text);
+            self.context.reporter(name).fault(FaultCode::HookError, text);
         } else {
             tracing::debug!(extension = %name, text, "the same again");
         }
@@ -124,7 +134,7 @@ impl HookPart {
     pub(super) fn failed(&self, point: InterceptPoint, detail: &str) {
         *self.stood() = None;
         if let Some(deciding) = deciding(point) {
-            self.host.gates().failed(self.entry.name(), deciding, detail);
+            self.context.gates.failed(self.entry.name(), deciding, detail);
         }
     }
 
@@ -141,17 +151,17 @@ impl Drop for HookPart {
     fn drop(&mut self) {
         let stood = self.stood().take();
         if let Some(deciding) = stood {
-            self.host.gates().answered(self.entry.name(), deciding);
+            self.context.gates.answered(self.entry.name(), deciding);
         }
     }
 }
 
-/// Waits for its process, if it is being started, and asks it.
+/// Waits for the process, if it is being started, and sends it the question.
 ///
 /// What passes when it is late is asked one at a time, and its time counts from then: a hook that reads one line after the
 /// other would be late with the last of many results that come at once, and they would be shown as they are. A guard that
 /// is late blocks, and its calls come one after the other anyway, so that it does not wait here behind others.
-async fn consult(
+async fn query_process(
     entry: &Entry,
     cancel: &CancellationToken,
     point: InterceptPoint,
@@ -164,7 +174,7 @@ async fn consult(
     };
     let deadline = Deadline::after(hook.time_for(point));
     let instance = entry.reach(cancel, deadline).await?;
-    instance.call(cancel, question, label(point), deadline).await
+    instance.query_process_hook(cancel, question, label(point), deadline).await
 }
 
 /// What it decides about there, if that is a call.

@@ -10,12 +10,7 @@ use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
 use haft_protocol::ids::ExtensionName;
 
 use super::story::Story;
-
-/// The channel of every turn.
-pub(super) const CHANNEL: &str = "cli";
-
-/// The conversation on the channel.
-pub(super) const CHAT: &str = "direct";
+use super::{CHANNEL, CHAT};
 
 /// The only agent.
 const AGENT: &str = "main";

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::bounds;
 use super::part::{HookPart, Unanswered};
-use super::turns::{CHANNEL, CHAT};
-use crate::policy::{self, Verdict};
+use super::{CHANNEL, CHAT};
+use crate::agent::policy::{self, Verdict};
 use crate::wire::fault::CallError;
 
 const POINT: InterceptPoint = InterceptPoint::ApproveTool;
@@ -26,7 +26,7 @@ impl ApproveTool for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        let reason = match self.ask(cancel, POINT, question).await {
+        let reason = match self.query(cancel, POINT, question).await {
             Ok(ApprovalDecision::Approve) | Err(Unanswered { verdict: Verdict::Pass, .. }) => {
                 return Approval::Approve;
             }
@@ -48,7 +48,7 @@ impl ApproveTool for HookPart {
     }
 
     async fn denied(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
-        self.host.after_block(cancel, &self.entry).await
+        self.context.after_block(cancel, &self.entry).await
     }
 }
 

@@ -1,5 +1,5 @@
-//! PicoClaw's process hooks: what the user says of one, and core's hooks over it. Which answers count, and in which order,
-//! is core's; what a failure means is the policy's; the words are the protocol's.
+//! PicoClaw's process hooks: core's hooks over extensions that speak PicoClaw's dialect. Core decides which answers count,
+//! and in which order; the policy decides what a failure means; the protocol has the frames.
 
 mod after_llm;
 mod after_tool;
@@ -23,6 +23,12 @@ use haft_protocol::hook::Mode;
 pub(crate) use audience::HookAudience;
 pub(crate) use part::HookPart;
 pub(crate) use turns::Turns;
+
+/// The channel of every turn.
+const CHANNEL: &str = "cli";
+
+/// The conversation on the channel.
+const CHAT: &str = "direct";
 
 /// Adds the parts that a hook takes in a turn.
 pub(crate) fn add(

@@ -14,7 +14,7 @@ use haft_protocol::hook::{
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Stop, text_of};
 
-use super::turns::{CHANNEL, CHAT};
+use super::{CHANNEL, CHAT};
 
 /// One turn as it goes on.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use haft_protocol::message::{AssistantBlock, Time};
 
 /// What is told of these, in a line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
-    let turns = crate::hook::turns::Turns::new();
+    let turns = crate::agent::process_hook::turns::Turns::new();
     let at = Instant::now();
     let line =
         |payload: Payload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
@@ -103,7 +103,7 @@ fn a_turn_with_a_tool() {
 /// What is told of calls, with the time each event takes place, in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
-    let (turns, began) = (crate::hook::turns::Turns::new(), Instant::now());
+    let (turns, began) = (crate::agent::process_hook::turns::Turns::new(), Instant::now());
     turns.on(&user("go"), "", began);
     let line = |payload: Payload| {
         let told = serde_json::to_value(&payload).unwrap();
@@ -249,7 +249,7 @@ fn how_a_turn_ends() {
 
 #[test]
 fn a_turn_that_told_no_end_ends_with_the_next_one() {
-    let turns = crate::hook::turns::Turns::new();
+    let turns = crate::agent::process_hook::turns::Turns::new();
     let at = Instant::now();
     let mut ids = Vec::new();
     for event in [user("one"), AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnStart { step: 1 }] {

@@ -24,11 +24,11 @@ use haft_protocol::ext::{
 use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
-use crate::entry::{Entry, Failed};
+use crate::agent::entry::{Entry, Failed};
+use crate::agent::policy::Verdict;
 use crate::extension::fanout::Fanout;
-use crate::policy::Verdict;
 use crate::session::offers::Topic;
-use crate::wire::fault::{CallError, FaultCode};
+use crate::wire::fault::CallError;
 
 pub(crate) use blocked::Blocked;
 pub(crate) use tool_call::ToolCallHook;
@@ -37,7 +37,7 @@ pub(crate) use tool_call::ToolCallHook;
 impl BeforeTurn for Entry {
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
         let by = self.name().to_string();
-        match self.intercept(cancel, InterceptTurnStart { step }).await {
+        match self.query(cancel, InterceptTurnStart { step }).await {
             Ok(TurnStartDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => TurnDecision::Allow,
             Ok(TurnStartDecision::Block { reason }) => {
                 let reason = or_else(reason, || format!("turn blocked by extension {by}"));
@@ -52,11 +52,11 @@ impl BeforeTurn for Entry {
 impl BeforeAssistantMessage for Entry {
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
         let by = self.name().to_string();
-        match self.intercept(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
+        match self.query(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
             Ok(AssistantMessageDecision::Show) | Err(Failed { verdict: Verdict::Pass, .. }) => {
                 MessageDecision::Show
             }
-            Ok(AssistantMessageDecision::Replace { text }) => self.replaced(text),
+            Ok(AssistantMessageDecision::Replace { text }) => replaced(self, text),
             Ok(AssistantMessageDecision::Suppress { reason }) => {
                 let reason = or_else(reason, || format!("message withheld by extension {by}"));
                 MessageDecision::Suppress { by, reason }
@@ -73,10 +73,10 @@ impl BeforeAgentStart for Entry {
             prompt: joined_text(&start.prompt),
             system_prompt: start.system_prompt.clone(),
         };
-        let text = match self.intercept(cancel, question).await {
+        let text = match self.query(cancel, question).await {
             Ok(BeforeAgentStartDecision::Append { text }) => text,
             Ok(BeforeAgentStartDecision::Whole { system_prompt }) => {
-                self.added(&system_prompt, &start.system_prompt)
+                added(self, &system_prompt, &start.system_prompt)
             }
             Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
         };
@@ -91,37 +91,32 @@ impl BeforeAgentStart for Entry {
     }
 }
 
-impl Entry {
-    /// What becomes of a message for which it wrote another. A gate says yes or no, so this is no answer of its.
-    fn replaced(&self, text: String) -> MessageDecision {
-        let by = self.name().to_string();
-        let hook = InterceptKind::AssistantMessage;
-        let granted = self.spec.permissions.as_ref();
-        if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
-            return MessageDecision::Replace { by, text };
-        }
-        let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
-        if let Some(extension) = self.extension() {
-            let text = format!("assistant_message intercept: {detail}");
-            extension.reporter().fault(FaultCode::HookError, text);
-        }
-        let reason = self.failed(hook, &CallError::BadResponse { detail }).reason;
-        MessageDecision::Suppress { by, reason }
+/// The decision about a message for which the extension wrote another. A gate says yes or no, so that a text is no answer
+/// of a gate.
+fn replaced(entry: &Entry, text: String) -> MessageDecision {
+    let by = entry.name().to_string();
+    let hook = InterceptKind::AssistantMessage;
+    let granted = entry.spec.permissions.as_ref();
+    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+        return MessageDecision::Replace { by, text };
     }
+    let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
+    entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
+    let reason = entry.failed(hook, &CallError::BadResponse { detail }).reason;
+    MessageDecision::Suppress { by, reason }
+}
 
-    /// What a whole prompt adds to the one that was asked about. Nothing may be taken away from it: other
-    /// extensions' sections are in there, too.
-    fn added(&self, whole: &str, asked: &str) -> String {
-        if let Some(added) = whole.strip_prefix(asked) {
-            return added.trim().to_owned();
-        }
-        if let Some(extension) = self.extension() {
-            let text = "before_agent_start intercept: its system_prompt does not begin with the one it was asked \
-                        about; send append_system_prompt instead";
-            extension.reporter().fault(FaultCode::HookError, text);
-        }
-        String::new()
+/// The section that a whole prompt adds to the one that the extension was asked about. Nothing may be taken away from it:
+/// the sections of other extensions are in there, too.
+fn added(entry: &Entry, whole: &str, asked: &str) -> String {
+    if let Some(added) = whole.strip_prefix(asked) {
+        return added.trim().to_owned();
     }
+    entry.report_hook_error(
+        "before_agent_start intercept: its system_prompt does not begin with the one it was asked about; send \
+         append_system_prompt instead",
+    );
+    String::new()
 }
 
 /// All extensions that are told what happens, as one: who is told by the log and who by its own task is settled

@@ -8,11 +8,10 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::{Kind, LegacyKind, Meta, Occurrence, Payload};
 use tokio::time::Instant;
 
-use super::turns::Turns;
-
 use super::names::told_of;
-use crate::entry::Entry;
-use crate::host::Host;
+use super::turns::Turns;
+use crate::agent::entry::Entry;
+use crate::agent::hook_context::HookContext;
 use crate::session::dialect::Words;
 use crate::wire::fault::FaultCode;
 
@@ -22,7 +21,7 @@ pub(crate) struct HookAudience {
     pub(crate) turns: Arc<Turns>,
     /// The directory that the agent works in.
     pub(crate) workspace: String,
-    pub(crate) host: Host,
+    pub(crate) context: Arc<HookContext>,
 }
 
 impl Observer for HookAudience {
@@ -42,7 +41,7 @@ impl HookAudience {
     fn count_reports(&self) {
         for (hook, report, more) in self.turns.repeated() {
             let text = format!("{report} ({more} more in this turn)");
-            self.host.reporter(&hook).fault(FaultCode::HookError, text);
+            self.context.reporter(&hook).fault(FaultCode::HookError, text);
         }
     }
 

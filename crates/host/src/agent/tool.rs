@@ -17,10 +17,10 @@ use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 
-use crate::entry::Entry;
+use crate::agent::entry::Entry;
+use crate::agent::pins::Pins;
 use crate::extension::frontend::Reporter;
 use crate::extension::{Deadline, Extension};
-use crate::pins::Pins;
 use crate::session::offers::OfferedTool;
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use kept::Results;
@@ -82,7 +82,7 @@ impl ExtensionTool {
     ///
     /// # Errors
     /// Why it cannot be called, fit to follow "it".
-    async fn come_forward(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
+    async fn wait_until_ready(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
         self.entry.current().awake(&context.cancel).await?;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
         Ok((self.reach(context, deadline).await?, deadline))
@@ -163,13 +163,13 @@ impl Tool for ExtensionTool {
         let failed = |error: &dyn std::fmt::Display| {
             ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
         };
-        let (extension, deadline) = match self.told_if_late(self.come_forward(&context)).await {
+        let (extension, deadline) = match self.told_if_late(self.wait_until_ready(&context)).await {
             Ok(reached) => reached,
             Err(error) => return failed(&format_args!("it {error}")),
         };
         let request = CallTool { name: name.clone(), args: call.args };
         let what = format!("tool {name}");
-        match extension.ask(&context.cancel, request, what.clone().into(), deadline).await {
+        match extension.query(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
                 let (read, kept) = match self.read(result).await {
                     Ok(read) => read,

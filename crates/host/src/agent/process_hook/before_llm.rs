@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::before_tool::aborted;
 use super::messages;
 use super::part::HookPart;
-use super::turns::{CHANNEL, CHAT};
+use super::{CHANNEL, CHAT};
 
 const POINT: InterceptPoint = InterceptPoint::BeforeLlm;
 
@@ -39,9 +39,12 @@ impl BeforeModelRequest for HookPart {
             chat_id: CHAT.to_owned(),
         };
         let by = self.by();
-        match self.ask(cancel, POINT, question).await {
+        match self.query(cancel, POINT, question).await {
             Ok(LlmDecision::Continue) | Err(_) => RequestDecision::Send,
-            Ok(LlmDecision::Modify(edit)) => RequestDecision::Edit { by, edit: self.edit(edit, request) },
+            Ok(LlmDecision::Modify(edit)) => {
+                let edit = accepted(edit, request, &by, |detail| self.fault(POINT, detail));
+                RequestDecision::Edit { by, edit }
+            }
             Ok(LlmDecision::AbortTurn { reason }) => {
                 RequestDecision::Refuse(Refusal::of_turn(by, aborted(&reason)))
             }
@@ -60,29 +63,23 @@ impl BeforeModelRequest for HookPart {
     }
 }
 
-impl HookPart {
-    /// What the hook changes, as far as it makes sense; the rest is reported.
-    fn edit(&self, edit: LlmEdit, request: &OutgoingRequest) -> RequestEdit {
-        let LlmEdit { model, messages, add_tools, options } = edit;
-        let now = Time(format!("{:.3}", jiff::Timestamp::now()));
-        let messages = messages.and_then(|edits| {
-            let edited = messages::edited(edits, &request.messages, &now);
-            edited
-                .inspect_err(|detail| self.fault(POINT, &format!("{detail}, so no message was changed")))
-                .ok()
-        });
-        let thinking = options.as_ref().and_then(|options| self.thinking(options));
-        let options = options
-            .map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions { max_tokens, temperature });
-        let owner = ToolOwner::Extension(self.by());
-        let add_tools = add_tools.into_iter().map(|tool| spec(tool, owner.clone())).collect();
-        RequestEdit { model, messages, add_tools, options, thinking }
-    }
-
-    fn thinking(&self, options: &LlmOptions) -> Option<Thinking> {
+/// The changes of a hook that make sense; the rest is reported.
+fn accepted(edit: LlmEdit, request: &OutgoingRequest, by: &str, report: impl Fn(&str)) -> RequestEdit {
+    let LlmEdit { model, messages, add_tools, options } = edit;
+    let now = Time(format!("{:.3}", jiff::Timestamp::now()));
+    let messages = messages.and_then(|edits| {
+        let edited = messages::edited(edits, &request.messages, &now);
+        edited.inspect_err(|detail| report(&format!("{detail}, so no message was changed"))).ok()
+    });
+    let thinking = options.as_ref().and_then(|options| {
         let level = options.thinking_level.as_deref()?.parse::<Thinking>();
-        level.inspect_err(|error| self.fault(POINT, &format!("thinking_level: {error}"))).ok()
-    }
+        level.inspect_err(|error| report(&format!("thinking_level: {error}"))).ok()
+    });
+    let options =
+        options.map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions { max_tokens, temperature });
+    let owner = ToolOwner::Extension(by.to_owned());
+    let add_tools = add_tools.into_iter().map(|tool| spec(tool, owner.clone())).collect();
+    RequestEdit { model, messages, add_tools, options, thinking }
 }
 
 fn definition(tool: &Arc<ToolSpec>) -> ToolDefinition {

@@ -1,5 +1,5 @@
-//! The hook before a tool call, over one extension: in which role it is asked, what its answer means in that role, and
-//! what follows when it keeps failing.
+//! The hook before a tool call, over one extension: the role in which it is asked, and the meaning of its answer in that
+//! role.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,21 +8,18 @@ use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
     capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::or_else;
-use crate::entry::{Entry, Failed};
-use crate::extension::frontend::GateChoice;
-use crate::gates::{Deciding, Due};
-use crate::host::Host;
-use crate::policy::Verdict;
+use crate::agent::entry::{Entry, Failed};
+use crate::agent::gates::Deciding;
+use crate::agent::hook_context::HookContext;
+use crate::agent::policy::Verdict;
 use crate::session::filter::Role;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -32,18 +29,18 @@ use crate::wire::fault::{CallError, FaultCode};
 /// that answered in its turn is asked again.
 pub(crate) struct ToolCallHook {
     entry: Arc<Entry>,
-    host: Host,
+    context: Arc<HookContext>,
     /// Whether it was asked and has answered, and no failure followed.
     stood: AtomicBool,
 }
 
 impl ToolCallHook {
-    pub(crate) fn new(entry: Arc<Entry>, host: Host) -> Self {
-        Self { entry, host, stood: AtomicBool::new(false) }
+    pub(crate) fn new(entry: Arc<Entry>, context: Arc<HookContext>) -> Self {
+        Self { entry, context, stood: AtomicBool::new(false) }
     }
 
-    /// Asks, and holds the answer against the role in which it was asked for.
-    async fn ask(
+    /// Queries the extension, and checks its answer against the role in which it was asked.
+    async fn query(
         &self,
         cancel: &CancellationToken,
         call: &ToolCall,
@@ -56,18 +53,18 @@ impl ToolCallHook {
         if entry.tool_role(&call.name).is_none() {
             return Ok(ToolCallDecision::Allow);
         }
-        let question = Asked(InterceptToolCall {
+        let question = ToolCallQuery(InterceptToolCall {
             tool_id: call.id.clone(),
             tool_name: call.name.clone(),
             tool_args: call.args.clone(),
             caller: caller.filter(|_| entry.offers().announced(capability::HOST_SERVICES)).cloned(),
         });
-        let answer = entry.intercept(cancel, question).await?;
+        let response = entry.query(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
         let max_args = entry.offers().limits.max_line;
-        let decision = answer.held_against(role, &call.name, max_args);
-        let decision =
-            decision.and_then(|decision| entry.granted(&call.name, decision)).map_err(|detail| {
+        let decision = read_decision(response, role, &call.name, max_args)
+            .and_then(|decision| check_granted(entry, &call.name, decision))
+            .map_err(|detail| {
                 self.fault(&detail);
                 entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
             })?;
@@ -82,7 +79,7 @@ impl ToolCallHook {
         caller: Option<&ExtensionName>,
     ) -> ToolDecision {
         let by = || self.entry.name().to_string();
-        let outcome = self.ask(cancel, call, caller).await;
+        let outcome = self.query(cancel, call, caller).await;
         // Otherwise it passed, because the user has said so, or the run was cancelled.
         if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
             self.failed(detail);
@@ -100,12 +97,12 @@ impl ToolCallHook {
 
     fn failed(&self, detail: &str) {
         self.stood.store(false, Ordering::Relaxed);
-        self.host.gates().failed(self.entry.name(), Deciding::Call, detail);
+        self.context.gates.failed(self.entry.name(), Deciding::Call, detail);
     }
 
     fn fault(&self, detail: &str) {
         let text = format!("tool_call intercept: {detail}");
-        self.host.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+        self.context.reporter(self.entry.name()).fault(FaultCode::HookError, text);
     }
 }
 
@@ -147,134 +144,94 @@ impl BeforeToolExecute for ToolCallHook {
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
-        self.host.after_block(cancel, &self.entry).await
+        self.context.after_block(cancel, &self.entry).await
     }
 }
 
 impl Drop for ToolCallHook {
     fn drop(&mut self) {
         if *self.stood.get_mut() {
-            self.host.gates().answered(self.entry.name(), Deciding::Call);
+            self.context.gates.answered(self.entry.name(), Deciding::Call);
         }
     }
 }
 
-impl Host {
-    /// What follows from a block: when it is one failure too many, the person decides.
-    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
-        let name = entry.name();
-        let asking = match self.gates().due(name) {
-            Due::Nothing => return AfterBlock::GoOn,
-            Due::Stop { reason } => return stop(name, &reason),
-            Due::Ask(asking) => asking,
-        };
-        let answer = timeout(entry.timeouts.approval, self.frontend().gate_failing(cancel, asking.failing()));
-        // A front end that never answers must not hold the call for ever.
-        let choice = answer.await.unwrap_or(GateChoice::Stop);
-        let reason = asking.failing().reason.clone();
-        asking.decided(choice);
-        match choice {
-            GateChoice::Stop => return stop(name, &reason),
-            GateChoice::Restart => self.restart_gate(name).await,
-            GateChoice::ContinueWithout => {
-                self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
-            }
-        }
-        AfterBlock::GoOn
-    }
-}
-
-fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
-    let name = name.as_str();
-    AfterBlock::AbortAgent {
-        reason: format!(
-            "it decides about tool calls and keeps failing; `haft ext logs {name}` says more: it {reason}"
-        ),
-    }
-}
-
-/// The question, whose answer is looked at more closely than the protocol can: that knows neither role nor tool.
+/// The question, without the meaning of its answer: that depends on the role of the extension and on the tool, which the
+/// protocol does not know.
 #[derive(Debug, Clone)]
-struct Asked(InterceptToolCall);
+struct ToolCallQuery(InterceptToolCall);
 
-/// An answer as it came.
-#[derive(Debug)]
-struct Answer {
-    decision: ToolCallDecision,
-    /// Whether it says `block`, yes or no.
-    explicit: bool,
-    /// The tool that it names.
-    tool: Option<String>,
-}
-
-impl From<Asked> for Intercept {
-    fn from(Asked(question): Asked) -> Self {
+impl From<ToolCallQuery> for Intercept {
+    fn from(ToolCallQuery(question): ToolCallQuery) -> Self {
         Self::ToolCall(question)
     }
 }
 
-impl Hook for Asked {
-    type Decision = Answer;
+impl Hook for ToolCallQuery {
+    type Decision = EventInterceptResponse;
 
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
-    fn read(mut response: EventInterceptResponse) -> Result<Answer, AnswerError> {
-        let (explicit, tool) = (response.block.is_some(), response.tool_name.take());
-        Ok(Answer { decision: InterceptToolCall::read(response)?, explicit, tool })
+    fn read(response: EventInterceptResponse) -> Result<EventInterceptResponse, AnswerError> {
+        Ok(response)
     }
 
-    fn respond(answer: Answer, id: RequestId) -> EventInterceptResponse {
-        InterceptToolCall::respond(answer.decision, id)
-    }
-}
-
-impl Answer {
-    /// The decision, if whoever was asked about this tool in this role may give it. Rewritten arguments may have so many
-    /// bytes: they must fit into a frame for others.
-    fn held_against(self, role: Role, asked: &str, max_args: usize) -> Result<ToolCallDecision, String> {
-        let Self { decision, explicit, tool } = self;
-        if !is_up(Defence::GateAnswers) {
-            return Ok(decision);
-        }
-        let refuses = matches!(decision, ToolCallDecision::Block { .. });
-        if let Some(other) = tool.filter(|tool| !refuses && tool != asked) {
-            let start: String = other.chars().take(64).collect();
-            return Err(format!("answered for tool {start:?} and was asked about {asked:?}"));
-        }
-        match &decision {
-            ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
-                Err("sent modified_args, and a gate may only allow or refuse".to_owned())
-            }
-            ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
-                let bytes = args.as_str().len();
-                Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
-            }
-            ToolCallDecision::Allow if role == Role::Gate && !explicit => {
-                Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
-            }
-            ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
-                Ok(decision)
-            }
-        }
+    fn respond(response: EventInterceptResponse, id: RequestId) -> EventInterceptResponse {
+        EventInterceptResponse { id, ..response }
     }
 }
 
-impl Entry {
-    /// Whoever names no role may be granted less than to change arguments.
-    ///
-    /// # Errors
-    /// When it does.
-    fn granted(&self, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
-        let granted = self.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
-        match decision {
-            ToolCallDecision::Rewrite { .. }
-                if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) =>
-            {
-                Err("sent modified_args, and was granted no role but `gate`".to_owned())
-            }
-            ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
-                Ok(decision)
-            }
+/// Reads the decision from the answer of an extension that was asked about this tool in this role. Rewritten arguments may
+/// have `max_args` bytes: they must fit into a frame for others.
+///
+/// # Errors
+/// The answer does not fit the question or the role.
+fn read_decision(
+    response: EventInterceptResponse,
+    role: Role,
+    tool: &str,
+    max_args: usize,
+) -> Result<ToolCallDecision, String> {
+    let (is_explicit, named) = (response.block.is_some(), response.tool_name.clone());
+    let decision = InterceptToolCall::read(response).map_err(|error| error.to_string())?;
+    if !is_up(Defence::GateAnswers) {
+        return Ok(decision);
+    }
+    let refuses = matches!(decision, ToolCallDecision::Block { .. });
+    if let Some(other) = named.filter(|named| !refuses && named != tool) {
+        let start: String = other.chars().take(64).collect();
+        return Err(format!("answered for tool {start:?} and was asked about {tool:?}"));
+    }
+    match &decision {
+        ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
+            Err("sent modified_args, and a gate may only allow or refuse".to_owned())
+        }
+        ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
+            let bytes = args.as_str().len();
+            Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
+        }
+        ToolCallDecision::Allow if role == Role::Gate && !is_explicit => {
+            Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+        }
+        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+            Ok(decision)
+        }
+    }
+}
+
+/// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
+/// change arguments.
+///
+/// # Errors
+/// The extension changes arguments and may not.
+fn check_granted(entry: &Entry, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+    match decision {
+        ToolCallDecision::Rewrite { .. } if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) => {
+            Err("sent modified_args, and was granted no role but `gate`".to_owned())
+        }
+        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+            Ok(decision)
         }
     }
 }
@@ -289,8 +246,8 @@ mod tests {
     #[track_caller]
     fn check(role: Role, response: &str, expect: Result<ToolCallDecision, &str>) {
         let response = format!(r#"{{"id":"1",{response}}}"#);
-        let answer = Asked::read(serde_json::from_str(&response).unwrap()).unwrap();
-        match (answer.held_against(role, "bash", MAX_LINE), expect) {
+        let answer = serde_json::from_str(&response).unwrap();
+        match (read_decision(answer, role, "bash", MAX_LINE), expect) {
             (Err(detail), Err(part)) => assert!(detail.contains(part), "{detail}"),
             (got, expect) => assert_eq!(got, expect.map_err(str::to_owned), "{response}"),
         }
@@ -301,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_held_against_the_role_and_the_tool() {
+    fn an_answer_must_fit_the_role_and_the_tool() {
         let refused = || Ok(ToolCallDecision::block(""));
         for role in [Role::Plain, Role::Rewrite] {
             check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));

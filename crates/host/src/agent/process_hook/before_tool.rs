@@ -9,11 +9,10 @@ use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, 
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::bounds;
 use super::part::{HookPart, Unanswered};
-use super::turns::{CHANNEL, CHAT};
-use crate::policy::{self, Verdict};
-use crate::wire::fault::CallError;
+use super::{CHANNEL, CHAT};
+use super::{bounds, output};
+use crate::agent::policy::{self, Verdict};
 
 const POINT: InterceptPoint = InterceptPoint::BeforeTool;
 
@@ -29,8 +28,15 @@ impl BeforeToolExecute for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        match self.ask(cancel, POINT, question).await.and_then(|decision| self.fits(decision, call)) {
-            Ok(decision) => self.decided(decision, call).await,
+        // An answer that is too long to be taken is no answer.
+        let answer = self.query(cancel, POINT, question).await.and_then(|decision| {
+            match bounds::too_long(&decision, call.args.as_str().len()) {
+                None => Ok(decision),
+                Some(detail) => Err(self.rejected(POINT, detail)),
+            }
+        });
+        match answer {
+            Ok(decision) => decided(self, decision, call).await,
             Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
             Err(Unanswered { verdict: Verdict::Block, error }) => {
                 let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
@@ -71,37 +77,25 @@ impl BeforeToolExecute for HookPart {
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
-        self.host.after_block(cancel, &self.entry).await
+        self.context.after_block(cancel, &self.entry).await
     }
 }
 
-impl HookPart {
-    /// What is too long to be taken is no answer.
-    fn fits(&self, decision: Decision, call: &ToolCall) -> Result<Decision, Unanswered> {
-        match bounds::too_long(&decision, call.args.as_str().len()) {
-            None => Ok(decision),
-            Some(detail) => {
-                self.fault(POINT, &detail);
-                Err(self.unanswered(POINT, CallError::BadResponse { detail }))
-            }
+/// The decision in core's terms.
+async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDecision {
+    let by = hook.by();
+    match decision {
+        Decision::Continue => ToolDecision::Allow,
+        Decision::Modify { tool, arguments } => {
+            ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
         }
-    }
-
-    async fn decided(&self, decision: Decision, call: &ToolCall) -> ToolDecision {
-        let by = self.by();
-        match decision {
-            Decision::Continue => ToolDecision::Allow,
-            Decision::Modify { tool, arguments } => {
-                ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
-            }
-            Decision::Respond(result) => {
-                let output = self.output(POINT, &call.name, &result, None).await;
-                ToolDecision::Respond { by, output }
-            }
-            Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
-            Decision::AbortTurn { reason } => ToolDecision::Refuse(Refusal::of_turn(by, aborted(&reason))),
-            Decision::HardAbort { reason } => ToolDecision::Refuse(Refusal::discarding(by, aborted(&reason))),
+        Decision::Respond(result) => {
+            let output = output::read(hook, POINT, &call.name, &result, None).await;
+            ToolDecision::Respond { by, output }
         }
+        Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
+        Decision::AbortTurn { reason } => ToolDecision::Refuse(Refusal::of_turn(by, aborted(&reason))),
+        Decision::HardAbort { reason } => ToolDecision::Refuse(Refusal::discarding(by, aborted(&reason))),
     }
 }
 
