@@ -20,8 +20,8 @@ pub struct Response {
     pub id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
-    /// What it came to; without data where there is nothing to say.
-    pub outcome: Result<Option<Payload>, Failure>,
+    /// What it came to; an empty object where there is nothing to say.
+    pub outcome: Result<Payload, Failure>,
 }
 
 /// Why a command did nothing.
@@ -109,7 +109,7 @@ impl Response {
 
     /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
     pub fn done(id: Option<String>, kind: CommandKind, data: impl Into<Payload>) -> Self {
-        Self { id, command: kind.name().to_owned(), outcome: Ok(Some(data.into())) }
+        Self { id, command: kind.name().to_owned(), outcome: Ok(data.into()) }
     }
 
     /// A command was not done.
@@ -160,7 +160,7 @@ enum Tag {
 impl Serialize for Response {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let failure = self.outcome.as_ref().err();
-        let data = self.outcome.as_ref().ok().and_then(Option::as_ref).map(Payload::json);
+        let data = self.outcome.as_ref().ok().map(Payload::json);
         let data = data.transpose().map_err(serde::ser::Error::custom)?;
         let wire = Wire {
             tag: Tag::Response,
@@ -181,7 +181,8 @@ impl<'de> Deserialize<'de> for Response {
         let Wire { tag: Tag::Response, id, command, success, data, error, code } =
             Wire::deserialize(deserializer)?;
         let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
-        let outcome = if success { Ok(data.map(Payload::from)) } else { Err(failed()) };
+        let data = data.unwrap_or_else(RawJson::empty_object);
+        let outcome = if success { Ok(Payload::from(data)) } else { Err(failed()) };
         Ok(Self { id, command, outcome })
     }
 }

@@ -9,9 +9,9 @@ use insta::assert_snapshot;
 use super::*;
 
 /// The data of a reply, as its line has it.
-fn spoken(data: Option<&Payload>) -> String {
-    let json = data.map(|data| data.json().unwrap()).filter(|json| json.as_str() != "{}");
-    json.map_or_else(|| "done".to_owned(), |json| json.as_str().to_owned())
+fn spoken(data: &Payload) -> String {
+    let json = data.json().unwrap();
+    if json.as_str() == "{}" { "done".to_owned() } else { json.as_str().to_owned() }
 }
 
 /// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
@@ -60,7 +60,7 @@ fn shown(effect: &Effect) -> String {
         Effect::Reply(Response { id, command, outcome }) => {
             let id = id.as_deref().unwrap_or("-");
             match outcome {
-                Ok(data) => format!("{id} {command}: {}", spoken(data.as_ref())),
+                Ok(data) => format!("{id} {command}: {}", spoken(data)),
                 Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
             }
         }

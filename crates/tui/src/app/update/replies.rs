@@ -7,7 +7,7 @@ use super::{answers, approve, pick, prompt, switch};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
     CommandAction, CommandResult, CommandsData, CompletionsData, ErrorCode, ExtensionsData, Failure,
-    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, NoData, Payload, QueueData,
+    HelloData, ListCommands, ListExtensions, ModelData, ModelsData, MovedData, Payload, QueueData,
     QueuedData, ReloadData, Response, SessionData, SessionInfo, SessionsData, StateData, ThinkingData,
     ToolsData, ToolsSet, TreeData,
 };
@@ -29,7 +29,7 @@ pub(super) fn reply(state: &mut State, reply: Response) {
         return;
     };
     match reply.outcome {
-        Ok(data) => succeeded(state, pending, data.unwrap_or_else(|| Payload::of(NoData {}))),
+        Ok(data) => succeeded(state, pending, data),
         Err(failure) => failed(state, pending, failure),
     }
 }
