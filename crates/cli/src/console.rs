@@ -49,6 +49,11 @@ pub(crate) fn width() -> Option<usize> {
     out.into_iter().chain(err).map(columns).min()
 }
 
+/// The columns of a list: those of the terminal, or 80 where there is none.
+pub(crate) fn columns() -> usize {
+    width().unwrap_or(80)
+}
+
 /// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
 /// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
 pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {

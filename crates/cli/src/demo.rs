@@ -1,6 +1,5 @@
 //! `haft demo`: a whole turn with two real extension processes, without a key and without a network.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,9 +7,6 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::Home;
-use haft_core::compact::CompactSettings;
-use haft_core::model::Thinking;
-use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_packages::discovery::Search;
 use haft_providers::Scripted;
@@ -18,9 +14,7 @@ use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
-use crate::extensions::OnlyProjects;
-use crate::resources::Resources;
-use crate::run::{Output, Parts, ToolChoice, facts, run_with};
+use crate::run::{Output, Parts, run_with};
 
 /// What the scripted model says.
 const SCRIPT: &str = include_str!("demo/script.json");
@@ -38,30 +32,10 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     for dir in &explicit {
         write_manifest(dir)?;
     }
-    let parts = Parts {
-        session: Session::in_memory(&project),
-        model: Arc::new(Scripted::from_json(SCRIPT)?),
-        others: None,
-        search: Search { explicit: explicit.to_vec(), ..Search::default() },
-        hooks: Vec::new(),
-        home: Home::at(place.path()),
-        project_check: None,
-        told: None,
-        system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
-        resources: Resources::default(),
-        thinking: Thinking::Default,
-        max_steps: None,
-        compaction: CompactSettings::default(),
-        tools: ToolChoice::All,
-        on_timeout_allow: Vec::new(),
-        extension_config: BTreeMap::new(),
-        project_extension_config: BTreeMap::new(),
-        only_projects: OnlyProjects::default(),
-        granted: BTreeMap::new(),
-        grants: Vec::new(),
-        sandbox: BTreeMap::new(),
-        cwd: project,
-    };
+    let search = Search { explicit: explicit.to_vec(), ..Search::default() };
+    let model = Arc::new(Scripted::from_json(SCRIPT)?);
+    let parts =
+        Parts::plain(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
     note(&format!(
         "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
     ));

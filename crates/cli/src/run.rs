@@ -26,7 +26,7 @@ use crate::{console, extensions, hooks, logging, prompt};
 use compact::Wish;
 use drive::Task;
 pub(crate) use ends::Ends;
-pub(crate) use join::{Parts, ToolChoice, facts, join};
+pub(crate) use join::{Parts, ToolChoice, join};
 pub(crate) use list::for_clients as models_for_clients;
 pub(crate) use model::{choose_by_name, clamped};
 pub(crate) use output::Output;

@@ -51,6 +51,7 @@ pub use layers::{Config, DisabledHook, ExtensionPlace, Files};
 pub use origin::{Owner, SettingOrigin, Source, Sourced};
 pub use picoclaw::HooksFile;
 pub use project::Unused;
+pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};

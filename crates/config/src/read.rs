@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// The text of a regular file of at most `limit` bytes. Pipes and devices, which may never end, are refused before they
 /// are opened.
-pub(crate) fn text(path: &Path, limit: u64) -> io::Result<String> {
+///
+/// # Errors
+/// When it cannot be read, is no such file, or is not UTF-8 text.
+pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     let (bytes, len) = head(path, limit)?;
     if len > limit {
         return Err(io::Error::other(format!("it is longer than {limit} bytes")));

@@ -1,11 +1,8 @@
 //! Small files in which a host remembers something of an extension over runs: one file an extension and a matter.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use crate::manifest::MANIFEST_FILE;
@@ -14,21 +11,17 @@ use crate::manifest::MANIFEST_FILE;
 #[derive(Debug)]
 pub struct StateFiles {
     dir: Option<PathBuf>,
-    prefixes: &'static [&'static str],
-    /// The names of those that are there, so that one that is not need not be looked for. Listed when somebody first asks:
-    /// where all extensions wait for their first use, nobody does.
-    names: OnceLock<Mutex<HashSet<OsString>>>,
 }
 
 impl StateFiles {
-    /// Those whose names begin with one of these.
-    pub fn new(dir: Option<PathBuf>, prefixes: &'static [&'static str]) -> Self {
-        Self { dir, prefixes, names: OnceLock::new() }
+    /// The files in this directory.
+    pub fn new(dir: Option<PathBuf>) -> Self {
+        Self { dir }
     }
 
-    /// What a file holds; none when there is no such file.
+    /// Returns the content of a file; none when there is no such file.
     pub fn read(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.path_of_existing(name)?).ok()
+        fs::read_to_string(self.dir.as_ref()?.join(name)).ok()
     }
 
     /// Writes a file anew. What fails is only told in haft's own log.
@@ -37,34 +30,12 @@ impl StateFiles {
         if let Err(error) = replace(dir, name, text) {
             tracing::warn!(dir = %dir.display(), name, %error, "cannot remember how an extension did");
         }
-        self.names().insert(name.into());
     }
 
     /// Removes a file, if it is there.
     pub fn remove(&self, name: &str) {
-        let Some(path) = self.path_of_existing(name) else { return };
-        // Another program may have been faster.
-        _ = fs::remove_file(path);
-        self.names().remove(&OsString::from(name));
-    }
-
-    fn path_of_existing(&self, name: &str) -> Option<PathBuf> {
-        let dir = self.dir.as_ref()?;
-        self.names().contains(&OsString::from(name)).then(|| dir.join(name))
-    }
-
-    fn names(&self) -> MutexGuard<'_, HashSet<OsString>> {
-        let names = self.names.get_or_init(|| Mutex::new(self.list()));
-        names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn list(&self) -> HashSet<OsString> {
-        let there =
-            self.dir.as_deref().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
-        let ours = |name: &OsString| {
-            self.prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
-        };
-        there.map(|file| file.file_name()).filter(ours).collect()
+        // An error means that it was not there.
+        _ = self.dir.as_ref().map(|dir| fs::remove_file(dir.join(name)));
     }
 }
 

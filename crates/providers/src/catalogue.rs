@@ -45,18 +45,7 @@ pub fn find(provider: &str, model: &str) -> Option<KnownModel> {
 /// Reads the catalogue, which takes milliseconds once in a process and which every request needs, for a program that has
 /// a thread to spare while it prepares the first one.
 pub fn preload() {
-    make_room();
     Catalog::builtin();
-}
-
-/// Has the heap of this thread grow by as much as the catalogue takes, in few steps: glibc otherwise asks the system for
-/// every 4 KB of it, which is a tenth of what the catalogue costs. Changes nothing else, with whichever allocator.
-fn make_room() {
-    /// Below what gets a mapping of its own.
-    const PIECE: usize = 120 * 1024;
-    const PIECES: usize = 14;
-    let pieces: Vec<Vec<u8>> = (0..PIECES).map(|_| Vec::with_capacity(PIECE)).collect();
-    drop(std::hint::black_box(pieces));
 }
 
 /// The catalogue's own row.

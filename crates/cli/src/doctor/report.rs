@@ -5,17 +5,14 @@ use serde_json::json;
 
 use super::Seen;
 use super::finding::{Area, Finding};
-use crate::console::{rows, width};
-
-/// The columns of a report that goes nowhere near a terminal, and the most that one has there.
-const COLUMNS: usize = 80;
+use crate::console::{BANNER, columns, rows};
 
 /// What stands before the text of a finding.
 const INDENT: &str = "         ";
 
 /// A section for each area, a paragraph for each finding, and how many are wrong.
 pub(super) fn text(seen: &Seen, findings: &[Finding]) -> String {
-    let columns = width().unwrap_or(COLUMNS).min(COLUMNS);
+    let columns = columns().min(BANNER);
     let mut parts = vec![format!("haft {} in {}", env!("CARGO_PKG_VERSION"), seen.words.path(&seen.cwd))];
     for area in Area::ALL {
         let of_area: Vec<_> = findings.iter().filter(|finding| finding.area == *area).collect();

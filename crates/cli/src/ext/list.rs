@@ -18,12 +18,9 @@ use super::listed::Listed;
 use super::problem::{Problem, again};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
-use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
+use crate::console::{columns, note, print as show, rows as rows_of, width as width_of_terminal, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants::unborne;
-
-/// The columns of a list that goes nowhere near a terminal.
-const COLUMNS: usize = 80;
 
 /// The project that is listed beside what is the user's own.
 #[derive(Debug)]
@@ -86,7 +83,7 @@ fn print_rows(
         true => show(&long::text(&listed))?,
         false => {
             let places = table::Places { cwd: seen.cwd.clone(), home: std::env::home_dir() };
-            show(&table::text(&listed, &places, width_of_terminal().unwrap_or(COLUMNS)))?;
+            show(&table::text(&listed, &places, columns()))?;
         }
     }
     // Of those that are not trusted one line is enough.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::{Entry, How};
+use haft_packages::install::lock::Entry;
 use haft_packages::install::{Store, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
+use super::long::{approval, older};
 use super::problem::again;
 use crate::console::{note, print as show};
 
@@ -30,10 +31,6 @@ pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
 }
 
 fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
-    let how = match entry.approved.how {
-        How::Terminal => "in a terminal",
-        How::Yes => "by --yes",
-    };
     let mut lines = vec![
         name.as_str().to_owned(),
         format!("  from: {}", entry.source),
@@ -44,12 +41,11 @@ fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
     lines.push(format!("  runs in: {}", store.approved.runs_in(name, entry).display()));
     let level = entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
     lines.push(format!("  sandbox: {level}"));
-    lines.push(format!("  approved: {} {how}, haft {}", entry.approved.at, entry.approved.haft));
+    lines.push(approval(entry));
     if !entry.enabled {
         lines.push("  disabled".to_owned());
     }
-    let older = entry.previous.iter();
-    lines.extend(older.map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at)));
+    lines.extend(older(entry));
     lines
 }
 

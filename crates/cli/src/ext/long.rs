@@ -2,7 +2,7 @@
 
 use haft_config::SandboxLevel;
 use haft_core::sanitize::sanitize_line;
-use haft_packages::install::lock::{Entry, How};
+use haft_packages::install::lock::{Approval, Entry, How};
 use haft_packages::install::quoted;
 
 use super::listed::Listed;
@@ -55,20 +55,29 @@ fn sandbox(listed: &Listed) -> String {
 }
 
 fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
-    let how = match entry.approved.how {
-        How::Terminal => "in a terminal",
-        How::Yes => "by --yes",
-    };
     let mut lines: Vec<_> =
         entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
     lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
     lines.push(format!("  code: {}", entry.tree));
-    lines.push(format!("  approved: {} {how}, haft {}", entry.approved.at, entry.approved.haft));
+    lines.push(approval(entry));
     if !entry.changed.is_empty() {
         let tools: Vec<_> = entry.changed.keys().map(String::as_str).collect();
         lines.push(format!("  locked tools: {}", tools.join(", ")));
     }
-    let older = entry.previous.iter();
-    lines.extend(older.map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at)));
+    lines.extend(older(entry));
     lines
+}
+
+/// The line about the approval of an extension.
+pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
+    let how = match how {
+        How::Terminal => "in a terminal",
+        How::Yes => "by --yes",
+    };
+    format!("  approved: {at} {how}, haft {haft}")
+}
+
+/// A line for each version that was approved before.
+pub(super) fn older(entry: &Entry) -> impl Iterator<Item = String> {
+    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at))
 }

@@ -9,6 +9,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::hook::OfHook;
 use super::listed::Listed;
+use crate::resources::shown;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
 
@@ -102,10 +103,7 @@ impl Places {
         if let Ok(below) = path.strip_prefix(&self.cwd) {
             return format!("./{}", below.display()).trim_end_matches('/').to_owned();
         }
-        match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
-            Some(below) => format!("~/{}", below.display()),
-            None => path.display().to_string(),
-        }
+        shown(path, self.home.as_deref())
     }
 }
 

@@ -5,23 +5,23 @@
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{CompactionSettings, Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project};
+use haft_config::{CompactionSettings, Config, Granted, Home, OnTimeout, Owner, Project};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
-use haft_host::{ExtensionState, Host, HostConfig, run_in_background};
+use haft_host::{ExtensionState, Host, HostConfig, SpecSource, run_in_background};
 use haft_launch::Launcher;
 use haft_packages::discovery::Search;
 use haft_packages::install::LockedTools;
 use haft_packages::install::lock::Approved;
-use haft_packages::{ExtensionEnv, ProjectCheck, SandboxGrant, ToolPins, check_grant};
+use haft_packages::{ExtensionEnv, ToolPins, check_grant};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
@@ -47,16 +47,14 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     /// Those that hooks may name; none where no hook runs.
     pub(crate) others: Option<OtherModels>,
-    pub(crate) cwd: PathBuf,
-    pub(crate) search: Search,
-    /// The process hooks that run beside extensions.
-    pub(crate) hooks: Vec<ProcessHook>,
-    /// Whether extensions of the project are still what the user trusts.
-    pub(crate) project_check: Option<ProjectCheck>,
-    /// What programs that read events are told when the run begins.
-    pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
     pub(crate) home: Home,
+    /// The host of the extensions, but for the names and the program that only [`join`] knows.
+    pub(crate) host: HostConfig,
+    /// Finds the extensions and the process hooks beside them.
+    pub(crate) source: SpecSource,
+    /// What programs that read events are told when the run begins.
+    pub(crate) told: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
     /// Skills and templates.
     pub(crate) resources: Resources,
@@ -65,19 +63,6 @@ pub(crate) struct Parts {
     /// When the conversation is summed up, and how much of it is kept.
     pub(crate) compaction: CompactSettings,
     pub(crate) tools: ToolChoice,
-    pub(crate) on_timeout_allow: Vec<ExtensionName>,
-    /// What single extensions are handed.
-    pub(crate) extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// The same where the extension is the project's.
-    pub(crate) project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// What the project sets for extensions that may not be its own.
-    pub(crate) only_projects: OnlyProjects,
-    /// Variables that single extensions get beside those that all get.
-    pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
-    /// The names that the user grants something.
-    pub(crate) grants: Vec<String>,
-    /// What confines single extensions.
-    pub(crate) sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
 }
 
 /// Which tools the model is offered.
@@ -92,6 +77,41 @@ pub(crate) enum ToolChoice {
 }
 
 impl Parts {
+    /// The parts of a run for which nobody has set anything.
+    pub(crate) fn plain(
+        session: Session,
+        model: Arc<dyn Model>,
+        home: Home,
+        cwd: &Path,
+        search: Search,
+    ) -> Self {
+        let mut host = HostConfig::new(env!("CARGO_PKG_VERSION"), model.info(), cwd);
+        host.logs = Some(home.logs_dir());
+        host.data = Some(home.data_dir());
+        host.home = Some(home.root().to_owned());
+        host.secrets = vec![home.auth_file()];
+        host.state = Some(home.state_dir());
+        host.results = Some(home.results_dir());
+        host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
+        host.tool_pins = search.approved.clone().map(tool_pins);
+        let ground = ground(&home, cwd, &search);
+        Self {
+            session,
+            model,
+            others: None,
+            home,
+            host,
+            source: extensions::source(search, Vec::new(), ground, OnlyProjects::default(), Vec::new()),
+            told: None,
+            system: SystemPrompt { facts: facts(cwd), ..SystemPrompt::default() },
+            resources: Resources::default(),
+            thinking: Thinking::Default,
+            max_steps: None,
+            compaction: CompactSettings::default(),
+            tools: ToolChoice::All,
+        }
+    }
+
     /// The parts that arguments, files and environment name.
     pub(crate) fn new(
         args: &RunArgs,
@@ -100,51 +120,55 @@ impl Parts {
         session: Session,
     ) -> anyhow::Result<Self> {
         let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
-        let thinking = setup.settings().thinking.value;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
             (None, false) => ToolChoice::All,
         };
         let first = model::wish(args, &setup);
-        let config = &setup.config;
-        let allows =
-            |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
-        let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
+        let told = if args.json { setup.trust_required() } else { None };
+        let project_check = setup.project_check();
+        let Setup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
+        let others = OtherModels::new(first, &config.settings, models, auth, &model.info());
+        let ground = ground(&home, &cwd, &search);
+        let grants = config.grant.keys().cloned().collect();
+        let source = extensions::source(search.clone(), hooks, ground, OnlyProjects::of(&config), grants);
+        let plain = Self::plain(session, model, home, &cwd, search);
         Ok(Self {
-            project_check: setup.project_check(),
-            told: if args.json { setup.trust_required() } else { None },
-            session,
-            others: Some(OtherModels::new(first, &config.settings, setup.models, setup.auth, &model.info())),
-            model,
-            search: setup.search,
-            hooks: setup.hooks,
-            home: setup.home,
+            others: Some(others),
+            host: HostConfig { project_check, ..with_settings(plain.host, &config)? },
+            source,
+            told,
             system,
-            thinking,
+            resources,
+            thinking: config.settings.thinking.value,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             compaction: compaction(&config.compaction),
             tools,
-            on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-            extension_config: extension_config(config, Owner::User)?,
-            project_extension_config: extension_config(config, Owner::Project)?,
-            only_projects: OnlyProjects::of(config),
-            grants: config.grant.keys().cloned().collect(),
-            granted: granted(config).or_exit(Exit::Configuration)?,
-            sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
-            cwd: setup.cwd,
-            resources: setup.resources,
+            ..plain
         })
     }
+}
 
-    /// Where process hooks are started.
-    fn ground(&self) -> Ground {
-        Ground {
-            home: self.home.clone(),
-            cwd: self.cwd.clone(),
-            is_trusted: self.search.project.as_ref().is_some_and(Project::is_trusted),
-        }
-    }
+/// The host with what the user sets for single extensions.
+fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
+    let allows =
+        |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
+    let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
+    Ok(HostConfig {
+        on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+        extension_config: extension_config(config, Owner::User)?,
+        project_extension_config: extension_config(config, Owner::Project)?,
+        env: ExtensionEnv { granted: granted(config).or_exit(Exit::Configuration)?, ..host.env },
+        sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
+        ..host
+    })
+}
+
+/// Where process hooks are started.
+fn ground(home: &Home, cwd: &Path, search: &Search) -> Ground {
+    let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
+    Ground { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
 }
 
 fn compaction(settings: &CompactionSettings) -> CompactSettings {
@@ -184,7 +208,7 @@ fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String
 }
 
 /// What the model should know of the place it works in.
-pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
+fn facts(cwd: &Path) -> Vec<String> {
     vec![
         format!("Working directory: {}", cwd.display()),
         format!("Operating system: {}", std::env::consts::OS),
@@ -211,8 +235,7 @@ fn tool_pins(approved: Approved) -> Arc<dyn ToolPins> {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
-    let ground = parts.ground();
-    let environment = HostEnvironment::new(&parts.cwd)
+    let environment = HostEnvironment::new(&parts.host.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"))
         .without_variables(TOKEN_VARIABLES);
@@ -221,28 +244,9 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let Ends { events, frontend, joined } = ends;
     parts.told.into_iter().for_each(|event| events(event));
-    let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
-    config.logs = Some(parts.home.logs_dir());
-    config.data = Some(parts.home.data_dir());
-    config.project_check = parts.project_check;
-    config.home = Some(parts.home.root().to_owned());
-    config.secrets = vec![parts.home.auth_file()];
-    config.state = Some(parts.home.state_dir());
-    config.results = Some(parts.home.results_dir());
-    config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
-    config.env = ExtensionEnv {
-        granted: parts.granted,
-        set: Vec::new(),
-        withheld: TOKEN_VARIABLES.map(str::to_owned).into(),
-    };
-    config.launcher = Some(launcher()?);
-    config.sandbox = parts.sandbox;
-    config.tool_pins = parts.search.approved.clone().map(tool_pins);
-    config.on_timeout_allow = parts.on_timeout_allow;
-    config.extension_config = parts.extension_config;
-    config.project_extension_config = parts.project_extension_config;
-    let source = extensions::source(parts.search, parts.hooks, ground, parts.only_projects, parts.grants);
-    let host = Host::builder(config)
+    let reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
+    let source = parts.source;
+    let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher()?), ..parts.host })
         .frontend(frontend)
         .events(events)
         .services(Arc::new(services))

@@ -8,10 +8,7 @@ use serde_json::{Value, json};
 
 use super::find::Sessions;
 use super::text::{Row, digits, heading};
-use crate::console::{note, print, width, write};
-
-/// The columns of a list that goes nowhere near a terminal.
-const COLUMNS: usize = 80;
+use crate::console::{columns, note, print, write};
 
 /// Prints the sessions of the directory, or of all.
 pub(super) fn run(sessions: &Sessions, all: bool, json: bool) -> anyhow::Result<()> {
@@ -41,8 +38,8 @@ pub(crate) fn rows(found: &[Found]) -> Vec<Row> {
 /// A heading, and a line for each.
 pub(crate) fn table(rows: &[Row], now: SystemTime) -> String {
     let digits = digits(rows.iter().map(|row| &row.found));
-    let columns = width().unwrap_or(COLUMNS);
-    let lines = rows.iter().map(|row| row.line(now, digits, columns));
+    let width = columns();
+    let lines = rows.iter().map(|row| row.line(now, digits, width));
     std::iter::once(heading(digits)).chain(lines).collect::<Vec<_>>().join("\n")
 }
 

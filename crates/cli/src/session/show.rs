@@ -6,27 +6,19 @@ use std::sync::Arc;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{Answer, Entry, EntryBody, Said, Settings};
 use haft_core::session::intervention::Intervention;
-use haft_core::session::store::{self, Found};
-use haft_core::session::{EntryId, Recovered, context};
+use haft_core::session::store::Found;
+use haft_core::session::{EntryId, context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
 use serde_json::json;
 
-use super::text::explained;
-use super::text::{Row, cut, first_line, spent};
-use crate::console::{note, print, rows, width, write};
-
-/// The columns of a transcript that goes nowhere near a terminal.
-const COLUMNS: usize = 80;
+use super::text::{Row, cut, entries, first_line, spent};
+use crate::console::{columns, print, rows, width, write};
 
 /// Prints the branch that the session goes on with.
 pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
-    let Recovered { entries, repairs, .. } =
-        store::read(&found.path).map_err(|error| explained(error, found.id))?;
-    for repair in repairs {
-        note(&sanitize_line(&format!("haft: {repair}")));
-    }
+    let entries = entries(found)?;
     let row = Row::of(found)?;
     let calls = entries.iter().map(|entry| calls_of(&entry.body)).sum();
     let branch = branch(entries);
@@ -233,7 +225,7 @@ fn gist(result: &ToolMessage) -> String {
 
 /// One row, whatever it quotes.
 fn line(text: &str) -> String {
-    cut(&sanitize_line(text), width().unwrap_or(COLUMNS))
+    cut(&sanitize_line(text), columns())
 }
 
 /// What it came to, on all branches.

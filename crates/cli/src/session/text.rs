@@ -3,11 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::store::{Found, Summary};
+use haft_core::session::entry::Entry;
+use haft_core::session::store::{self, Found, Summary};
 use haft_core::session::{SessionError, SessionId};
 use haft_protocol::message::Usage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use crate::console::note;
 use crate::exit::Exit;
 
 /// One session in a list.
@@ -109,6 +111,15 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     };
     let shown: String = line.chars().take_while(fits).collect();
     format!("{}…", shown.trim_end())
+}
+
+/// The entries of a session, whoever has it open. What had to be repaired to read them is told.
+pub(super) fn entries(found: &Found) -> anyhow::Result<Vec<Entry>> {
+    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
+    for repair in read.repairs {
+        note(&sanitize_line(&format!("haft: {repair}")));
+    }
+    Ok(read.entries)
 }
 
 /// Why a session cannot be used, with what can be done instead.

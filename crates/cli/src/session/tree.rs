@@ -4,29 +4,20 @@ use std::collections::HashMap;
 
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::store::{self, Found};
-use haft_core::session::{EntryId, Recovered, labels};
+use haft_core::session::store::Found;
+use haft_core::session::{EntryId, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
-use super::text::explained;
-use super::text::{cut, first_line};
-use crate::console::{note, print, width};
-
-/// The columns of a tree that goes nowhere near a terminal.
-const COLUMNS: usize = 80;
+use super::text::{cut, entries, first_line};
+use crate::console::{columns, print};
 
 /// How many digits of an entry's id are shown.
 const DIGITS: usize = 8;
 
 /// Prints the tree.
 pub(super) fn run(found: &Found) -> anyhow::Result<()> {
-    let Recovered { entries, repairs, .. } =
-        store::read(&found.path).map_err(|error| explained(error, found.id))?;
-    for repair in repairs {
-        note(&sanitize_line(&format!("haft: {repair}")));
-    }
-    print(&drawn(&entries, width().unwrap_or(COLUMNS)))
+    print(&drawn(&entries(found)?, columns()))
 }
 
 /// A line for each entry that people know; one behind the other where they follow each other, further to the right

@@ -19,7 +19,7 @@ use crate::supervision::silent;
 use crate::wire::fault::{Failure, PRINTED};
 
 /// How the names of the files begin.
-pub(crate) const PREFIX: &str = "failed-";
+const PREFIX: &str = "failed-";
 
 /// How an installed extension failed, and has not been ready since.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +171,7 @@ mod tests {
         fs::create_dir(&dir).unwrap();
         let spec = spec(&dir);
         let host =
-            || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()), &[PREFIX])), Arc::clone(&spec));
+            || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()))), Arc::clone(&spec));
         let known = || last_failure(&state, &spec.name, &dir);
         let message = format!("exited with status 1{PRINTED}Traceback:\n  line 3\nNameError: x\n\n");
         let failure = Failure { code: FaultCode::Exited, message };
@@ -202,7 +202,7 @@ mod tests {
             let launch = Launch::Process { program: "/bin/sh".into(), args };
             ExtensionSpec { dir: dir.clone(), origin: Origin::Hook, launch, ..stream_spec("x") }
         };
-        let files = StateFiles::new(Some(root.path().join("state")), &[PREFIX]);
+        let files = StateFiles::new(Some(root.path().join("state")));
         let failure = Failure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(by(&["a b"]))).remember(&failure);
         let known = |args: &[&str]| last_failure_of_hook(&root.path().join("state"), &by(args)).is_some();
@@ -213,7 +213,7 @@ mod tests {
     fn what_is_not_installed_leaves_no_file() {
         let root = tempfile::tempdir().unwrap();
         let spec = ExtensionSpec { origin: Origin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
-        let files = StateFiles::new(Some(root.path().join("state")), &[PREFIX]);
+        let files = StateFiles::new(Some(root.path().join("state")));
         let failure = Failure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(spec)).remember(&failure);
         assert!(!root.path().join("state").exists());

@@ -27,9 +27,8 @@ use crate::session::dialect::Speech;
 use crate::session::greeting::{Common, Greeting, Places};
 use crate::supervision::config::HostConfig;
 use crate::supervision::confine::Confined;
-use crate::supervision::failures;
 use crate::supervision::first_code::FirstCode;
-use crate::supervision::silent::{self, SilentStarts};
+use crate::supervision::silent::SilentStarts;
 use crate::supervision::trusted_project::Looked;
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{Failure, FaultCode};
@@ -78,8 +77,7 @@ impl Shared {
         frontend: Arc<dyn Frontend>,
         provided: Option<Arc<Provided>>,
     ) -> Self {
-        let prefixes = &[silent::PREFIX, failures::PREFIX, PINNED];
-        let state = Arc::new(StateFiles::new(config.state.clone(), prefixes));
+        let state = Arc::new(StateFiles::new(config.state.clone()));
         Self {
             events,
             status_line: Arc::new(StatusLine::new(Arc::clone(&frontend))),

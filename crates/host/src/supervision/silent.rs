@@ -11,7 +11,7 @@ use haft_packages::state_files::{StateFiles, looks};
 use haft_protocol::ids::ExtensionName;
 
 /// How the names of the files begin.
-pub(crate) const PREFIX: &str = "silent-";
+const PREFIX: &str = "silent-";
 
 /// The extensions that a start need not wait for.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ mod tests {
     use haft_packages::manifest::MANIFEST_FILE;
 
     fn files(dir: Option<PathBuf>) -> Arc<StateFiles> {
-        Arc::new(StateFiles::new(dir, &[PREFIX]))
+        Arc::new(StateFiles::new(dir))
     }
 
     #[test]

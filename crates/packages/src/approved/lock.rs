@@ -130,15 +130,12 @@ impl Approved {
         }
     }
 
-    /// Reads it, and takes it apart unless it holds what it held.
+    /// Reads the file, and remembers it for [`current`](Self::current).
     fn read(&self) -> Result<Arc<LockFile>, LockError> {
         let path = self.file();
         let Some((text, glance)) = open::text(&path)? else { return Ok(Arc::default()) };
-        if let Some(file) = self.seen.says(&text, glance) {
-            return Ok(file);
-        }
         let file = Arc::new(parsed(&path, &text)?);
-        self.seen.keep(Known { glance, text, file: Arc::clone(&file) });
+        self.seen.keep(Known { glance, file: Arc::clone(&file) });
         Ok(file)
     }
 
@@ -165,10 +162,7 @@ impl Approved {
                     tracing::warn!(%tree, %error, "code that nobody needs any more stays in the store");
                 }
             }
-            let (text, glance) = replace(&path, &file).map_err(write)?;
-            if let Some(glance) = glance {
-                self.seen.keep(Known { glance, text, file: Arc::new(file) });
-            }
+            replace(&path, &file).map_err(write)?;
         }
         Ok(outcome)
     }
@@ -198,23 +192,21 @@ fn parsed(path: &Path, text: &str) -> Result<LockFile, LockError> {
 }
 
 /// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
-/// Returns its text, and what it looks like if that can be told.
-fn replace(path: &Path, content: &LockFile) -> io::Result<(String, Option<Glance>)> {
+fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
     let mut text = serde_json::to_string_pretty(content)?;
     text.push('\n');
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
-    let file = file.persist(path).map_err(|error| error.error)?;
+    file.persist(path).map_err(|error| error.error)?;
     // The name is what makes it permanent. It holds already, so the change is no failure when this is one.
     if cfg!(unix)
         && let Err(error) = File::open(dir).and_then(|dir| dir.sync_all())
     {
         tracing::warn!(dir = %dir.display(), %error, "a power failure may undo what was just approved or removed");
     }
-    // Of what was written, and not of what has the name by now.
-    Ok((text, file.metadata().ok().as_ref().map(Glance::of)))
+    Ok(())
 }
 
 #[cfg(test)]

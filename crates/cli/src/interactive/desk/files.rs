@@ -1,10 +1,8 @@
 //! The files of the project, and the branch that it is on.
 
-use std::fs::{self, File};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use haft_config::Snapshot;
+use haft_config::{Snapshot, read_text};
 use ignore::WalkBuilder;
 
 use super::Ground;
@@ -45,7 +43,7 @@ pub(super) fn branch(ground: &Ground) -> Option<String> {
 
 /// What the repository around a directory has checked out.
 fn head(dir: &Path) -> Option<String> {
-    let text = short_text(&repository(dir)?.join("HEAD"))?;
+    let text = read_text(&repository(dir)?.join("HEAD"), LONGEST).ok()?;
     let text = text.trim();
     match text.strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
@@ -63,22 +61,14 @@ fn repository(dir: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let text = short_text(&git)?;
+    let text = read_text(&git, LONGEST).ok()?;
     Some(place.join(text.strip_prefix("gitdir: ")?.trim()))
-}
-
-/// A file of a few words. Nothing else is opened: a pipe could be waited for without end.
-fn short_text(path: &Path) -> Option<String> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn write(path: PathBuf, text: &str) {

@@ -1,9 +1,9 @@
 //! The themes that there are beside haft's own.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::path::Path;
 
+use haft_config::read_text;
 use haft_packages::Launch;
 use haft_packages::discovery::Discovery;
 
@@ -26,7 +26,7 @@ fn users(dir: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
     files.sort();
-    files.iter().filter_map(|path| Some((path.display().to_string(), text(path)?))).collect()
+    files.iter().filter_map(|path| Some((path.display().to_string(), read_text(path, LONGEST).ok()?))).collect()
 }
 
 fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
@@ -37,19 +37,9 @@ fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
     let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
     let named = themes.filter_map(|spec| {
         let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
-        Some((format!("extension {}", spec.name), places.iter().find_map(|place| text(place))?))
+        Some((format!("extension {}", spec.name), places.iter().find_map(|place| read_text(place, LONGEST).ok())?))
     });
     Ok(named.collect())
-}
-
-/// A file that is short enough. Nothing else is opened: a pipe could be waited for without end.
-fn text(path: &Path) -> Option<String> {
-    if !fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() <= LONGEST) {
-        return None;
-    }
-    let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]

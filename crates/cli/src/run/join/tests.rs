@@ -32,30 +32,8 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         global: (!no_ext).then(|| root.join("extensions")),
         ..Search::default()
     };
-    let parts = Parts {
-        session: Session::in_memory(root),
-        model: Arc::new(model),
-        others: None,
-        cwd: root.to_owned(),
-        search,
-        hooks: Vec::new(),
-        home: Home::at(root),
-        project_check: None,
-        told: None,
-        system: SystemPrompt::default(),
-        resources: Resources::default(),
-        thinking: Thinking::Default,
-        max_steps: None,
-        compaction: CompactSettings::default(),
-        tools,
-        on_timeout_allow: Vec::new(),
-        extension_config: BTreeMap::new(),
-        project_extension_config: BTreeMap::new(),
-        only_projects: OnlyProjects::default(),
-        granted: BTreeMap::new(),
-        sandbox: BTreeMap::new(),
-        grants: Vec::new(),
-    };
+    let plain = Parts::plain(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
+    let parts = Parts { tools, ..plain };
     let (ends, _) = Ends::printed(None);
     join(parts, ends).await.unwrap()
 }

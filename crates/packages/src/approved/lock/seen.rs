@@ -1,4 +1,4 @@
-//! What this process read or wrote last, so that the same text is not taken apart twice.
+//! What this process read or wrote last, so that each extension that asks does not read it again.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,8 @@ pub(super) struct Seen(Arc<Mutex<Option<Known>>>);
 
 /// A lock file as it was.
 pub(super) struct Known {
-    /// What it looked like when this was its text.
+    /// What it looked like.
     pub(super) glance: Glance,
-    pub(super) text: String,
     pub(super) file: Arc<LockFile>,
 }
 
@@ -22,14 +21,6 @@ impl Seen {
     /// What a file says that looks like this, if it is the last one.
     pub(super) fn looks(&self, now: Glance) -> Option<Arc<LockFile>> {
         self.known().as_ref().filter(|known| known.glance == now).map(|known| Arc::clone(&known.file))
-    }
-
-    /// What this text says, if it is the last one. A file with it looks like this now.
-    pub(super) fn says(&self, text: &str, now: Glance) -> Option<Arc<LockFile>> {
-        let mut known = self.known();
-        let known = known.as_mut().filter(|known| known.text == text)?;
-        known.glance = now;
-        Some(Arc::clone(&known.file))
     }
 
     pub(super) fn keep(&self, known: Known) {

@@ -157,10 +157,6 @@ fn what_did_not_change_is_not_read_again() {
     let (_root, approved) = approved();
     let written = approved.current().unwrap();
     assert!(Arc::ptr_eq(&written, &approved.clone().current().unwrap()), "by whoever looks");
-    assert!(Arc::ptr_eq(&written, &approved.read().unwrap()), "nor is the same text taken apart again");
-    let text = fs::read(approved.file()).unwrap();
-    fs::write(approved.file(), text).unwrap();
-    assert!(Arc::ptr_eq(&written, &approved.current().unwrap()));
     approved.edit(|file| file.extensions.clear()).unwrap();
     assert!(approved.current().unwrap().extensions.is_empty() && written.extensions.len() == 1);
     #[cfg(unix)]
