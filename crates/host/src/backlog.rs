@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::{Event, Limits};
+use haft_protocol::ext::Limits;
 
+use crate::extension::send_queue::event::EventLine;
 use crate::extension::{Extension, WAITING_EVENTS};
 
 /// Events in order. Over for good once they were handed over, or never will be.
@@ -13,7 +14,7 @@ use crate::extension::{Extension, WAITING_EVENTS};
 pub(crate) struct Backlog {
     /// As many are kept as may wait to be read by the extension, so that what is kept arrives.
     most: usize,
-    events: Mutex<VecDeque<Event>>,
+    events: Mutex<VecDeque<EventLine>>,
     /// Changed under the lock alone.
     over: AtomicBool,
     dropped: AtomicUsize,
@@ -35,21 +36,18 @@ impl Backlog {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Keeps an event; what does not fit is dropped and counted.
-    ///
-    /// # Errors
-    /// The event, when it is over.
-    pub(crate) fn keep<F: FnOnce() -> Option<Event>>(&self, event: F) -> Result<(), F> {
+    /// Keeps an event; what does not fit is dropped and counted. False when it is over.
+    pub(crate) fn keep(&self, event: &EventLine) -> bool {
         let mut events = self.events();
         if self.is_over() {
-            return Err(event);
+            return false;
         }
         if events.len() < self.most {
-            events.extend(event());
+            events.push_back(event.clone());
         } else {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(())
+        true
     }
 
     /// Whether somebody waits for events that are here.
@@ -60,9 +58,8 @@ impl Backlog {
     /// Passes everything on, in order, before anything that comes now, and tells how much is missing behind it.
     pub(crate) fn hand_over(&self, to: &Extension) {
         let mut events = self.events();
-        for event in events.drain(..) {
-            to.observe_kept(event);
-        }
+        to.observe(events.make_contiguous());
+        events.clear();
         to.observe_gap(self.dropped());
         self.over.store(true, Ordering::Release);
     }
@@ -80,7 +77,7 @@ impl Backlog {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    fn events(&self) -> MutexGuard<'_, VecDeque<Event>> {
+    fn events(&self) -> MutexGuard<'_, VecDeque<EventLine>> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

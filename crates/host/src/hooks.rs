@@ -25,7 +25,8 @@ use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
-use crate::extension::fanout::Fanout;
+use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::pump::{EventPump, Recipients};
 use crate::policy::Verdict;
 use crate::session::offers::Topic;
 use crate::wire::fault::{CallError, FaultCode};
@@ -124,21 +125,26 @@ impl Entry {
     }
 }
 
-/// All extensions that are told what happens, as one: who is told by the log and who by its own task is settled
-/// before the first of them is told.
+/// All extensions that are told what happens.
 pub(crate) struct Audience {
-    pub(crate) entries: Vec<Arc<Entry>>,
-    pub(crate) fanout: Arc<Fanout>,
+    recipients: Arc<dyn Recipients>,
+    pump: Arc<EventPump>,
 }
 
 impl Audience {
+    pub(crate) fn new(entries: Vec<Arc<Entry>>, pump: Arc<EventPump>) -> Self {
+        Self { recipients: Arc::new(entries), pump }
+    }
+
     /// Tells those who watch it an event. Never waits.
-    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl Fn() -> Option<Event>) {
-        let emission = self.fanout.begin();
-        for entry in &self.entries {
-            entry.pass_on(topic, &event);
-        }
-        emission.tell(topic, event);
+    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        self.pump.tell(&self.recipients, topic, event);
+    }
+}
+
+impl Recipients for Vec<Arc<Entry>> {
+    fn tell(&self, events: &[EventLine]) {
+        self.iter().for_each(|entry| entry.pass_on(events));
     }
 }
 

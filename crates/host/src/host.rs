@@ -111,7 +111,6 @@ impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
         entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-        entries.iter().for_each(|entry| entry.watching.put_in_place());
         let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
         let commands = Names::new(&config.reserved_commands);
         Self { entries, tools, commands, blocked }
@@ -119,7 +118,6 @@ impl Set {
 
     /// Further extensions; the names that others have stay theirs.
     fn add(&mut self, entries: Vec<Arc<Entry>>) {
-        entries.iter().for_each(|entry| entry.watching.put_in_place());
         self.entries.extend(entries);
         self.entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
     }
@@ -232,7 +230,7 @@ impl Host {
     }
 
     pub(crate) fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
-        Audience { entries, fanout: Arc::clone(&self.shared().fanout) }
+        Audience::new(entries, Arc::clone(&self.shared().pump))
     }
 
     fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {

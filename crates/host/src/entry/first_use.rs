@@ -1,11 +1,11 @@
 //! The first use of an extension that waits for it.
 
-use haft_protocol::ext::Event;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
-use crate::session::offers::Topic;
+use crate::extension::send_queue::Filter;
+use crate::extension::send_queue::event::EventLine;
 use crate::supervision::keeper::Order;
 use crate::wire::fault::CallError;
 
@@ -31,31 +31,28 @@ impl Entry {
         cancel.run_until_cancelled(start).await.ok_or(CallError::Cancelled)
     }
 
-    /// Passes on an event that the extension watches, unless the log tells it. An event starts an extension that waits
-    /// for its first use; the extension gets it when it is ready, before all that come later.
-    pub(crate) fn pass_on(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if self.watching.is_told_by_log() {
-            return;
-        }
+    /// Passes on the events that the extension watches. An event starts an extension that waits for its first use; the
+    /// extension gets it when it is ready, before all that come later.
+    pub(crate) fn pass_on(&self, events: &[EventLine]) {
+        let mut rest = events;
         if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
-            if !self.offers().watches(topic) {
-                return;
+            let filter = Filter::of(&self.offers());
+            while let Some((event, later)) = rest.split_first() {
+                if filter.wants(event) {
+                    if self.slot.borrow().sleeps() {
+                        _ = self.orders.unbounded_send(Order::Wake(None));
+                    }
+                    if !backlog.keep(event) {
+                        break;
+                    }
+                }
+                rest = later;
             }
-            if self.slot.borrow().sleeps() {
-                _ = self.orders.unbounded_send(Order::Wake(None));
-            }
-            match backlog.keep(event) {
-                Ok(()) => {}
-                Err(event) => self.pass_to_process(topic, event),
-            }
-        } else {
-            self.pass_to_process(topic, event);
         }
-    }
-
-    fn pass_to_process(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if let Some(extension) = self.extension() {
-            extension.observe(topic, event);
+        if !rest.is_empty()
+            && let Some(extension) = &self.slot.borrow().instance
+        {
+            extension.observe(rest);
         }
     }
 

@@ -4,10 +4,8 @@
 mod calls;
 mod ending;
 mod outputs;
-mod seating;
 mod sources;
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
@@ -19,11 +17,10 @@ use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::seldom::Seldom;
-use super::watching::Watching;
-use super::writer::{Writer, WriterEnd};
-use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::extension::fanout::Seat;
+use super::{Command, Extension, Inner, Snapshot, Ticket};
 use crate::extension::frontend::{Frontend, Reporter};
+use crate::extension::send_queue::pump::EventPump;
+use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
 use crate::extension::services::Desk;
 use crate::extension::status_line::StatusPlace;
 use crate::process::connection::{Connection, opened};
@@ -62,7 +59,8 @@ pub(crate) struct Start {
     pub(crate) on_end: EndHandler,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
-    pub(crate) watching: Watching,
+    /// Writes its events.
+    pub(crate) pump: Arc<EventPump>,
     /// What does things for it, where there is something.
     pub(crate) desk: Option<Arc<Desk>>,
 }
@@ -75,8 +73,8 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let ids = start.facts.speech.ids();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
-    let event_count = Arc::<EventCount>::default();
     let (process, reader, outlet, stderr) = opened(connection, &start.log);
+    let queue = Arc::new(SendQueue::new(outlet, stall, &limits, start.pump, Arc::downgrade(&commands)));
     // Boxed: what runs it moves it, and would have room for it at each place that it passes.
     let actor = Box::new(Actor {
         session,
@@ -84,11 +82,9 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         decoding: None,
         reader: Some(reader),
         wide: false,
-        can_move: outlet.can_move(),
-        seat: None,
-        watching: start.watching,
         commands: Arc::downgrade(&commands),
-        writer: Writer::new(outlet, stall, &limits),
+        queue: QueueOwner(Arc::clone(&queue)),
+        carried_out: 0,
         process,
         stderr,
         exit: None,
@@ -96,7 +92,6 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         inbox: Some(inbox),
         alarm: Alarm::default(),
         seldom: Seldom::default(),
-        event_count: Arc::clone(&event_count),
         half_frame: None,
         crowded: false,
         reporter: start.reporter.clone(),
@@ -111,7 +106,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());
-    let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
+    let inner = Inner { reporter, ids, mailbox: commands, queue, open, snapshots };
     Extension { inner: Arc::new(inner) }
 }
 
@@ -124,12 +119,10 @@ struct Actor {
     reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,
-    writer: Writer,
-    /// Whether another thread can write to it.
-    can_move: bool,
-    /// Its place among those who only watch.
-    seat: Option<Seat>,
-    watching: Watching,
+    /// What it is sent.
+    queue: QueueOwner,
+    /// Commands that may have become lines since the last flush.
+    carried_out: usize,
     /// To itself.
     commands: Weak<mpsc::UnboundedSender<Command>>,
     process: Option<Process>,
@@ -141,7 +134,6 @@ struct Actor {
     late_lines: usize,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    event_count: Arc<EventCount>,
     /// Bytes of a frame that was never finished.
     half_frame: Option<usize>,
     /// The last read brought many lines.
@@ -173,7 +165,7 @@ impl Actor {
             }
             // What one said that is gone comes before its end.
             let due = self.session.poll_deadline().filter(|_| self.decoding.is_none() || self.exit.is_none());
-            if self.alarm.set(due) | self.writer.take_started() {
+            if self.alarm.set(due) {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
@@ -183,13 +175,9 @@ impl Actor {
                     self.on_incoming(incoming);
                 }
                 command = received(&mut self.inbox) => self.on_command(command),
-                happening = happened(
-                    &self.seldom,
-                    &mut self.alarm,
-                    &mut self.process,
-                    &mut self.stderr,
-                    &mut self.writer,
-                ) => self.on_happening(happening),
+                happening = happened(&self.seldom, &mut self.alarm, &mut self.process, &mut self.stderr) => {
+                    self.on_happening(happening);
+                }
             }
         }
         self.finish().await;
@@ -204,7 +192,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
-            self.seat.iter().for_each(Seat::heard);
+            self.queue.0.heard();
             return self.drain(true);
         }
         self.reader = None;
@@ -268,25 +256,25 @@ impl Actor {
             Happening::Alarm => self.on_alarm(),
             Happening::Exit(exit) => self.on_exit(exit),
             Happening::StderrEnd => self.on_stderr_end(),
-            Happening::WriterEnd(end) => self.on_writer_end(end),
         }
     }
 
     fn on_alarm(&mut self) {
-        self.session.handle_deadline(now(), self.writer.flushed());
+        self.session.handle_deadline(now(), self.queue.0.flushed());
         // What was left when a pause began.
         self.drain(false);
     }
 
     fn on_command(&mut self, command: Option<Command>) {
+        self.carried_out += usize::from(command.as_ref().is_some_and(Command::is_posted));
         match command {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
-            Some(Command::Tell(words)) => {
-                self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.session.tell(words, now());
-                // What kept it from its place in the log may be over.
-                self.choose_seat();
+            Some(Command::Tell(words)) => self.session.tell(words, now()),
+            Some(Command::Event(line)) => {
+                // Lines of commands before it come first.
+                self.flush();
+                self.queue.0.push_posted(line.as_ref());
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.
@@ -296,7 +284,9 @@ impl Actor {
                 self.calls.done(&result.id);
                 self.session.handle_result(result, now());
             }
-            Some(Command::Log(word)) => self.on_log(word),
+            Some(Command::Told) => self.session.told(now()),
+            Some(Command::Lost) => self.log.host(EVENTS_DROPPED),
+            Some(Command::WriterEnd(end)) => self.on_writer_end(end),
             None => {
                 self.inbox = None;
                 self.session.shutdown(now());
@@ -307,7 +297,6 @@ impl Actor {
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
-            WriterEnd::Released(released) => self.on_released(released),
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(format_args!("its input is closed: {error}"));
@@ -321,7 +310,7 @@ impl Actor {
         if self.exit.is_some() || self.process.is_none() {
             return self.wind_up("");
         }
-        self.session.deafened(self.writer.flushed(), now());
+        self.session.deafened(self.queue.0.flushed(), now());
     }
 }
 

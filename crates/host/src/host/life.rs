@@ -123,6 +123,7 @@ impl Host {
 
     /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
     async fn delivered(&self) {
+        self.shared().pump.distribute();
         let entries = self.set().entries.clone();
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {

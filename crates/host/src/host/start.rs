@@ -14,7 +14,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 use super::{Found, Host, Set};
 use crate::backlog::Backlog;
 use crate::entry::Entry;
-use crate::extension::Watching;
+use crate::extension::send_queue::Filter;
 use crate::process::connection::Connection;
 use crate::session::ExtensionState;
 use crate::session::declared::declared_offers;
@@ -126,6 +126,7 @@ impl Host {
         let files = !stays && spec.launch == Launch::ThemeOnly;
         let stand_in = self.stand_in(&spec).filter(|_| begin == Begin::AsDeclared && !stays);
         let waits = stand_in.is_some();
+        stand_in.iter().for_each(|offers| shared.pump.watch(&Filter::of(offers)));
         let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
         let stage = match (files, waits) {
             (true, _) => Stage::Files,
@@ -134,7 +135,6 @@ impl Host {
         };
         let (orders, inbox) = mpsc::unbounded();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
-        let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
         if !files {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
             let keeper = Box::new(Keeper {
@@ -145,7 +145,6 @@ impl Host {
                 supervisor: Arc::new(Mutex::new(supervisor)),
                 log: OnceLock::new(),
                 backlog: backlog.clone(),
-                watching: watching.clone(),
             });
             tokio::spawn(keeper.run(connection));
         }
@@ -164,7 +163,6 @@ impl Host {
             orders,
             floor: tokio::sync::Mutex::default(),
             backlog,
-            watching,
             successor: OnceLock::new(),
         })
     }

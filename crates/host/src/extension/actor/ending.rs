@@ -1,7 +1,5 @@
 //! How it ends: what is still read of one that is gone, what is said of it, and that nothing of it stays.
 
-use std::sync::atomic::Ordering;
-
 use futures::channel::mpsc;
 use tokio::time::{Instant, timeout};
 
@@ -93,9 +91,7 @@ impl Actor {
         self.inbox = None;
         self.status.leave();
         self.calls.cancel_all();
-        self.seat = None;
-        self.watching.end();
-        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
+        let dropped = self.queue.0.lost();
         if dropped > 0 {
             self.log.host(format_args!("{dropped} events were dropped"));
         }

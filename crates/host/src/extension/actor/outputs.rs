@@ -1,10 +1,11 @@
 //! Carrying out what the session wants.
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::SetStatus;
+use haft_protocol::ext::{SetStatus, capability};
 
-use super::{Actor, EVENTS_DROPPED, now};
+use super::{Actor, now};
 use crate::extension::Snapshot;
+use crate::extension::send_queue::Filter;
 use crate::process::Process;
 use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
@@ -15,7 +16,7 @@ impl Actor {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Write { number, line, droppable } => self.write(number, line, droppable),
-                Output::CloseInput => self.writer.close(),
+                Output::CloseInput => self.queue.0.close(),
                 Output::Terminate => self.terminate(),
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
@@ -28,18 +29,17 @@ impl Actor {
                 Output::Changed => self.publish(),
             }
         }
+        if self.carried_out > 0 {
+            self.queue.0.taken(std::mem::take(&mut self.carried_out));
+        }
     }
 
     fn write(&mut self, number: u64, line: String, droppable: bool) {
         tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable, self.seat.as_ref()) {
-            return;
-        }
-        if !droppable {
-            return self.session.refuse(number);
-        }
-        if self.event_count.lose(1) {
-            self.log.host(EVENTS_DROPPED);
+        if droppable {
+            self.queue.0.push_droppable(line);
+        } else if !self.queue.0.push(number, line) {
+            self.session.refuse(number);
         }
     }
 
@@ -74,8 +74,12 @@ impl Actor {
     }
 
     fn publish(&mut self) {
-        self.choose_seat();
-        self.snapshot.send_replace(Snapshot::of(&self.session));
+        let snapshot = Snapshot::of(&self.session);
+        let offers = &snapshot.offers;
+        let filter = if snapshot.is_alive() { Filter::of(offers) } else { Filter::default() };
+        let reports_gaps = offers.only_watch() && offers.announced(capability::EVENT_GAP);
+        self.queue.0.subscribe(filter, reports_gaps);
+        self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
     }
 }

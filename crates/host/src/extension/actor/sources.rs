@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::seldom::Seldom;
-use super::super::writer::{Writer, WriterEnd};
 use crate::process::{Exit, Process};
 use crate::wire::decode::{Decoding, Heard};
 use crate::wire::framer::Framer;
@@ -33,8 +32,6 @@ pub(super) enum Happening {
     Exit(Exit),
     /// All of standard error was read.
     StderrEnd,
-    /// Nothing more can be written.
-    WriterEnd(WriterEnd),
 }
 
 /// What comes from the extension.
@@ -63,7 +60,6 @@ pub(super) async fn happened(
     alarm: &mut Alarm,
     process: &mut Option<Process>,
     stderr: &mut Option<JoinHandle<()>>,
-    writer: &mut Writer,
 ) -> Happening {
     poll_fn(|context| {
         seldom.poll(context, |context| {
@@ -72,7 +68,6 @@ pub(super) async fn happened(
                     () = alarm.rung() => Happening::Alarm,
                     exit = exited(process) => Happening::Exit(exit),
                     () = finished(stderr) => Happening::StderrEnd,
-                    end = writer.ended() => Happening::WriterEnd(end),
                 }
             };
             pin!(any).poll(context)

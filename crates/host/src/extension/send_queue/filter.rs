@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use haft_protocol::ext::{Event, InterceptKind};
+use haft_protocol::ext::Event;
 
+use super::event::EventLine;
 use crate::session::filter::ToolFilter;
 use crate::session::offers::Offers;
 
 /// Names of events as a set of bits.
-pub(super) type Kinds = u8;
+pub(super) type EventKinds = u8;
 
 /// What one extension subscribed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
-    kinds: Kinds,
+    pub(super) kinds: EventKinds,
     tools: ToolFilter,
 }
 
@@ -27,25 +28,21 @@ impl Filter {
         Self { kinds: events.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind), tools }
     }
 
-    pub(super) fn wants(&self, kind: Kinds, tool: Option<&str>) -> bool {
-        self.kinds & kind != 0 && tool.is_none_or(|tool| self.tools.has(tool))
-    }
-
-    /// Whether it wants all events of these kinds.
-    pub(super) fn wants_all(&self, kinds: Kinds) -> bool {
-        let calls = kinds & kind(InterceptKind::ToolCall.name()) != 0;
-        kinds & !self.kinds == 0 && (!calls || self.tools == ToolFilter::All)
+    /// True if it lets this event through.
+    pub(crate) fn wants(&self, event: &EventLine) -> bool {
+        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.has(tool))
     }
 }
 
 /// The bit of an event's name; none for one that this version never sends.
-pub(super) fn kind(name: &str) -> Kinds {
+pub(super) fn kind(name: &str) -> EventKinds {
     Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::offers::Topic;
 
     #[test]
     fn every_event_has_a_bit_of_its_own() {
@@ -61,14 +58,10 @@ mod tests {
         tools.add(&["bash".into()]);
         let filter = Filter::new(&events, tools);
         let check =
-            |name, tool, expect| assert_eq!(filter.wants(kind(name), tool), expect, "{name} {tool:?}");
+            |name, tool, expect| assert_eq!(filter.wants(&EventLine::new(Topic { name, tool }, None, 0)), expect, "{name} {tool:?}");
         check("turn_end", None, true);
         check("turn_start", None, false);
         check("tool_call", Some("BASH"), true);
         check("tool_call", Some("read"), false);
-        assert!(filter.wants_all(kind("turn_end")));
-        assert!(!filter.wants_all(kind("turn_end") | kind("turn_start")));
-        assert!(!filter.wants_all(kind("tool_call")));
-        assert!(Filter::new(&events, ToolFilter::All).wants_all(kind("tool_call") | kind("turn_end")));
     }
 }
