@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Abort, CommandKind, Line, Request, Response};
+use haft_protocol::rpc::{Abort, CommandKind, Line, NoData, Payload, Request, Response};
 use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
 use haft_tui::image::{ImageFacts, Placement};
@@ -257,8 +257,7 @@ impl Program for Knows {
 
 /// Replies to each request, and sends so many lines before.
 async fn serve(mut requests: mpsc::UnboundedReceiver<Request>, lines: mpsc::Sender<Line>, flood: usize) {
-    let reply =
-        |id| Line::from(Response { id, command: CommandKind::Abort.name().to_owned(), outcome: Ok(None) });
+    let reply = |id| Line::from(Response::done(id, CommandKind::Abort, Payload::of(NoData {})));
     for _ in 0..flood {
         let _ = lines.send(reply(None)).await;
     }
