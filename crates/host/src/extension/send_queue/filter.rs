@@ -1,15 +1,10 @@
-//! Which events somebody who watches wants.
+//! The events that an extension subscribed to.
 
 use std::collections::BTreeSet;
 
-use haft_protocol::ext::Event;
-
-use super::event::EventLine;
+use super::event::{EventKinds, EventLine, kind};
 use crate::session::filter::ToolFilter;
 use crate::session::offers::Offers;
-
-/// Names of events as a set of bits.
-pub(super) type EventKinds = u8;
 
 /// What one extension subscribed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,22 +29,10 @@ impl Filter {
     }
 }
 
-/// The bit of an event's name; none for one that this version never sends.
-pub(super) fn kind(name: &str) -> EventKinds {
-    Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::offers::Topic;
-
-    #[test]
-    fn every_event_has_a_bit_of_its_own() {
-        let all = Event::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
-        assert_eq!(all.count_ones() as usize, Event::NAMES.len());
-        assert_eq!(kind("later_event"), 0);
-    }
 
     #[test]
     fn names_and_tools_narrow() {

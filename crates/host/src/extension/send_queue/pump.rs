@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tokio::task::yield_now;
 
 use super::SendQueue;
-use super::event::EventLine;
-use super::filter::{Filter, kind};
+use super::event::{EventLine, kind};
+use super::filter::Filter;
 use crate::session::offers::Topic;
 
 /// Events that are handed out together at most: no more than any queue has room for.
