@@ -9,10 +9,10 @@ use crate::project::{self, Unused};
 use crate::read;
 
 /// The most that is used of one file, in bytes: 64 KiB.
-pub const MAX_CONTEXT_FILE: u64 = 64 * 1024;
+const MAX_CONTEXT_FILE: u64 = 64 * 1024;
 
 /// The most that is used of all files together, in bytes: 128 KiB.
-pub const MAX_CONTEXT: u64 = 128 * 1024;
+const MAX_CONTEXT: u64 = 128 * 1024;
 
 /// What a context file may be called; a directory's first one counts.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];

@@ -77,7 +77,7 @@ pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
 }
 
 /// Whether a key has one value, which a person may write in a line.
-pub fn can_be_set(key: &Key) -> bool {
+fn can_be_set(key: &Key) -> bool {
     !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }
 
@@ -190,6 +190,11 @@ mod tests {
         check("context_files = true\n", "context_files", "false", "context_files = false\n");
         check("tui.bell = 'on'\n", "tui.approve", "none", "tui.bell = 'on'\ntui.approve = []\n");
         check("", "max_steps", "7", "max_steps = 7\n");
+    }
+
+    #[test]
+    fn every_setting_of_the_interface_can_be_set() {
+        assert!(crate::Tui::KEYS.iter().all(can_be_set));
     }
 
     #[test]

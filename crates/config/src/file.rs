@@ -239,17 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_shown_with_its_line() {
-        check(
-            "provider = 'a'\nmodle = 'b'\n",
-            &["config.toml:2: unknown key `modle`; did you mean `model`?"],
-        );
+    fn a_removed_key_says_what_to_do() {
         check(
             "model = 'm'\nlazy_start = true\n",
             &[
                 "config.toml:2: unknown key `lazy_start`; it was removed; delete the line: an extension declares in \
                extension.json when it starts, see `activation` in docs/config.md",
             ],
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_shown_with_its_line() {
+        check(
+            "provider = 'a'\nmodle = 'b'\n",
+            &["config.toml:2: unknown key `modle`; did you mean `model`?"],
         );
         check("zzz = 'b'\n", &["config.toml:1: unknown key `zzz`; docs/config.md has all keys"]);
         check(

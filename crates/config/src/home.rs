@@ -110,12 +110,12 @@ impl Home {
     }
 
     /// Prompt templates of the user.
-    pub fn prompts_dir(&self) -> PathBuf {
+    pub(crate) fn prompts_dir(&self) -> PathBuf {
         self.root.join("prompts")
     }
 
     /// What the user tells every agent, see [`ContextFiles`](crate::ContextFiles).
-    pub fn context_file(&self) -> PathBuf {
+    pub(crate) fn context_file(&self) -> PathBuf {
         self.root.join("AGENTS.md")
     }
 
@@ -135,7 +135,7 @@ impl Home {
     }
 
     /// A system prompt that replaces haft's own.
-    pub fn system_prompt_file(&self) -> PathBuf {
+    pub(crate) fn system_prompt_file(&self) -> PathBuf {
         self.root.join("SYSTEM.md")
     }
 

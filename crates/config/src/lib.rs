@@ -34,8 +34,8 @@ mod timeouts;
 mod trust;
 
 pub use auth::{Auth, AuthError};
-pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
-pub use edit::{AddError, EditError, SetError, add_hooks, can_be_set, set};
+pub use context::{ContextFile, ContextFiles, system_prompt};
+pub use edit::{AddError, EditError, SetError, add_hooks, set};
 pub use file::{ConfigError, ReadFile};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
@@ -55,6 +55,6 @@ pub use secrecy::{ExposeSecret, SecretString};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};
 pub use trust::{
-    Asked, Decision, Difference, Digest, MAX_BYTES, MAX_FILES, NoDigest, PinError, Record, Snapshot,
-    SnapshotError, TrustError, TrustFile,
+    Asked, Decision, Difference, Digest, NoDigest, PinError, Record, Snapshot, SnapshotError, TrustError,
+    TrustFile,
 };

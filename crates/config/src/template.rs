@@ -164,7 +164,7 @@ impl Template {
     }
 
     /// The prompt with these arguments in it.
-    pub fn fill(&self, arguments: &str) -> String {
+    fn fill(&self, arguments: &str) -> String {
         fill::fill(&self.body, arguments)
     }
 }

@@ -11,7 +11,7 @@ pub use decision::{Asked, Decision, PinError};
 pub use digest::Digest;
 pub use haft_protocol::difference::Difference;
 pub use haft_protocol::digest::NoDigest;
-pub use snapshot::{MAX_BYTES, MAX_FILES, Snapshot, SnapshotError};
+pub use snapshot::{Snapshot, SnapshotError};
 pub use store::{Record, TrustError, TrustFile};
 
 #[cfg(test)]

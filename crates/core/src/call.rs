@@ -95,12 +95,7 @@ impl CallResult {
             let before = output.clone();
             output = match run.ask(hook.after_tool_execute(&run.cancel, finished, output)).await {
                 Ok(ResultDecision::Show(output)) => output,
-                Ok(ResultDecision::AbortTurn { by, reason }) => {
-                    withheld(refusal.insert(Refusal::of_turn(by, reason)))
-                }
-                Ok(ResultDecision::HardAbort { by, reason }) => {
-                    withheld(refusal.insert(Refusal::discarding(by, reason)))
-                }
+                Ok(ResultDecision::Refuse(refused)) => withheld(refusal.insert(refused)),
                 // A hook that was to redact the result and did not must not let it through.
                 Err(NoDecision::Cancelled) => {
                     ToolOutput::error("result withheld: the turn ended before a hook had looked at it")

@@ -23,8 +23,7 @@ use key::{Key, Looked, look};
 /// Who comes first is decided by [`FileQueue::enter`], before the disk is asked anything. So calls that are begun in
 /// an order are served in it.
 ///
-/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever. Several
-/// files are locked at once, with [`Place::lock_all`].
+/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
     line: Arc<Line>,
@@ -64,36 +63,26 @@ impl Place {
     /// # Errors
     /// When the path cannot be resolved.
     pub async fn lock(self, path: &Path) -> io::Result<FileGuard> {
-        self.lock_all(vec![path.to_owned()]).await
-    }
-
-    /// Waits until all of several files are free, and takes them at once: two that want the same files in another
-    /// order do not wait for each other.
-    ///
-    /// # Errors
-    /// When one of the paths cannot be resolved.
-    pub async fn lock_all(self, paths: Vec<PathBuf>) -> io::Result<FileGuard> {
-        let paths = Arc::new(paths);
-        let mut known = match look_off_thread(&paths).await {
+        let mut known = match look_off_thread(path).await {
             // Somebody in front may be about to make the directory.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
-                look_off_thread(&paths).await?
+                look_off_thread(path).await?
             }
             known => known?,
         };
         loop {
             self.wait(known.keys.clone()).await;
             // Whoever held the file may have replaced it meanwhile.
-            let now = look_off_thread(&paths).await?;
+            let now = look_off_thread(path).await?;
             if now == known {
-                return Ok(FileGuard { paths: known.paths, _place: self });
+                return Ok(FileGuard { path: known.path, _place: self });
             }
             known = now;
         }
     }
 
-    /// Waits for everybody in front who wants one of these, and for whoever has one.
+    /// Waits for everybody in front who wants this file, and for whoever has it.
     async fn wait(&self, keys: Vec<Key>) {
         self.line.set(self.ticket, Claim::Waiting(keys));
         self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
@@ -125,23 +114,18 @@ impl Drop for Place {
     }
 }
 
-/// The right to change one file or several, until dropped.
+/// The right to change a file, until dropped.
 #[derive(Debug)]
 #[must_use = "the file is free again as soon as the guard is dropped"]
 pub struct FileGuard {
-    paths: Vec<PathBuf>,
+    path: PathBuf,
     _place: Place,
 }
 
 impl FileGuard {
-    /// The file itself, symbolic links resolved: what is to be read and replaced. The first, if there are several.
+    /// The file itself, symbolic links resolved: what is to be read and replaced.
     pub fn path(&self) -> &Path {
-        self.paths.first().map_or(Path::new(""), PathBuf::as_path)
-    }
-
-    /// All files of [`Place::lock_all`], in its order, symbolic links resolved.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
+        &self.path
     }
 }
 
@@ -155,7 +139,7 @@ struct Line {
 
 #[derive(Debug)]
 enum Claim {
-    /// It has not said yet which files it wants.
+    /// It has not said yet which file it wants.
     Resolving,
     Waiting(Vec<Key>),
     Running(Vec<Key>),
@@ -199,9 +183,9 @@ fn common(left: &[Key], right: &[Key]) -> bool {
     left.iter().any(|key| right.contains(key))
 }
 
-async fn look_off_thread(paths: &Arc<Vec<PathBuf>>) -> io::Result<Looked> {
-    let paths = Arc::clone(paths);
-    tokio::task::spawn_blocking(move || look(&paths)).await.map_err(io::Error::other)?
+async fn look_off_thread(path: &Path) -> io::Result<Looked> {
+    let path = path.to_owned();
+    tokio::task::spawn_blocking(move || look(&path)).await.map_err(io::Error::other)?
 }
 
 #[cfg(test)]

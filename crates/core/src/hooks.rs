@@ -2,8 +2,8 @@
 //!
 //! In the order of a turn: [`BeforeAgentStart`], [`BeforeTurn`], [`BeforeCompact`], [`BeforeModelRequest`],
 //! [`AfterModelResponse`], [`BeforeAssistantMessage`], and for each tool call [`BeforeToolExecute`], [`ApproveTool`],
-//! [`AfterToolExecute`]. [`Observer`]s are told of all of it. Wherever a hook may abort, `AbortTurn` ends the turn with an
-//! error that has its reason, and `HardAbort` ends it without one and takes everything back that was said in it.
+//! [`AfterToolExecute`]. [`Observer`]s are told of all of it. The [`scope`](RefusalScope) of a
+//! [`Refusal`] says how much ends with the action that a hook refuses.
 //!
 //! Every hook gets the run's cancellation first; a hook that is cancelled should return soon, and whatever it
 //! then decides, the action it was asked about does not happen. One that panics has allowed nothing.

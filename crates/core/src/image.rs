@@ -1,7 +1,10 @@
 //! Images from outside, looked at by their headers: nothing here decodes a pixel.
 
-mod base64;
+use std::io::{self, Read as _};
 
+use base64::engine::general_purpose::STANDARD;
+use base64::read::DecoderReader;
+use base64::{Engine as _, decoded_len_estimate};
 use haft_protocol::content::{Image, ImageData};
 
 /// The largest image, in bytes: 5 MiB. Providers take no larger one.
@@ -83,30 +86,36 @@ pub fn check(bytes: &[u8]) -> Result<&'static str, ImageError> {
     Ok(kind)
 }
 
-/// [`check`] of an image in base64 that may have so many bytes. Nearly always only its beginning is decoded: the rest is
+/// [`check`] of an image in base64 that may have so many bytes. Nearly always only its beginning is kept: the rest is
 /// known to be base64, and how long it is.
 ///
 /// # Errors
 /// [`ImageError`] when it cannot be shown.
 pub fn check_base64(text: &str, longest: usize) -> Result<&'static str, ImageError> {
-    let too_long = || ImageError::TooLong { longest };
-    if base64::most(text) > longest.saturating_add(2) {
-        return Err(too_long());
+    // Padding stands for two bytes at most.
+    if decoded_len_estimate(text.len()) > longest.saturating_add(2) {
+        return Err(ImageError::TooLong { longest });
     }
-    let length = base64::length(text)?;
-    if length > longest {
-        return Err(too_long());
+    let mut bytes = DecoderReader::new(text.as_bytes(), &STANDARD);
+    let mut beginning = Vec::new();
+    let read = (&mut bytes).take(BEGINNING).read_to_end(&mut beginning);
+    let rest = read.and_then(|_| io::copy(&mut bytes, &mut io::sink()));
+    let Ok(rest) = rest else { return check(&decode(text)?) };
+    let length = usize::try_from(rest).map_or(usize::MAX, |rest| beginning.len() + rest);
+    match check(&beginning) {
+        _ if length > longest => Err(ImageError::TooLong { longest }),
+        Ok(kind) if length <= MAX_BYTES => Ok(kind),
+        // Some have long comments before the header says how large they are.
+        Ok(_) | Err(_) => check(&decode(text)?),
     }
-    // Some have long comments before the header says how large they are.
-    let beginning = text.get(..BEGINNING).filter(|_| length <= MAX_BYTES);
-    if let Some(kind) = beginning.and_then(|text| check(&base64::decode(text).ok()?).ok()) {
-        return Ok(kind);
-    }
-    check(&base64::decode(text)?)
 }
 
-/// How many characters of an image are looked at first: whole groups of four.
-const BEGINNING: usize = 4 * 1024;
+fn decode(text: &str) -> Result<Vec<u8>, ImageError> {
+    STANDARD.decode(text).map_err(|error| ImageError::NotBase64 { detail: error.to_string() })
+}
+
+/// How many bytes of an image are looked at first.
+const BEGINNING: u64 = 3 * 1024;
 
 /// An image in base64, as a model can be shown it. It is what its bytes are, whatever its sender calls it; its text is
 /// passed on as it came.
@@ -131,7 +140,6 @@ pub fn from_base64(text: impl Into<ImageData>) -> Result<Image, ImageError> {
 
 #[cfg(test)]
 mod tests {
-    use ::base64::Engine as _;
     use proptest::prelude::*;
 
     use super::*;
@@ -213,7 +221,7 @@ mod tests {
 
     #[test]
     fn an_image_in_base64_is_what_its_bytes_are() {
-        let text = |bytes: &[u8]| ::base64::prelude::BASE64_STANDARD.encode(bytes);
+        let text = |bytes: &[u8]| STANDARD.encode(bytes);
         let kind = |bytes: &[u8]| from_base64(text(bytes)).map(|image| image.mime_type);
         assert_eq!(kind(&png(1, 1)).as_deref(), Ok("image/png"));
         assert_eq!(kind(&jpeg(1, 1)).as_deref(), Ok("image/jpeg"));
@@ -231,6 +239,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_text_is_base64_if_it_can_be_decoded(
+            text in "[A-Za-z0-9+/=\n_é-]{0,12}|[A-Za-z0-9+/]{0,12}={0,3}|([AQ+/]{4}){2000}[AQ=]{4}",
+        ) {
+            prop_assert_eq!(check_base64(&text, MAX_BYTES), decode(&text).and_then(|bytes| check(&bytes)));
+        }
+
         #[test]
         fn no_header_is_too_strange(kind in 0..4_usize, rest: Vec<u8>, cut in 0..60_usize) {
             let mut bytes = [png(9, 9), gif(9, 9), jpeg(9, 9), webp(9, 9)][kind].clone();

@@ -35,7 +35,7 @@ mod turn;
 pub use agent::{Agent, AgentBuilder, BuildError};
 pub use agent_state::ToolSchemaError;
 pub use call::{Callable, Called, Caller, ExtensionCall};
-pub use queue::{Prompt, QueueError, QueueMode, Queued, Waiting};
+pub use queue::{Prompt, QueueError, Queued, Waiting};
 pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, Stats, estimated_tokens};
 

@@ -3,7 +3,6 @@
 //! All three queues and the question whether a run is there to take from them are behind one lock. So a message that
 //! comes while a run ends is either taken by that run or waits for the next one, and its sender is told which.
 
-use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::content::Content;
@@ -42,16 +41,6 @@ pub(crate) enum Queue {
 pub(crate) struct Taken {
     pub(crate) queue: Queue,
     pub(crate) prompt: Prompt,
-}
-
-/// How many messages are taken from a queue at a time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum QueueMode {
-    /// One; the model answers each by itself.
-    #[default]
-    OneAtATime,
-    /// All that wait.
-    All,
 }
 
 /// Where a message that was queued will be taken from.
@@ -103,22 +92,12 @@ impl Waiting {
 /// The queues of an agent.
 #[derive(Default)]
 pub(crate) struct Queues {
-    pub(crate) modes: Modes,
     state: Mutex<State>,
-}
-
-/// How the queues that a run takes from are emptied.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Modes {
-    pub(crate) steering: QueueMode,
-    pub(crate) follow_up: QueueMode,
 }
 
 #[derive(Default)]
 struct State {
-    steering: VecDeque<Prompt>,
-    follow_up: VecDeque<Prompt>,
-    next_turn: VecDeque<Prompt>,
+    waiting: Waiting,
     /// Where the run under way tells its events. There is one run at a time.
     run: Option<Emitter>,
     /// The run under way takes what waits.
@@ -140,10 +119,6 @@ enum Announcing {
 }
 
 impl Queues {
-    pub(crate) fn new(modes: Modes) -> Self {
-        Self { modes, state: Mutex::default() }
-    }
-
     /// Queues a message.
     pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
         self.push_if(queue, prompt, |_| true)
@@ -173,7 +148,7 @@ impl Queues {
             if waiting.len() >= ROOM {
                 return Err(QueueError::Full { limit: ROOM });
             }
-            waiting.push_back(prompt);
+            waiting.push(prompt);
             if state.run.is_some() && state.takes { Queued::Running } else { Queued::Idle }
         };
         self.announce();
@@ -181,19 +156,12 @@ impl Queues {
     }
 
     pub(crate) fn waiting(&self) -> Waiting {
-        self.lock().waiting()
+        self.lock().waiting.clone()
     }
 
     /// Takes everything back.
     pub(crate) fn clear(&self) -> Waiting {
-        let taken = {
-            let mut state = self.lock();
-            let taken = state.waiting();
-            state.steering.clear();
-            state.follow_up.clear();
-            state.next_turn.clear();
-            taken
-        };
+        let taken = std::mem::take(&mut self.lock().waiting);
         if !taken.is_empty() {
             self.announce();
         }
@@ -217,26 +185,26 @@ impl Queues {
     /// takes what was to follow, when nothing else waits.
     pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken = state.take(Queue::NextTurn, QueueMode::All);
-        taken.extend(state.take(Queue::Steering, QueueMode::All));
+        let mut taken = state.take_all(Queue::NextTurn);
+        taken.extend(state.take_all(Queue::Steering));
         if taken.is_empty() && !has_prompt {
-            taken = state.take(Queue::FollowUp, self.modes.follow_up);
+            taken = state.take_one(Queue::FollowUp);
         }
         taken
     }
 
     /// What goes before the next call of the model.
     pub(crate) fn take_steering(&self) -> Vec<Taken> {
-        self.lock().take(Queue::Steering, self.modes.steering)
+        self.lock().take_one(Queue::Steering)
     }
 
     /// What keeps a run going that would stop here. When that is nothing, and nobody has just interrupted it, the run is
     /// over: what is queued from here on is not taken by it, and the next run may begin.
     pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken = state.take(Queue::Steering, self.modes.steering);
+        let mut taken = state.take_one(Queue::Steering);
         if taken.is_empty() {
-            taken = state.take(Queue::FollowUp, self.modes.follow_up);
+            taken = state.take_one(Queue::FollowUp);
         }
         if taken.is_empty() && state.interrupt.is_none() {
             state.run = None;
@@ -247,7 +215,7 @@ impl Queues {
     /// Says whether nothing waits that would keep a run going. Then the run is over.
     pub(crate) fn close_if_none_wait(&self) -> bool {
         let mut state = self.lock();
-        let none = state.steering.is_empty() && state.follow_up.is_empty();
+        let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();
         if none {
             state.run = None;
         }
@@ -293,14 +261,14 @@ impl Queues {
 
     /// Whether something waits for the end of the current tools.
     pub(crate) fn is_steered(&self) -> bool {
-        !self.lock().steering.is_empty()
+        !self.lock().waiting.steering.is_empty()
     }
 
     /// Puts back what was taken and did not find its place, before what has come since.
     pub(crate) fn put_back(&self, taken: Vec<Taken>) {
         let mut state = self.lock();
         for Taken { queue, prompt } in taken.into_iter().rev() {
-            state.queue(queue).push_front(prompt);
+            state.queue(queue).insert(0, prompt);
         }
     }
 
@@ -336,38 +304,32 @@ impl State {
         self.run.as_ref().and_then(Emitter::run).is_some_and(|now| now.is(run))
     }
 
-    fn queue(&mut self, queue: Queue) -> &mut VecDeque<Prompt> {
+    fn queue(&mut self, queue: Queue) -> &mut Vec<Prompt> {
         match queue {
-            Queue::Steering => &mut self.steering,
-            Queue::FollowUp => &mut self.follow_up,
-            Queue::NextTurn => &mut self.next_turn,
+            Queue::Steering => &mut self.waiting.steering,
+            Queue::FollowUp => &mut self.waiting.follow_up,
+            Queue::NextTurn => &mut self.waiting.next_turn,
         }
     }
 
-    fn take(&mut self, queue: Queue, mode: QueueMode) -> Vec<Taken> {
+    /// Takes one message: the model answers each by itself.
+    fn take_one(&mut self, queue: Queue) -> Vec<Taken> {
         let waiting = self.queue(queue);
-        let taken = match mode {
-            QueueMode::OneAtATime => waiting.len().min(1),
-            QueueMode::All => waiting.len(),
-        };
-        waiting.drain(..taken).map(|prompt| Taken { queue, prompt }).collect()
+        let first = waiting.len().min(1);
+        waiting.drain(..first).map(|prompt| Taken { queue, prompt }).collect()
     }
 
-    fn waiting(&self) -> Waiting {
-        let all = |queue: &VecDeque<Prompt>| queue.iter().cloned().collect();
-        Waiting {
-            steering: all(&self.steering),
-            follow_up: all(&self.follow_up),
-            next_turn: all(&self.next_turn),
-        }
+    fn take_all(&mut self, queue: Queue) -> Vec<Taken> {
+        self.queue(queue).drain(..).map(|prompt| Taken { queue, prompt }).collect()
     }
 
     fn event(&self) -> AgentEvent {
-        let all = |queue: &VecDeque<Prompt>| queue.iter().map(Prompt::summary).collect();
+        let all = |queue: &[Prompt]| queue.iter().map(Prompt::summary).collect();
+        let Waiting { steering, follow_up, next_turn } = &self.waiting;
         AgentEvent::QueueUpdate {
-            steering: all(&self.steering),
-            follow_up: all(&self.follow_up),
-            next_turn: all(&self.next_turn),
+            steering: all(steering),
+            follow_up: all(follow_up),
+            next_turn: all(next_turn),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Tool arguments against the tool's JSON Schema.
 
+mod plain;
 mod work;
 
 use std::fmt;
@@ -8,6 +9,8 @@ use haft_protocol::RawJson;
 use haft_protocol::defence::{Defence, is_up};
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
+
+pub use plain::is_plain_object;
 
 /// How many mismatches the model is told at once.
 const MAX_FAULTS: usize = 5;

@@ -7,7 +7,7 @@
 //! * [`entry`]: what stands in a file, [`intervention`] what extensions did to calls, answers and turns;
 //!   [`recover()`]: what a file says, whatever happened to it;
 //! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
-//! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
+//! * [`store`]: where sessions lie.
 
 pub mod entry;
 pub mod intervention;
@@ -17,7 +17,6 @@ mod context;
 mod disk;
 mod error;
 mod id;
-mod index;
 mod line;
 mod log;
 mod moving;
@@ -25,9 +24,9 @@ mod recover;
 mod resume;
 mod source;
 mod state;
+mod survey;
 mod sync;
 mod tree;
-mod usage;
 mod whole;
 
 #[cfg(test)]
@@ -46,10 +45,9 @@ use disk::{Disk, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;
 pub use id::{EntryId, SessionId};
-pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::{State, Work, Written};
-use sync::{Owner, Synced, Syncer};
+use sync::{Synced, Syncer};
 pub use tree::labels;
 
 use crate::timeouts;
@@ -354,8 +352,8 @@ impl Shared {
         if let Some(syncer) = self.syncer.get() {
             return Ok(syncer);
         }
-        let owner = Arc::clone(&self.state);
-        let started = Syncer::start(disk, owner, timeouts::GROUP_COMMIT).map_err(|error| {
+        let state = Arc::clone(&self.state);
+        let started = Syncer::start(disk, move || sync(&state), timeouts::GROUP_COMMIT).map_err(|error| {
             SessionError::io("start the thread that syncs", Path::new("the session"), error)
         })?;
         Ok(self.syncer.get_or_init(|| started))
@@ -369,24 +367,23 @@ impl Drop for Shared {
     }
 }
 
-impl Owner for Mutex<State> {
-    /// Whatever takes long is done without the lock, which whoever appends needs.
-    fn sync(&self) -> Result<(), SessionError> {
-        loop {
-            let work = lock(self).work()?;
-            match work {
-                Work::Nothing => return Ok(()),
-                Work::Sync { file, given } => {
-                    let outcome = file.sync();
-                    if lock(self).synced(&file, given, outcome) {
-                        return Ok(());
-                    }
+/// Brings everything that was appended so far to the disk. Whatever takes long is done without the lock, which whoever
+/// appends needs.
+fn sync(state: &Mutex<State>) -> Result<(), SessionError> {
+    loop {
+        let work = lock(state).work()?;
+        match work {
+            Work::Nothing => return Ok(()),
+            Work::Sync { file, given } => {
+                let outcome = file.sync();
+                if lock(state).synced(&file, given, outcome) {
+                    return Ok(());
                 }
-                Work::Move(moving) => {
-                    let moved = moving.carry_out()?;
-                    // What was added while it was made, somebody waits for in the next round.
-                    return lock(self).moved(moved);
-                }
+            }
+            Work::Move(moving) => {
+                let moved = moving.carry_out()?;
+                // What was added while it was made, somebody waits for in the next round.
+                return lock(state).moved(moved);
             }
         }
     }

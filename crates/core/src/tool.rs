@@ -188,8 +188,10 @@ impl fmt::Debug for ToolContext {
 ///
 /// fn lookup(word: &str) -> ToolOutput {
 ///     match word {
-///         "haft" => ToolOutput::text("the handle of a knife")
-///             .with_details(serde_json::json!({ "source": "dictionary" }).into()),
+///         "haft" => ToolOutput {
+///             details: Some(serde_json::json!({ "source": "dictionary" }).into()),
+///             ..ToolOutput::text("the handle of a knife")
+///         },
 ///         // The model reads the text and tries something else.
 ///         _ => ToolOutput::failed(Failure::NotFound, format!("no entry for {word:?}; try its singular")),
 ///     }
@@ -264,26 +266,12 @@ impl ToolOutput {
 
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self {
-            content: vec![Content::text(text)],
-            is_error: true,
-            details: None,
-            failure: None,
-            handled: false,
-            display: None,
-        }
+        Self { is_error: true, ..Self::text(text) }
     }
 
     /// A failed call of a known kind; the model reads the text.
     pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
         Self { failure: Some(failure), ..Self::error(text) }
-    }
-
-    /// The same with details.
-    #[must_use]
-    pub fn with_details(mut self, details: RawJson) -> Self {
-        self.details = Some(details);
-        self
     }
 
     /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.

@@ -1,7 +1,8 @@
-//! One extension: a handle that asks and tells, and the task behind it.
+//! One extension: a handle that queries and tells, and the task behind it.
 
 mod actor;
 mod alarm;
+pub(crate) mod backlog;
 mod commands;
 pub(crate) mod frontend;
 mod seldom;
@@ -52,7 +53,7 @@ type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 /// results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is a word for a read.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Ask(Question<Ticket>),
+    Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
     /// An event that came behind another command; none for one that cannot be sent.
@@ -206,21 +207,21 @@ impl Extension {
         self.inner.post(Command::Shutdown);
     }
 
-    /// Intercepts something.
-    pub(crate) async fn intercept<H: Hook>(
+    /// Queries the extension about something that is about to happen.
+    pub(crate) async fn query_hook<H: Hook>(
         &self,
         cancel: &CancellationToken,
         question: H,
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what.into(), deadline).await?;
+        let outcome = self.query(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
-    /// Asks something. The inner error is an answer that does not fit the question; it is not reported yet.
+    /// Queries the extension. The inner error is an answer that does not fit the question; it is not reported yet.
     /// Dropping the future, or cancelling, releases the question at once.
-    pub(crate) async fn ask<R: Request>(
+    pub(crate) async fn query<R: Request>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -234,8 +235,8 @@ impl Extension {
         }
     }
 
-    /// Calls a method of a hook. What it answers is not looked at yet.
-    pub(crate) async fn call(
+    /// Queries a process hook. Its answer is not read yet.
+    pub(crate) async fn query_process_hook(
         &self,
         cancel: &CancellationToken,
         question: &(impl hook::Question + Sync),
@@ -267,7 +268,7 @@ impl Extension {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if !self.inner.post(Command::Ask(question)) {
+        if !self.inner.post(Command::Send(question)) {
             return Err(self.absence());
         }
         let release = Release { inner: &self.inner, number: Some(number) };
@@ -362,7 +363,7 @@ impl Command {
     /// True if it was put into the mailbox by a handle.
     fn is_posted(&self) -> bool {
         match self {
-            Self::Ask(_) | Self::Cancel(_) | Self::Tell(_) | Self::Event(_) => true,
+            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Event(_) => true,
             Self::Recall(_) | Self::Ping(_) | Self::Shutdown => true,
             Self::Called(_) | Self::Told | Self::Lost | Self::WriterEnd(_) => false,
         }

@@ -1,45 +1,45 @@
 //! `Host`: all extensions of one agent.
 
 mod builder;
+mod catalog;
 mod commands;
 mod completions;
+mod inner;
 mod life;
 mod reload;
+mod set;
 mod source;
 mod start;
 mod status;
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
-use haft_protocol::ext::{HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability};
+use haft_protocol::ext::{
+    CompletionItem, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability,
+};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::{Claim, Names};
-use crate::entry::Entry;
-use crate::extension::frontend::{Frontend, Reporter};
-use crate::gates::Gates;
-use crate::hook::{self, HookAudience, HookPart, Turns};
-use crate::hooks::{Audience, Blocked, ToolCallHook};
-use crate::pins::{Pins, locked};
+use crate::agent::entry::Entry;
+use crate::agent::hook_context::{HookContext, RestartGate};
+use crate::agent::hooks::{Audience, Blocked, ToolCallHook};
+use crate::agent::process_hook::{self, HookAudience, HookPart};
+use crate::agent::tool::ExtensionTool;
 use crate::process::log::log_path;
-use crate::session::offers::OfferedTool;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::Shared;
-use crate::tool::{ExtensionTool, Results};
-use crate::wire::fault::FaultCode;
 pub use builder::HostBuilder;
-pub use commands::{CommandError, CommandInfo, CommandOutcome};
-use completions::Completing;
+pub use commands::{CommandError, CommandOutcome};
+use inner::Inner;
 pub use life::RestartError;
 pub use reload::ReloadStats;
+pub use set::CommandInfo;
 pub use source::{Found, SpecSource};
 pub use status::ExtensionStatus;
 use status::status;
@@ -82,47 +82,6 @@ pub struct Host {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
-    /// Results that are too long for a model.
-    results: Arc<Results>,
-    /// The texts of tools as the model was told them before.
-    pins: Arc<Pins>,
-    /// The turn of the moment, for process hooks.
-    turns: Arc<Turns>,
-    source: SpecSource,
-    gates: Gates,
-    set: Mutex<Set>,
-    completing: Completing,
-    /// One start, restart, reload or shutdown at a time.
-    turnstile: tokio::sync::Mutex<()>,
-}
-
-/// The extensions of the moment, in order, and who owns which name.
-struct Set {
-    entries: Vec<Arc<Entry>>,
-    tools: Names,
-    commands: Names,
-    /// See [`Found::blocked`].
-    blocked: Option<String>,
-}
-
-impl Set {
-    /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
-    fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
-        entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-        let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
-        let commands = Names::new(&config.reserved_commands);
-        Self { entries, tools, commands, blocked }
-    }
-
-    /// Further extensions; the names that others have stay theirs.
-    fn add(&mut self, entries: Vec<Arc<Entry>>) {
-        self.entries.extend(entries);
-        self.entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-    }
-}
-
 impl Host {
     /// Begins a host.
     pub fn builder(config: HostConfig) -> HostBuilder {
@@ -133,52 +92,52 @@ impl Host {
     /// left out. Tools of an extension that is gone stay, and say so when they are called.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        self.claim_tools(|entry, tool| {
+        self.inner.claim_tools(|entry, tool| {
             let results = Arc::clone(&self.inner.results);
-            let reporter = self.reporter(entry.name());
+            let reporter = self.inner.shared.reporter(entry.name());
             let pins = Arc::clone(&self.inner.pins);
             tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, pins, reporter)));
         });
         tools
     }
 
-    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
-    fn claim_tools(&self, mut granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
-        let mut set = self.set();
-        let Set { entries, tools: names, .. } = &mut *set;
-        let pins = &self.inner.pins;
-        let mut lost = Lost::default();
-        for entry in entries.iter() {
-            for tool in &entry.offers().tools {
-                if pins.locks(&entry.spec, tool) {
-                    if pins.tells(entry.name(), tool) {
-                        lost.0.push((
-                            entry.name().clone(),
-                            FaultCode::ToolChanged,
-                            locked(entry.name(), &tool.name),
-                        ));
-                    }
-                    continue;
-                }
-                match names.claim(&tool.name, entry.name()) {
-                    Claim::Granted => granted(entry, tool),
-                    Claim::Lost { to } => lost.add(entry, format!("tool {}: {to} has that name", tool.name)),
-                    Claim::Full { most } => lost.add(
-                        entry,
-                        format!("tool {}: all extensions together have {most} tools already", tool.name),
-                    ),
-                    Claim::LostBefore => {}
-                }
-            }
-        }
-        drop(set);
-        pins.save();
-        self.report_lost(lost);
+    /// The commands of all extensions at this moment, in order; a command whose name somebody else has is
+    /// reported and left out.
+    pub fn commands(&self) -> Vec<CommandInfo> {
+        self.inner.claim_commands().into_iter().map(|(info, _)| info).collect()
+    }
+
+    /// Runs a command with everything the user typed after its name. Upper and lower case are one. A name that nobody
+    /// has is looked for again when the extensions that are still starting are ready.
+    ///
+    /// # Errors
+    /// [`CommandError`] when there is no such command, or its extension fails.
+    pub async fn run_command(
+        &self,
+        cancel: &CancellationToken,
+        name: &str,
+        args: &str,
+    ) -> Result<CommandOutcome, CommandError> {
+        commands::run(&self.inner, cancel, name, args).await
+    }
+
+    /// What may follow a command of which so much is typed behind its name. Of two questions about one command, the newer
+    /// one ends the older. A command that does not complete has no items, nor has one that fails to: that is reported.
+    ///
+    /// # Errors
+    /// [`CommandError`] when there is no such command, or a newer question is asked.
+    pub async fn complete_command(
+        &self,
+        cancel: &CancellationToken,
+        name: &str,
+        prefix: &str,
+    ) -> Result<Vec<CompletionItem>, CommandError> {
+        commands::complete(&self.inner, cancel, name, prefix).await
     }
 
     /// Counts changes of what extensions offer, so that the tools can be taken again before the next turn.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.shared().changes.subscribe()
+        self.inner.shared.changes.subscribe()
     }
 
     /// The extensions' part in core's hooks, now and after every reload. Several agents may share it, and tell their
@@ -190,25 +149,26 @@ impl Host {
     /// Does things for extensions from here on, under the hooks of this agent. What they wanted before waits for it a
     /// moment. Without [`HostBuilder::services`] there is nothing to do.
     pub fn serve(&self, caller: Caller) {
-        if let Some(provided) = &self.shared().provided {
+        if let Some(provided) = &self.inner.shared.provided {
             provided.serve(caller);
         }
     }
 
     /// Why no tool runs, if so: see [`Found::blocked`]. Until a reload finds it mended.
     pub fn blocked(&self) -> Option<String> {
-        self.set().blocked.clone()
+        self.inner.set().blocked.clone()
     }
 
     /// All extensions and how they are, in order.
     pub fn states(&self) -> Vec<ExtensionStatus> {
-        let logs = self.shared().config.logs.as_deref();
-        self.set()
+        let logs = self.inner.shared.config.logs.as_deref();
+        self.inner
+            .set()
             .entries
             .iter()
             .map(|entry| ExtensionStatus {
-                gates_off: self.gates().is_off(entry.name()),
-                status_items: self.shared().status_line.of(entry.name()),
+                gates_off: self.inner.gates.is_off(entry.name()),
+                status_items: self.inner.shared.status_line.of(entry.name()),
                 ..status(entry, logs.map(|dir| log_path(dir, entry.name())))
             })
             .collect()
@@ -229,30 +189,23 @@ impl Host {
         self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
     }
 
-    pub(crate) fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
-        Audience::new(entries, Arc::clone(&self.shared().pump))
-    }
-
-    fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
-        let Some(extension) = self.entry(name).and_then(|entry| entry.extension()) else { return };
-        if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
-            extension.tell(frame);
+    fn hook_context(&self) -> HookContext {
+        HookContext {
+            shared: Arc::clone(&self.inner.shared),
+            gates: Arc::clone(&self.inner.gates),
+            results: Arc::clone(&self.inner.results),
+            restarts: Arc::new(self.clone()),
         }
     }
 
-    /// How the gates do.
-    pub(crate) fn gates(&self) -> &Gates {
-        &self.inner.gates
+    fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
+        Audience::new(entries, Arc::clone(&self.inner.shared.pump))
     }
 
-    pub(crate) fn frontend(&self) -> &dyn Frontend {
-        self.shared().frontend.as_ref()
-    }
-
-    /// Starts an extension again, because the person wants it. What goes wrong is reported.
-    pub(crate) async fn restart_gate(&self, name: &ExtensionName) {
-        if let Err(error) = self.restart(name).await {
-            tracing::warn!(extension = %name, %error, "a gate was not restarted");
+    fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
+        let Some(extension) = self.inner.entry(name).and_then(|entry| entry.extension()) else { return };
+        if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
+            extension.tell(frame);
         }
     }
 
@@ -274,48 +227,14 @@ impl Host {
             Either::Right(_) => find(),
         }
     }
-
-    /// How much extensions may say.
-    pub(crate) fn limits(&self) -> Limits {
-        *self.shared().limits
-    }
-
-    /// Where the whole of what is too long for a model is kept.
-    pub(crate) fn results(&self) -> &Arc<Results> {
-        &self.inner.results
-    }
-
-    fn set(&self) -> MutexGuard<'_, Set> {
-        self.inner.set.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
-        self.shared().reporter(name)
-    }
-
-    fn entry(&self, name: &ExtensionName) -> Option<Arc<Entry>> {
-        self.set().entries.iter().find(|entry| entry.name() == name).cloned()
-    }
-
-    fn shared(&self) -> &Arc<Shared> {
-        &self.inner.shared
-    }
-
-    /// Outside the lock, because a sink may ask the host something.
-    fn report_lost(&self, lost: Lost) {
-        for (name, code, text) in lost.0 {
-            self.reporter(&name).fault(code, text);
-        }
-    }
 }
 
-/// Names that extensions wanted and did not get.
-#[derive(Debug, Default)]
-struct Lost(Vec<(ExtensionName, FaultCode, String)>);
-
-impl Lost {
-    fn add(&mut self, entry: &Entry, text: String) {
-        self.0.push((entry.name().clone(), FaultCode::RegisterRejected, text));
+#[async_trait]
+impl RestartGate for Host {
+    async fn restart_gate(&self, name: &ExtensionName) {
+        if let Err(error) = self.restart(name).await {
+            tracing::warn!(extension = %name, %error, "a gate was not restarted");
+        }
     }
 }
 
@@ -327,18 +246,19 @@ impl HookSource for Host {
 
     fn hooks(&self) -> Hooks {
         let (mut hooks, mut told, mut listening) = (Hooks::default(), Vec::new(), Vec::new());
-        let set = self.set();
+        let context = Arc::new(self.hook_context());
+        let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(Blocked { why }));
         }
         for entry in &set.entries {
-            let off = self.gates().is_off(entry.name());
-            if let Some(process_hook) = entry.spec.as_hook() {
+            let off = self.inner.gates.is_off(entry.name());
+            if let Some(hook) = entry.spec.as_hook() {
                 listening.push(Arc::clone(entry));
                 if !off {
                     let turns = || Arc::clone(&self.inner.turns);
-                    hook::add(&mut hooks, &process_hook.watch, || {
-                        HookPart::new(entry, turns(), self.clone())
+                    process_hook::add(&mut hooks, &hook.watch, || {
+                        HookPart::new(entry, turns(), Arc::clone(&context))
                     });
                 }
                 continue;
@@ -360,7 +280,7 @@ impl HookSource for Host {
                     hooks.before_turn.push(Arc::clone(entry) as _);
                 }
                 if now.takes_part(InterceptKind::ToolCall) {
-                    let hook = ToolCallHook::new(Arc::clone(entry), self.clone());
+                    let hook = ToolCallHook::new(Arc::clone(entry), Arc::clone(&context));
                     hooks.before_tool_execute.push(Arc::new(hook));
                 }
                 if now.takes_part(InterceptKind::AssistantMessage) {
@@ -372,9 +292,8 @@ impl HookSource for Host {
         hooks.observers.push(Arc::new(self.audience(told)));
         if !listening.is_empty() {
             let turns = Arc::clone(&self.inner.turns);
-            let workspace = self.shared().config.cwd.display().to_string();
-            let host = self.clone();
-            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, host }));
+            let workspace = self.inner.shared.config.cwd.display().to_string();
+            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, context }));
         }
         hooks
     }
@@ -382,6 +301,6 @@ impl HookSource for Host {
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Host").field("extensions", &self.set().entries).finish_non_exhaustive()
+        f.debug_struct("Host").field("extensions", &self.inner.set().entries).finish_non_exhaustive()
     }
 }

@@ -9,19 +9,18 @@
 mod calls;
 pub(crate) mod declared;
 pub(crate) mod dialect;
-mod ending;
 mod facts;
 pub(crate) mod filter;
 mod frames;
 mod granted;
 pub(crate) mod greeting;
 pub(crate) mod ids;
-mod lines;
 pub(crate) mod offers;
+mod output;
 mod panels;
 mod pending;
+mod phase;
 mod rates;
-mod replies;
 mod reports;
 mod state;
 mod status;
@@ -31,26 +30,28 @@ mod unasked;
 mod watch;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::RawJson;
-use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
+use haft_protocol::ext::{HostFrame, Limits, Ping};
 use haft_protocol::ids::RequestId;
 
-use crate::wire::fault::{CallError, FaultCode};
-use calls::Calls;
-use dialect::{Answer, Speech, Words};
+use crate::timeouts::Timeouts;
+use crate::wire::fault::{CallError, FaultCode, PRINTED};
+use calls::HostCalls;
+use dialect::{Speech, Words};
 pub(crate) use facts::Facts;
 use offers::Offers;
-use panels::Panels;
-use pending::{Open, Pending};
-use rates::Rates;
-use reports::Reports;
+use output::OutputQueue;
+pub(crate) use output::{Output, Ui, Wanted};
+use pending::{Kind, Open, Pending};
+use phase::{Phase, sooner};
 pub use state::ExtensionState;
-use status::Status;
+use unasked::UnaskedFrames;
 use watch::{Alert, Watch};
+
+/// What the launcher says when it could not confine what it was to start.
+const NO_SANDBOX: &str = "no sandbox: ";
 
 /// One question to the extension.
 #[derive(Debug)]
@@ -65,84 +66,16 @@ pub(crate) struct Question<T> {
     pub(crate) ticket: T,
 }
 
-/// A call that was admitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) id: RequestId,
-    pub(crate) kind: HostCallKind,
-    pub(crate) args: RawJson,
-}
-
-/// What the session wants done.
-#[derive(Debug)]
-pub(crate) enum Output<T> {
-    /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
-    Write { number: u64, line: String, droppable: bool },
-    /// Nothing more will be written: the extension's input ends here.
-    CloseInput,
-    /// Ask the process to end.
-    Terminate,
-    /// A question is decided.
-    Answer(T, Result<Answer, CallError>),
-    /// Something went wrong; report it.
-    Fault(FaultCode, String),
-    /// For the extension's log.
-    Log(String),
-    /// Something for the front end.
-    Ui(Ui),
-    /// Do this for it.
-    Call(Wanted),
-    /// It no longer wants this.
-    CancelCall(RequestId),
-    /// It no longer wants anything.
-    DropCalls,
-    /// State or offers are not what they were.
-    Changed,
-}
-
-/// What an extension shows.
-#[derive(Debug)]
-pub(crate) enum Ui {
-    Notify(Notify),
-    ClearNotes(ClearNotes),
-    PanelRender(PanelRender),
-    PanelClose(PanelClose),
-    Status(SetStatus),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Phase {
-    AwaitHello {
-        until: Instant,
-    },
-    /// It is silent once it has registered something: before, it may be getting ready to guard.
-    Registering {
-        until: Instant,
-        idle_at: Option<Instant>,
-    },
-    Ready,
-    Draining {
-        terminate_at: Option<Instant>,
-        kill_at: Instant,
-    },
-    Closed(ExtensionState),
-}
-
-/// See the module.
+/// A connection. See the module.
 #[derive(Debug)]
 pub(crate) struct Session<T> {
     facts: Facts,
     phase: Phase,
     pending: Pending<T>,
-    calls: Calls,
+    calls: HostCalls,
+    unasked: UnaskedFrames,
     offers: Arc<Offers>,
-    reports: Reports,
-    rates: Rates,
-    panels: Panels,
-    status: Status,
     watch: Watch,
-    /// It said too much: nothing is read until then.
-    paused: Option<Instant>,
     /// It closed its input: nothing can be written any more.
     deaf: bool,
     /// The connection is about to be over: when, and what will be said of it.
@@ -153,8 +86,7 @@ pub(crate) struct Session<T> {
     too_late: bool,
     /// Whatever comes came from the launcher: it could not start the extension.
     never_started: bool,
-    lines: u64,
-    out: VecDeque<Output<T>>,
+    out: OutputQueue<T>,
 }
 
 impl<T> Session<T> {
@@ -162,24 +94,19 @@ impl<T> Session<T> {
         let until = now + facts.timeouts.hello;
         let limits = Arc::clone(&facts.limits);
         let mut session = Self {
+            unasked: UnaskedFrames::new(&facts),
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
-            calls: Calls::default(),
-            reports: Reports::default(),
-            rates: Rates::new(&limits),
-            panels: Panels::new(&limits),
-            status: Status::new(&limits),
-            offers: Arc::new(Offers { limits, ..Offers::default() }),
+            calls: HostCalls::default(),
+            offers: Arc::new(Offers { limits: Arc::clone(&limits), ..Offers::default() }),
             watch: Watch::default(),
-            paused: None,
             deaf: false,
             ending: None,
             was_ready: false,
             too_late: false,
             never_started: false,
-            lines: 0,
-            out: VecDeque::new(),
+            out: OutputQueue::new(limits),
         };
         session.begin();
         session
@@ -187,29 +114,23 @@ impl<T> Session<T> {
 
     fn begin(&mut self) {
         let Some(words) = self.facts.speech.opening() else { return };
-        match words.and_then(|words| self.encode(words)) {
-            Ok(line) => self.write(line, false),
+        match words.and_then(|words| self.out.encode(words)) {
+            Ok(line) => self.out.write(line, false),
             Err(detail) => self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
         }
     }
 
     /// The next thing to do.
     pub(crate) fn poll_output(&mut self) -> Option<Output<T>> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     /// When [`handle_deadline`](Self::handle_deadline) wants to be called next.
     pub(crate) fn poll_deadline(&self) -> Option<Instant> {
-        let phase = match self.phase {
-            Phase::AwaitHello { until } => Some(until),
-            Phase::Registering { until, idle_at } => Some(sooner(until, idle_at)),
-            Phase::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
-            Phase::Ready | Phase::Closed(_) => None,
-        };
         let ending = self.ending.as_ref().map(|(at, _)| *at);
-        let watch = if self.is_in_use() { self.watch.deadline(&self.facts.timeouts) } else { None };
-        let flow = [self.paused, self.panels.deadline(), self.status.deadline(), watch];
-        [phase, ending, self.pending.deadline()].into_iter().chain(flow).flatten().min()
+        let watch = self.phase.is_in_use().then(|| self.watch.deadline(&self.facts.timeouts)).flatten();
+        let all = [self.phase.deadline(), ending, self.pending.deadline(), self.unasked.deadline(), watch];
+        all.into_iter().flatten().min()
     }
 
     /// The longest line that is taken at this moment.
@@ -224,12 +145,7 @@ impl<T> Session<T> {
     }
 
     pub(crate) fn state(&self) -> ExtensionState {
-        match &self.phase {
-            Phase::AwaitHello { .. } | Phase::Registering { .. } => ExtensionState::Starting,
-            Phase::Ready => ExtensionState::Ready,
-            Phase::Draining { .. } => ExtensionState::Stopping,
-            Phase::Closed(state) => state.clone(),
-        }
+        self.phase.state()
     }
 
     /// Whether the connection is over; what is left of the process is to be killed.
@@ -241,7 +157,7 @@ impl<T> Session<T> {
     pub(crate) fn has_greeted(&self) -> bool {
         match self.facts.speech {
             // Nothing is written before.
-            Speech::Native(_) => self.lines > 0,
+            Speech::Native(_) => self.out.lines > 0,
             Speech::Hook(_) => self.was_ready,
         }
     }
@@ -258,27 +174,27 @@ impl<T> Session<T> {
 
     /// Whether it is ready and nobody waits for an answer, neither side.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Ready && self.pending.deadline().is_none() && !self.has_calls()
+        self.phase == Phase::Ready && self.pending.deadline().is_none() && self.calls.is_empty()
     }
 
-    /// Asks the extension something.
-    pub(crate) fn ask(&mut self, question: Question<T>) {
+    /// Sends a question to the extension.
+    pub(crate) fn send(&mut self, question: Question<T>) {
         let Question { id, words, what, asked, after, ticket } = question;
         let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence() {
-            self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why })));
+            self.out.push(Output::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
-        match self.encode(words) {
+        match self.out.encode(words) {
             Ok(line) => {
-                self.write(line, false);
+                self.out.write(line, false);
                 self.watch.wrote(asked);
-                let open = Open { ticket, kind, what, until: asked + after, after, line: self.lines };
+                let open = Open { ticket, kind, what, until: asked + after, after, line: self.out.lines };
                 self.pending.insert(id, open);
             }
             Err(detail) => {
-                self.fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
-                self.out.push_back(Output::Answer(ticket, Err(CallError::NotSent { detail })));
+                self.out.fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
+                self.out.push(Output::Answer(ticket, Err(CallError::NotSent { detail })));
             }
         }
     }
@@ -290,12 +206,12 @@ impl<T> Session<T> {
         }
         let words = words.into();
         let is_droppable = words.is_droppable();
-        match self.encode(words) {
+        match self.out.encode(words) {
             Ok(line) => {
-                self.write(line, is_droppable);
+                self.out.write(line, is_droppable);
                 self.watch.wrote(now);
             }
-            Err(detail) => self.log(format!("events_dropped: {detail}")),
+            Err(detail) => self.out.log(format!("events_dropped: {detail}")),
         }
     }
 
@@ -317,8 +233,8 @@ impl<T> Session<T> {
     pub(crate) fn refuse(&mut self, number: u64) {
         let Some(open) = self.pending.refused(number) else { return };
         let detail = "too much is waiting to be read by it already".to_owned();
-        self.fault(FaultCode::WriteStalled, format!("{} was not asked: {detail}", open.what));
-        self.out.push_back(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
+        self.out.fault(FaultCode::WriteStalled, format!("{} was not asked: {detail}", open.what));
+        self.out.push(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
     }
 
     /// A line was longer than [`line_limit`](Self::line_limit). Which call it answers is not known, so all fail.
@@ -333,7 +249,8 @@ impl<T> Session<T> {
             self.end(&text);
         }
         self.phase_deadline(now);
-        self.flow_deadline(flushed, now);
+        self.unasked.due(now, &mut self.out);
+        self.watch_deadline(flushed, now);
         while let Some(open) = self.pending.overdue(now) {
             self.overdue(open, flushed);
         }
@@ -348,16 +265,16 @@ impl<T> Session<T> {
             }
             Phase::Registering { until, idle_at } if sooner(until, idle_at) <= now => {
                 let why = if until <= now { "waited long enough" } else { "silent" };
-                self.log(format!("no ready frame ({why}): going on with what is registered"));
+                self.out.log(format!("no ready frame ({why}): going on with what is registered"));
                 self.become_ready();
             }
             Phase::Draining { terminate_at: Some(at), kill_at } if at <= now => {
                 self.phase = Phase::Draining { terminate_at: None, kill_at };
-                self.log("still there: terminating".to_owned());
-                self.out.push_back(Output::Terminate);
+                self.out.log("still there: terminating".to_owned());
+                self.out.push(Output::Terminate);
             }
             Phase::Draining { terminate_at: None, kill_at } if kill_at <= now => {
-                self.log("still there: killing".to_owned());
+                self.out.log("still there: killing".to_owned());
                 self.close(ExtensionState::Stopped, "was stopped");
             }
             // Not due yet, or without a deadline.
@@ -371,43 +288,223 @@ impl<T> Session<T> {
             self.phase = Phase::Ready;
             self.was_ready = true;
             self.report_surplus();
-            self.changed();
+            self.out.changed();
         }
     }
 
     /// Why a question cannot be asked now, if so.
     fn absence(&self) -> Option<String> {
-        match &self.phase {
-            Phase::Registering { .. } | Phase::Ready if self.deaf => Some("closed its input".to_owned()),
-            Phase::Registering { .. } | Phase::Ready => None,
-            Phase::AwaitHello { .. } => Some("has not said hello yet".to_owned()),
-            Phase::Draining { .. } => Some("is being stopped".to_owned()),
-            Phase::Closed(ExtensionState::Failed { message, .. }) => Some(message.clone()),
-            Phase::Closed(_) => Some("was stopped".to_owned()),
+        let gone = self.phase.absence().map(str::to_owned);
+        gone.or_else(|| self.deaf.then(|| "closed its input".to_owned()))
+    }
+
+    /// True if nothing is to be read at this moment. What the extension writes waits in its pipe, and in the end the
+    /// extension with it.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.unasked.is_paused()
+    }
+
+    /// A read is dealt with. It ended `unfinished` bytes into a line; `lines` were complete.
+    pub(crate) fn handle_read(&mut self, lines: usize, unfinished: usize, now: Instant) {
+        self.watch.heard(!self.pending.is_empty(), now);
+        // While it is paused, what is left over are lines that nobody has looked at.
+        let unfinished = if self.is_paused() { 0 } else { unfinished };
+        self.watch.unfinished(unfinished, lines > 0, now);
+    }
+
+    fn watch_deadline(&mut self, flushed: u64, now: Instant) {
+        if !self.phase.is_in_use() {
+            return;
+        }
+        match self.watch.due(&self.facts.timeouts, self.out.lines, flushed, now) {
+            None => {}
+            Some(Alert::Ping(id)) => match self.out.encode(HostFrame::Ping(Ping { id })) {
+                Ok(line) => self.out.write(line, false),
+                Err(detail) => self.out.log(detail),
+            },
+            Some(Alert::Silent) => {
+                let after = (self.facts.timeouts.ping + self.facts.timeouts.pong).as_secs_f64();
+                let text = format!("was silent for {after} s and did not answer a ping");
+                self.fail(FaultCode::Unresponsive, text);
+            }
+            Some(Alert::Unfinished(bytes)) => {
+                let after = self.facts.timeouts.partial_line.as_secs_f64();
+                let text = format!("began a line, and after {after} s and {bytes} bytes it has no end");
+                self.fail(FaultCode::Unresponsive, text);
+            }
         }
     }
 
-    fn write(&mut self, line: String, droppable: bool) {
-        self.lines += 1;
-        self.out.push_back(Output::Write { number: self.lines, line, droppable });
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.facts.timeouts
     }
 
-    /// State or offers changed. Said once for any number of changes in a row.
-    fn changed(&mut self) {
-        if !matches!(self.out.back(), Some(Output::Changed)) {
-            self.out.push_back(Output::Changed);
+    /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
+    pub(crate) fn shutdown(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Draining { .. } | Phase::Closed(_) => return,
+            // Nothing is sent before `hello_ack`: the end of its input tells it.
+            Phase::AwaitHello { .. } => {}
+            Phase::Registering { .. } | Phase::Ready => {
+                match self.facts.speech.farewell().map(|words| self.out.encode(words)) {
+                    Some(Ok(line)) => self.out.write(line, false),
+                    Some(Err(detail)) => self.out.log(detail),
+                    None => {}
+                }
+            }
+        }
+        self.out.push(Output::CloseInput);
+        self.answer_all("is being stopped");
+        self.drop_calls();
+        let grace = now + self.facts.timeouts.shutdown_grace;
+        self.enter(match self.facts.speech.is_warned() {
+            true => {
+                Phase::Draining { terminate_at: Some(grace), kill_at: grace + self.facts.timeouts.kill_grace }
+            }
+            false => Phase::Draining { terminate_at: None, kill_at: grace },
+        });
+        self.out.changed();
+    }
+
+    /// The process is gone: the rest of its output counts until `at`. A later call replaces an earlier one, because the
+    /// exit status says more than the end of a stream.
+    pub(crate) fn end_at(&mut self, at: Instant, text: String) {
+        self.ending = Some((at, text));
+    }
+
+    /// The process that ended was not the extension's: the launcher could not start it.
+    pub(crate) fn never_started(&mut self) {
+        self.never_started = true;
+    }
+
+    /// It closed one of its streams and runs on: as good as gone, unless it is leaving anyway. Then it has the time that
+    /// everybody has.
+    pub(crate) fn half_closed(&mut self, at: Instant, symptom: &str) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            self.end_at(at, symptom.to_owned());
         }
     }
 
-    fn fault(&mut self, code: FaultCode, message: String) {
-        self.out.push_back(Output::Fault(code, message));
+    /// It closed its input and runs on. Without a question that never reached it, it may still answer what it has read;
+    /// with one, it has only the time that the end of a process takes to be seen, which says more.
+    pub(crate) fn deafened(&mut self, flushed: u64, now: Instant) {
+        self.deaf = true;
+        let Timeouts { pipe_drain, half_closed, .. } = *self.facts.timeouts;
+        let time = if self.pending.waits_beyond(flushed) { pipe_drain } else { half_closed };
+        self.half_closed(now + time, "closed its input and kept running");
     }
 
-    fn log(&mut self, text: String) {
-        self.out.push_back(Output::Log(text));
+    /// The connection is over, and this is how.
+    pub(crate) fn end(&mut self, text: &str) {
+        match self.phase {
+            Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
+            Phase::AwaitHello { .. } if self.never_started => {
+                let code = match text.contains(NO_SANDBOX) {
+                    true => FaultCode::SandboxUnavailable,
+                    false => FaultCode::SpawnFailed,
+                };
+                self.fail(code, text.to_owned());
+            }
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, ended_before_hello(text)),
+            Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
+            Phase::Closed(_) => {}
+        }
+    }
+
+    /// The extension takes nothing of what is written to it.
+    pub(crate) fn stalled(&mut self) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            let after = self.facts.timeouts.write_stall.as_secs_f64();
+            self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
+        }
+    }
+
+    /// A question whose line never left is a symptom: the extension does not read, and no further one can leave.
+    fn overdue(&mut self, open: Open<T>, flushed: u64) {
+        let Open { ticket, kind, what, after, line, .. } = open;
+        let seconds = after.as_secs_f64();
+        // What is only typed is not worth the extension.
+        if line > flushed && kind != Kind::Completions {
+            let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
+            self.out.push(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
+            self.fail(FaultCode::WriteStalled, why);
+            return;
+        }
+        let code = match kind {
+            Kind::Intercept => FaultCode::HookTimeout,
+            Kind::Command | Kind::Completions | Kind::Tool => FaultCode::CallTimeout,
+        };
+        self.out.fault(code, format!("{what} was not answered within {seconds} s"));
+        self.out.push(Output::Answer(ticket, Err(CallError::TimedOut { after })));
+        self.end_calls_for(line);
+    }
+
+    /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
+    fn fail(&mut self, code: FaultCode, message: String) {
+        match self.phase {
+            Phase::Closed(_) => {}
+            Phase::Draining { .. } => {
+                self.out.log(format!("{code}: {message}"));
+                self.close(ExtensionState::Stopped, "was stopped");
+            }
+            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready => {
+                self.out.fault(code, message.clone());
+                self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
+            }
+        }
+    }
+
+    fn close(&mut self, state: ExtensionState, why: &str) {
+        self.enter(Phase::Closed(state));
+        self.unasked.end(&mut self.out);
+        if let Some(text) = self.out.reports.summary() {
+            self.out.log(text);
+        }
+        self.answer_all(why);
+        self.drop_calls();
+        self.out.changed();
+    }
+
+    /// Ends all open questions.
+    pub(crate) fn answer_all(&mut self, why: &str) {
+        for open in self.pending.drain() {
+            self.out.push(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
+        }
+    }
+
+    /// Nobody waits any more for the answer to the question in this line.
+    fn end_calls_for(&mut self, line: u64) {
+        for id in self.calls.ended_by(line, &self.pending) {
+            self.out.push(Output::CancelCall(id));
+        }
+    }
+
+    /// The calls of the extension are of no more use to anybody.
+    fn drop_calls(&mut self) {
+        if self.calls.clear() {
+            self.out.push(Output::DropCalls);
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        if !phase.is_in_use() {
+            self.out.silence();
+        }
+        self.phase = phase;
     }
 }
 
-fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
-    idle_at.map_or(until, |at| at.min(until))
+/// What is said of one that ended before it said anything. With these two statuses shells, `env` and the shims of version
+/// managers say that they did not get at what they were to run.
+fn ended_before_hello(text: &str) -> String {
+    let (ended, printed) = text.split_at(text.find(PRINTED).unwrap_or(text.len()));
+    let hint = match ended.strip_prefix("exited with status ") {
+        Some("126") => ": what it runs could not be run",
+        Some("127") => ": what it runs was not found",
+        Some(_) | None => return format!("ended before hello: {text}"),
+    };
+    format!(
+        "ended before hello: {ended}{hint}; where that is a shim, as those of pyenv, it may lie outside of what a sandbox \
+         lets it reach: name the interpreter itself as `exec`{printed}"
+    )
 }

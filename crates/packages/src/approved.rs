@@ -18,7 +18,7 @@ pub use haft_protocol::difference::Difference;
 
 pub use contents::Contents;
 pub use copies::Kept;
-pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
+pub(crate) use copy::{MAX_BYTES, MAX_ENTRIES};
 pub use digest::{Digest, copied, digest_of};
 pub use error::{InstallError, TreeError};
 pub use lost::{Lost, lost_extensions};

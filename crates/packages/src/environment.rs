@@ -131,7 +131,7 @@ pub enum GrantError {
 ///
 /// # Errors
 /// Why not.
-pub fn check_asked(name: &str) -> Result<(), GrantError> {
+pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
     check_grant(name)?;
     match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {
         true => Err(GrantError::Given { name: name.to_owned() }),

@@ -18,17 +18,16 @@ mod toggle;
 
 use std::path::{Path, PathBuf};
 
-pub use haft_protocol::digest::NoDigest;
 use haft_protocol::ids::ExtensionName;
 
 use crate::discovery::owned;
+use crate::file_name::dir_name;
 use crate::spec::Origin;
 use lock::{Approved, Entry};
 
 pub use crate::approved::{
-    Background, Contents, Difference, Digest, InstallError, Kept, LockedTools, Lost, MAX_BYTES, MAX_DEPTH,
-    MAX_ENTRIES, Pin, TreeError, Trees, agree_to_tools, check_approved, copied, digest_of, files_beside_code,
-    lock, lost_extensions,
+    Background, Contents, Difference, Digest, InstallError, Kept, LockedTools, Lost, Pin, TreeError, Trees,
+    agree_to_tools, check_approved, copied, digest_of, files_beside_code, lock, lost_extensions,
 };
 pub use approve::{Accepted, Line, Proposal, quoted};
 pub use list::{Row, State};
@@ -78,7 +77,8 @@ impl Store {
     /// When there is none, or more than one.
     pub fn find(&self, name: &str, origin: Option<Origin>) -> Result<Row, InstallError> {
         let wanted = |row: &Row| {
-            origin.is_none_or(|origin| row.origin == origin) && (row.name == name || row.dir_name() == name)
+            origin.is_none_or(|origin| row.origin == origin)
+                && (row.name == name || dir_name(&row.dir) == name)
         };
         let mut found: Vec<_> = self.list().0.into_iter().filter(wanted).collect();
         if found.iter().any(|row| row.origin == Origin::Global) {

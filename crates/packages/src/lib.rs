@@ -21,10 +21,9 @@ mod spec;
 mod timeouts;
 
 pub use environment::{ExtensionEnv, GrantError, check_grant};
-pub use grant::{GrantedPath, PathError, SandboxGrant};
+pub use grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 pub use manifest::permission::{
-    Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
-    ToolPermissions,
+    Effect, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions, ToolPermissions,
 };
 pub use manifest::{Launch, Lifecycle, Roles};
 pub use pins::{PinnedTool, ToolPins};

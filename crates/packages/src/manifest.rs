@@ -176,7 +176,7 @@ impl Manifest {
                 (_, ambiguous) => not_json(ambiguous.to_string()),
             }
         })?;
-        let object: Object = json.read().map_err(|error| not_json(error.to_string()))?;
+        let object = Object::of_manifest(&json).map_err(|error| not_json(error.to_string()))?;
         let fields = Fields::new(path, object)?;
         let exec = exec(&fields)?;
         if exec.is_none() && !theme() {

@@ -19,8 +19,7 @@ use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// The session that the run is part of: first of all, and again when it has to go on in another file.
@@ -51,7 +50,7 @@ pub enum AgentEvent {
     UserMessage {
         /// Text and images.
         #[serde(serialize_with = "crate::content::shown")]
-        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
+        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
         content: Vec<Content>,
         /// When.
         time: Time,
@@ -229,7 +228,7 @@ pub enum AgentEvent {
         is_error: bool,
         /// What the model is shown.
         #[serde(serialize_with = "crate::content::shown")]
-        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
+        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
         content: Vec<Content>,
         /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -267,7 +266,7 @@ pub enum AgentEvent {
         code: Option<HostCallError>,
         /// What the extension is told: the first 4 KiB, and of images the type.
         #[serde(serialize_with = "crate::content::shown")]
-        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
+        #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
         content: Vec<Content>,
         /// What people and programs may want to see, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,6 @@ mod modes;
 mod observed;
 mod outline;
 mod question;
-#[cfg(feature = "schema")]
 mod results;
 pub mod texts;
 
@@ -73,7 +72,6 @@ pub use method::Method;
 pub use modes::{InterceptPoint, Mode, Watch, WatchError};
 pub use observed::{Observed, UnsupportedEvent};
 pub use question::{Decided, Malformed, Question};
-#[cfg(feature = "schema")]
 pub use results::Results;
 
 use serde::Deserializer;

@@ -86,6 +86,13 @@ impl RawJson {
     }
 }
 
+impl Default for RawJson {
+    /// The empty object.
+    fn default() -> Self {
+        Self::empty_object()
+    }
+}
+
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -143,12 +150,10 @@ fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
 }
 
 /// The schema of a [`RawJson`] that is an object.
-#[cfg(feature = "schema")]
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for RawJson {
     fn inline_schema() -> bool {
         true

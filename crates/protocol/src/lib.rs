@@ -45,6 +45,7 @@ pub mod thinking;
 
 mod compact;
 mod json;
+mod named_enum;
 mod object;
 mod read;
 mod reader;

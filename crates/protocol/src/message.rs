@@ -8,14 +8,12 @@ use crate::content::{Content, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 
 /// When something was said: RFC 3339 in UTC, for people; order never depends on it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Time(pub String);
 
 /// One block of what the model said, in the model's order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantBlock {
     /// Text for the user.
@@ -33,8 +31,7 @@ pub enum AssistantBlock {
 }
 
 /// A message of the transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
     /// What the user (or an extension's `prompt`) said.
@@ -51,8 +48,7 @@ pub enum Message {
 }
 
 /// What the model said in one step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
@@ -93,8 +89,7 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 }
 
 /// A provider's own form of one assistant message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Native {
     /// Which provider and model can read `data`, as `provider/model`.
     pub origin: String,
@@ -103,8 +98,7 @@ pub struct Native {
 }
 
 /// What one tool call came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ToolMessage {
     /// The call this answers.
     pub call_id: ToolCallId,
@@ -125,8 +119,7 @@ pub struct ToolMessage {
 }
 
 /// Why a step ended. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// The model had no more to say. Read as `end_turn`, too: zot's documents say so, its code does not.
@@ -143,8 +136,7 @@ pub enum Stop {
 }
 
 /// Tokens and, where prices are known, cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
     /// Input tokens that were not cached.
     pub input: u64,

@@ -30,11 +30,11 @@ mod data;
 mod dialog;
 mod event;
 mod line;
+mod payload;
 mod received;
 mod request;
 mod response;
 
-#[cfg(feature = "schema")]
 pub use command::ReplyData;
 pub use command::{
     Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, CompleteCommand, FollowUp, Fork,
@@ -52,6 +52,7 @@ pub use data::{
 pub use dialog::{UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 pub use event::{Event, EventLine, PanelContent, RpcEvent, SessionEnd};
 pub use line::{escaped, line};
+pub use payload::Payload;
 pub use received::Line;
 pub use request::{BOUNDS, MAX_LINE, Request, Unread, read_request};
 pub use response::{ErrorCode, Failure, Response};

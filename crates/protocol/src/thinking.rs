@@ -1,30 +1,29 @@
 //! How much a model thinks before it answers.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use crate::named_enum::named_enum;
 
-/// How much a model should think before it answers; more is greater. On the wire and in files the lower-case name.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Thinking {
-    /// Whatever the provider does by default.
-    #[default]
-    Default,
-    /// Not at all.
-    Off,
-    /// As little as the model can.
-    Minimal,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// A lot.
-    High,
-    /// As much as the model can.
-    XHigh,
+named_enum! {
+    /// How much a model should think before it answers; more is greater. On the wire and in files the lower-case name.
+    #[derive(Default)]
+    pub enum Thinking {
+        /// Whatever the provider does by default.
+        #[default]
+        Default = "default",
+        /// Not at all.
+        Off = "off",
+        /// As little as the model can.
+        Minimal = "minimal",
+        /// A little.
+        Low = "low",
+        /// Some.
+        Medium = "medium",
+        /// A lot.
+        High = "high",
+        /// As much as the model can.
+        XHigh = "xhigh",
+    }
 }
 
 /// A level that does not exist.
@@ -33,25 +32,8 @@ pub enum Thinking {
 pub struct UnknownThinking(pub String);
 
 impl Thinking {
-    /// All levels, least first.
-    pub const ALL: [Self; 7] =
-        [Self::Default, Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
-
     /// All levels as they are written.
     pub const NAMES: [&str; 7] = ["default", "off", "minimal", "low", "medium", "high", "xhigh"];
-
-    /// The level as it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Off => "off",
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::XHigh => "xhigh",
-        }
-    }
 
     /// The level nearest to this one among those a model has: the next lower one at which it thinks, or else the next
     /// higher one; [`Thinking::Off`] where the model cannot think, and its least where it cannot be kept from it.
@@ -67,18 +49,11 @@ impl Thinking {
     }
 }
 
-impl fmt::Display for Thinking {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for Thinking {
     type Err = UnknownThinking;
 
     fn from_str(text: &str) -> Result<Self, UnknownThinking> {
-        let found = Self::ALL.into_iter().find(|level| level.name() == text);
-        found.ok_or_else(|| UnknownThinking(text.to_owned()))
+        Self::from_name(text).ok_or_else(|| UnknownThinking(text.to_owned()))
     }
 }
 
@@ -88,8 +63,8 @@ mod tests {
 
     #[test]
     fn every_name_is_read_back() {
-        for (level, name) in Thinking::ALL.into_iter().zip(Thinking::NAMES) {
-            assert_eq!((level.name(), name.parse()), (name, Ok(level)));
+        for (level, name) in Thinking::ALL.iter().zip(Thinking::NAMES) {
+            assert_eq!((level.name(), name.parse()), (name, Ok(*level)));
             assert_eq!(serde_json::to_string(&level).unwrap(), format!("{name:?}"));
         }
         let error = "lots".parse::<Thinking>().unwrap_err().to_string();

@@ -104,7 +104,7 @@ fn levels(reasoning: &ReasoningSupport) -> Option<Vec<Thinking>> {
             counted || effort(&reasoning.levels, *level).is_some()
         }
     };
-    let levels: Vec<Thinking> = Thinking::ALL.into_iter().filter(takes).collect();
+    let levels: Vec<Thinking> = Thinking::ALL.iter().copied().filter(takes).collect();
     (levels.iter().any(|level| *level > Thinking::Off)).then_some(levels)
 }
 

@@ -9,9 +9,9 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use haft_protocol::RawJson;
 use haft_protocol::rpc::{
-    Abort, Command, CommandKind, Compact, ErrorCode, Failure, Prompt, Request, Response, Started,
+    Abort, Command, CommandKind, Compact, ErrorCode, Failure, NoData, Payload, Prompt, Request, Response,
+    Started,
 };
 
 /// How many prompts may wait behind the one that is worked on.
@@ -133,7 +133,7 @@ impl Desk {
     }
 
     /// What a command came to that was to be done. Of one that was answered meanwhile, nothing comes.
-    pub(crate) fn done(&mut self, ticket: Ticket, outcome: Result<RawJson, Failure>) -> Vec<Effect> {
+    pub(crate) fn done(&mut self, ticket: Ticket, outcome: Result<Payload, Failure>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
             effects.extend(self.start());
@@ -193,7 +193,7 @@ impl Desk {
 
     /// The session is closed.
     pub(crate) fn closed(&mut self) -> Vec<Effect> {
-        self.closer.take().map(|asked| asked.answered(Ok(RawJson::empty_object()))).into_iter().collect()
+        self.closer.take().map(|asked| asked.answered(Ok(Payload::of(NoData {})))).into_iter().collect()
     }
 
     /// Whether something is worked on.
@@ -224,7 +224,7 @@ impl Desk {
         ticket
     }
 
-    fn answer(&mut self, ticket: Ticket, outcome: Result<RawJson, Failure>) -> Option<Effect> {
+    fn answer(&mut self, ticket: Ticket, outcome: Result<Payload, Failure>) -> Option<Effect> {
         self.open.remove(&ticket).map(|asked| asked.answered(outcome))
     }
 
@@ -248,13 +248,13 @@ impl Desk {
         }
         let Some(Waiting { ticket, job }) = self.waiting.pop_front() else { return Vec::new() };
         self.works = true;
-        let started = RawJson::from_value(&Started { started: true }).expect("a bool has a JSON form");
+        let started = Payload::of(Started { started: true });
         let reply = ticket.and_then(|ticket| self.answer(ticket, Ok(started)));
         reply.into_iter().chain([Effect::Start(job)]).collect()
     }
 
     fn abort(&mut self, asked: Asked, abort: Abort) -> Vec<Effect> {
-        let mut effects = vec![asked.answered(Ok(RawJson::empty_object()))];
+        let mut effects = vec![asked.answered(Ok(Payload::of(NoData {})))];
         if abort.queued == Some(true) {
             let taken = std::mem::take(&mut self.waiting).into_iter().filter_map(|waiting| waiting.ticket);
             effects.extend(taken.filter_map(|ticket| self.answer(ticket, Err(aborted()))));
@@ -276,7 +276,7 @@ impl Desk {
 }
 
 impl Asked {
-    fn answered(self, outcome: Result<RawJson, Failure>) -> Effect {
+    fn answered(self, outcome: Result<Payload, Failure>) -> Effect {
         let Self { id, kind } = self;
         Effect::Reply(match outcome {
             Ok(data) => Response::done(id, kind, data),

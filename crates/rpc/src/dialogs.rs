@@ -36,15 +36,6 @@ pub(crate) struct Question {
     pub(crate) within: Duration,
 }
 
-/// What becomes of a question at once.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// The client is sent this, and [`Over`] comes later.
-    Sent(UiRequest),
-    /// The client answers no questions: this is the answer.
-    Answered(UiAnswer),
-}
-
 /// A question that is over: whoever asked gets the answer, and the client is told why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Over {
@@ -80,18 +71,19 @@ impl Dialogs {
         self.answers = answers;
     }
 
-    /// Asks.
-    pub(crate) fn ask(&mut self, question: Question, now: Instant) -> Asked {
+    /// Returns the request that the client is sent; [`Over`] comes later. None if the client answers no questions: then the
+    /// default counts.
+    pub(crate) fn ask(&mut self, question: Question, now: Instant) -> Option<UiRequest> {
         let Question { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
-            return Asked::Answered(default);
+            return None;
         }
         self.asked += 1;
         let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
         let open = Open { kind, options: options.clone(), default: default.clone(), deadline: now + within };
         self.open.insert(self.asked, open);
         let id = name(self.asked);
-        Asked::Sent(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
+        Some(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
     }
 
     /// The client's answer.

@@ -31,23 +31,14 @@ impl Default for Room {
     }
 }
 
-/// How many places may be empty in any case.
-const MOST_EMPTY: usize = 64;
-
 /// The lines that wait, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     room: Room,
     form: Form,
-    places: VecDeque<Place>,
-    /// How many places were taken away so far: the number of the first one.
-    first: u64,
-    /// How many of the places are empty.
-    empty: usize,
+    lines: VecDeque<WaitingLine>,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// The last place where something about the panel of an extension waits, or about one of its items in the status line.
-    newest: BTreeMap<NewestOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
 }
@@ -64,50 +55,24 @@ pub(crate) enum Form {
 
 /// A line that waits.
 #[derive(Debug)]
+struct WaitingLine {
+    kept: Kept,
+    topic: Option<Topic>,
+}
+
+/// The form in which a line waits.
+#[derive(Debug)]
 enum Kept {
     Text(String),
     /// With what it weighs, in bytes.
     Typed(Box<Line>, usize),
 }
 
-/// What waits at one place.
-#[derive(Debug)]
-enum Place {
-    One(Kept),
-    /// About the panel of one extension, in order: at most that it opens, what is in it, and that it closes. Empty when it
-    /// has opened again since. The first place never is.
-    Panel(VecDeque<(Told, Kept)>),
-}
-
-/// What is told about a panel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Told {
-    Opens,
-    Holds(PanelId),
-    Closes,
-}
-
-impl Kept {
+impl WaitingLine {
     fn bytes(&self) -> usize {
-        match self {
-            Self::Text(line) => line.len(),
-            Self::Typed(_, bytes) => *bytes,
-        }
-    }
-}
-
-impl Place {
-    fn first(&self) -> Option<&Kept> {
-        match self {
-            Self::One(kept) => Some(kept),
-            Self::Panel(lines) => lines.front().map(|(_, kept)| kept),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Self::One(kept) => kept.bytes(),
-            Self::Panel(lines) => lines.iter().map(|(_, kept)| kept.bytes()).sum(),
+        match &self.kept {
+            Kept::Text(line) => line.len(),
+            Kept::Typed(_, bytes) => *bytes,
         }
     }
 }
@@ -115,8 +80,41 @@ impl Place {
 /// The session of an event, if it is about one.
 type Session = Option<String>;
 
-/// Whose panel, of which an extension has one open at a time; or whose item in the status line, with its key.
-type NewestOf = (Session, ExtensionName, Option<String>);
+/// The subject of a line that a later line of the same extension may replace.
+#[derive(Debug, PartialEq, Eq)]
+struct Topic {
+    session: Session,
+    extension: ExtensionName,
+    about: About,
+}
+
+/// The part of the screen that a line of an extension is about.
+#[derive(Debug, PartialEq, Eq)]
+enum About {
+    /// The panel of the extension, of which it has one open at a time.
+    Panel(Told),
+    /// The item of the status line with this key.
+    Status(String),
+}
+
+/// What is told about a panel.
+#[derive(Debug, PartialEq, Eq)]
+enum Told {
+    Opens,
+    Holds(PanelId),
+    Closes,
+}
+
+impl Topic {
+    /// True if both are about one panel, or one item of the status line.
+    fn is_beside(&self, other: &Self) -> bool {
+        let same_part = match (&self.about, &other.about) {
+            (About::Panel(_), About::Panel(_)) => true,
+            (one, other) => one == other,
+        };
+        same_part && self.session == other.session && self.extension == other.extension
+    }
+}
 
 /// What a client loses with an event.
 enum Worth {
@@ -126,11 +124,8 @@ enum Worth {
     Piece,
     /// Something that an extension tells as often as it likes.
     Note,
-    /// Something about an extension's panel: what is in it is replaced by what is in it next, and all that was before it
-    /// opens again by that.
-    Panel(ExtensionName, Told),
-    /// What an extension says in the status line under a key, which the next thing that it says there replaces.
-    Status(ExtensionName, String),
+    /// Something about a part of the screen that the next thing about this part may replace.
+    Replaceable(ExtensionName, About),
 }
 
 impl Outbox {
@@ -144,8 +139,8 @@ impl Outbox {
     /// # Errors
     /// When it has no JSON form, which none lacks; then nothing is added.
     pub(crate) fn reply(&mut self, reply: Response) -> Result<(), serde_json::Error> {
-        let kept = self.kept(reply)?;
-        self.push(Place::One(kept));
+        let line = self.waiting_line(reply, None)?;
+        self.push(line);
         Ok(())
     }
 
@@ -161,7 +156,7 @@ impl Outbox {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
-            Worth::All | Worth::Panel(..) | Worth::Status(..) => usize::MAX,
+            Worth::All | Worth::Replaceable(..) => usize::MAX,
             Worth::Piece => self.room.pieces,
             Worth::Note => self.room.notes,
         };
@@ -169,24 +164,16 @@ impl Outbox {
             self.lose(session);
             return Ok(());
         }
-        let kept = self.kept(EventLine { event, session: session.clone() })?;
-        let (newest, place) = match worth {
-            Worth::All | Worth::Piece | Worth::Note => (None, Some(Place::One(kept))),
-            Worth::Panel(extension, told) => {
-                let panel = (session.clone(), extension, None);
-                let last = self.join(&panel, told, kept);
-                (Some(panel), last.map(|last| Place::Panel(VecDeque::from([last]))))
-            }
-            Worth::Status(extension, key) => {
-                let item = (session.clone(), extension, Some(key));
-                let last = self.replace(&item, kept);
-                (Some(item), last.map(Place::One))
+        let topic = match worth {
+            Worth::All | Worth::Piece | Worth::Note => None,
+            Worth::Replaceable(extension, about) => {
+                Some(Topic { session: session.clone(), extension, about })
             }
         };
-        let Some(place) = place else { return Ok(()) };
+        let line = self.waiting_line(EventLine { event, session: session.clone() }, topic)?;
+        let Some(line) = self.join(line) else { return Ok(()) };
         self.tell_gap(session)?;
-        newest.map(|newest| self.newest.insert(newest, self.next()));
-        self.push(place);
+        self.push(line);
         Ok(())
     }
 
@@ -197,8 +184,8 @@ impl Outbox {
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
         self.tell_gaps()?;
         let mut taken = String::new();
-        while let Some(kept) = self.places.front().and_then(Place::first)
-            && (taken.is_empty() || taken.len() + kept.bytes() <= most)
+        while let Some(line) = self.lines.front()
+            && (taken.is_empty() || taken.len() + line.bytes() <= most)
         {
             match self.pop() {
                 Some(Kept::Text(line)) => taken.push_str(&line),
@@ -223,11 +210,10 @@ impl Outbox {
     /// # Errors
     /// None in truth, as [`take`](Self::take).
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
-        loop {
-            other.tell_gaps()?;
-            let Some(place) = other.places.pop_front() else { return Ok(()) };
-            self.push(place);
-        }
+        std::mem::take(&mut other.lines).into_iter().for_each(|line| self.push(line));
+        other.tell_gaps()?;
+        other.lines.into_iter().for_each(|line| self.push(line));
+        Ok(())
     }
 
     /// How many bytes wait.
@@ -241,117 +227,67 @@ impl Outbox {
     }
 
     /// A line in the form in which it waits.
-    fn kept(&self, line: impl Into<Line>) -> Result<Kept, serde_json::Error> {
+    fn waiting_line(
+        &self,
+        line: impl Into<Line>,
+        topic: Option<Topic>,
+    ) -> Result<WaitingLine, serde_json::Error> {
         let line = line.into();
-        Ok(match self.form {
+        let kept = match self.form {
             Form::Text => Kept::Text(line.encode()?),
             Form::Typed => {
                 let bytes = weight::of(&line)?;
                 Kept::Typed(Box::new(line), bytes)
             }
-        })
+        };
+        Ok(WaitingLine { kept, topic })
     }
 
-    fn push(&mut self, place: Place) {
-        self.bytes += place.bytes();
-        self.places.push_back(place);
+    fn push(&mut self, line: WaitingLine) {
+        self.bytes += line.bytes();
+        self.lines.push_back(line);
     }
 
     fn pop(&mut self) -> Option<Kept> {
-        let (kept, emptied) = match self.places.pop_front()? {
-            Place::One(kept) => (kept, true),
-            Place::Panel(mut lines) => {
-                let (_, kept) = lines.pop_front()?;
-                let emptied = lines.is_empty();
-                if !emptied {
-                    self.places.push_front(Place::Panel(lines));
-                }
-                (kept, emptied)
-            }
-        };
-        self.bytes -= kept.bytes();
-        if emptied {
-            self.first += 1;
-            self.trim();
-        }
-        Some(kept)
-    }
-
-    /// No empty place stays at the beginning, and not many behind it.
-    fn trim(&mut self) {
-        while self.places.front().is_some_and(|place| place.first().is_none()) {
-            self.places.pop_front();
-            (self.first, self.empty) = (self.first + 1, self.empty - 1);
-        }
-        let first = self.first;
-        self.newest.retain(|_, at| *at >= first);
-        if self.empty > MOST_EMPTY.max(self.places.len() / 2) {
-            self.close_ranks();
-        }
-    }
-
-    /// Takes the empty places away.
-    fn close_ranks(&mut self) {
-        let newest = std::mem::take(&mut self.newest);
-        let mut newest: BTreeMap<u64, NewestOf> = newest.into_iter().map(|(of, at)| (at, of)).collect();
-        for (at, place) in (self.first..).zip(std::mem::take(&mut self.places)) {
-            if place.first().is_some() {
-                newest.remove(&at).map(|of| self.newest.insert(of, self.next()));
-                self.places.push_back(place);
-            }
-        }
-        self.empty = 0;
-    }
-
-    /// The number of the next place that is added.
-    fn next(&self) -> u64 {
-        self.first + self.places.len() as u64
+        let line = self.lines.pop_front()?;
+        self.bytes -= line.bytes();
+        Some(line.kept)
     }
 
     fn lose(&mut self, session: Session) {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts news of an extension's panel where older ones wait, and in their place as far as nobody
-    /// misses them. Gives it back where it comes last.
-    fn join(&mut self, panel: &NewestOf, told: Told, kept: Kept) -> Option<(Told, Kept)> {
-        let older = self.newest.get(panel).filter(|_| self.bytes > self.room.pieces);
-        let place = older.and_then(|at| usize::try_from(at - self.first).ok());
-        let Some(Place::Panel(lines)) = place.and_then(|place| self.places.get_mut(place)) else {
-            return Some((told, kept));
+    /// While much waits, puts a line behind the older ones about the same part of the screen, or in the place of the last of
+    /// them if both have the same topic. Returns the line where it comes last of all.
+    fn join(&mut self, line: WaitingLine) -> Option<WaitingLine> {
+        let Some(topic) = line.topic.as_ref().filter(|_| self.bytes > self.room.pieces) else {
+            return Some(line);
         };
-        if told == Told::Opens {
-            // Behind the panels of others: the one that opened last is the one that is seen.
-            let gone = std::mem::take(lines);
-            self.bytes -= gone.iter().map(|(_, kept)| kept.bytes()).sum::<usize>();
-            self.empty += 1;
-            self.trim();
-            return Some((told, kept));
+        let is_beside =
+            |older: &WaitingLine| older.topic.as_ref().is_some_and(|older| older.is_beside(topic));
+        if topic.about == About::Panel(Told::Opens) {
+            // Behind the panels of others: the one that opened last is the one that is seen. Nobody misses what was told of
+            // the panel before.
+            self.lines.retain(|older| !is_beside(older));
+            self.bytes = self.lines.iter().map(WaitingLine::bytes).sum();
+            return Some(line);
         }
-        self.bytes += kept.bytes();
-        if matches!(told, Told::Holds(_)) && lines.back().is_some_and(|(last, _)| *last == told) {
-            self.bytes -= lines.pop_back().map_or(0, |(_, kept)| kept.bytes());
+        let Some(last) = self.lines.iter().rposition(is_beside) else { return Some(line) };
+        self.bytes += line.bytes();
+        match self.lines.get_mut(last) {
+            Some(older) if older.topic == line.topic => {
+                self.bytes -= older.bytes();
+                *older = line;
+            }
+            Some(_) | None => self.lines.insert(last + 1, line),
         }
-        lines.push_back((told, kept));
-        None
-    }
-
-    /// While much waits, puts what an item in the status line says in the place of what waits of it. Gives it back if nothing
-    /// does.
-    fn replace(&mut self, item: &NewestOf, kept: Kept) -> Option<Kept> {
-        let older = self.newest.get(item).filter(|_| self.bytes > self.room.pieces);
-        let place = older.and_then(|at| usize::try_from(at - self.first).ok());
-        let Some(Place::One(older)) = place.and_then(|place| self.places.get_mut(place)) else {
-            return Some(kept);
-        };
-        self.bytes = self.bytes - older.bytes() + kept.bytes();
-        *older = kept;
         None
     }
 
     /// Once nothing waits, says what was left out last.
     fn tell_gaps(&mut self) -> Result<(), serde_json::Error> {
-        if self.places.is_empty() {
+        if self.lines.is_empty() {
             while let Some((session, _)) = self.gaps.first_key_value() {
                 self.tell_gap(session.clone())?;
             }
@@ -363,14 +299,15 @@ impl Outbox {
     fn tell_gap(&mut self, session: Session) -> Result<(), serde_json::Error> {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
-        let kept = self.kept(EventLine { event, session })?;
-        self.push(Place::One(kept));
+        let line = self.waiting_line(EventLine { event, session }, None)?;
+        self.push(line);
         Ok(())
     }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
 fn worth(event: &Event) -> Worth {
+    let panel = |extension: &ExtensionName, told| Worth::Replaceable(extension.clone(), About::Panel(told));
     match event {
         Event::Agent(
             AgentEvent::TextDelta { .. }
@@ -386,13 +323,13 @@ fn worth(event: &Event) -> Worth {
             | AgentEvent::HostCallEnd { .. },
         )
         | Event::Rpc(RpcEvent::Insert { .. }) => Worth::Note,
-        Event::Rpc(RpcEvent::PanelOpen { extension, .. }) => Worth::Panel(extension.clone(), Told::Opens),
-        Event::Rpc(RpcEvent::PanelRender { extension, panel }) => {
-            Worth::Panel(extension.clone(), Told::Holds(panel.panel_id.clone()))
+        Event::Rpc(RpcEvent::PanelOpen { extension, .. }) => panel(extension, Told::Opens),
+        Event::Rpc(RpcEvent::PanelRender { extension, panel: content }) => {
+            panel(extension, Told::Holds(content.panel_id.clone()))
         }
-        Event::Rpc(RpcEvent::PanelClose { extension, .. }) => Worth::Panel(extension.clone(), Told::Closes),
+        Event::Rpc(RpcEvent::PanelClose { extension, .. }) => panel(extension, Told::Closes),
         Event::Rpc(RpcEvent::ExtStatus { extension, key, .. }) => {
-            Worth::Status(extension.clone(), key.clone())
+            Worth::Replaceable(extension.clone(), About::Status(key.clone()))
         }
         _ => Worth::All,
     }

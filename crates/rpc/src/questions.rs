@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::dialogs::{Asked, Dialogs, Over, Question};
+use crate::dialogs::{Dialogs, Over, Question};
 use crate::outlet::Outlet;
 
 /// Stands for every tool.
@@ -71,9 +71,7 @@ impl Questions {
         let within = question.within;
         let (id, mut answer) = {
             let mut state = self.lock();
-            let Asked::Sent(request) = state.dialogs.ask(question, Instant::now().into_std()) else {
-                return None;
-            };
+            let request = state.dialogs.ask(question, Instant::now().into_std())?;
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
             state.askers.insert(id.clone(), Asker { session: session.to_owned(), answer: sender });

@@ -17,8 +17,7 @@ use serde_json::Value;
 
 use crate::completion::Completion;
 use crate::error::ServeError;
-use crate::handler::{Failure, Handler, IntoAnswer};
-use crate::host::Host;
+use crate::handler::{Failure, Handler, HandlerFn};
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
@@ -30,9 +29,10 @@ pub(crate) use tool_call::{Kind, ToolCallHandler};
 
 /// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
 ///
-/// Every handler has the same form: `|input, host| async move { … }`, where `host` is a [`Host`]. It returns the
-/// answer, or a `Result` whose error is told to whoever asked. Two handlers for the same command, tool, panel or
-/// intercept are refused when the extension starts; several for one event run in the order given.
+/// Every handler has the same form ([`HandlerFn`]): `|input, host| async move { … }`, where `host` is a
+/// [`Host`](crate::Host). It returns the answer, or a `Result` whose error is told to whoever asked. Two handlers for the
+/// same command, tool, panel or intercept are refused when the extension starts; several for one event run in the order
+/// given.
 #[derive(Debug)]
 #[must_use = "an extension does nothing until it is run"]
 pub struct Extension {
@@ -78,16 +78,12 @@ impl Extension {
     }
 
     /// A command for the user: `/name`. The handler gets everything after the name, trimmed, and answers within 30 s.
-    pub fn command<F, Fut>(
+    pub fn command(
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
-        handler: F,
-    ) -> Self
-    where
-        F: Fn(String, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<CommandAction>> + Send + 'static,
-    {
+        handler: impl HandlerFn<String, CommandAction>,
+    ) -> Self {
         let command =
             RegisterCommand { name: name.into(), description: description.into(), completes: false };
         self.commands.push((command, Handler::new(handler)));
@@ -97,11 +93,7 @@ impl Extension {
     /// Says what may follow one of the commands registered before, while it is typed. The handler gets what is typed behind
     /// the name, up to the cursor, and answers within 1 s with what may stand in its place, the likeliest first: what it
     /// does not filter, nobody does. Late or failed means that nothing is offered. Hosts that do not ask never call it.
-    pub fn complete<F, Fut>(mut self, command: &str, handler: F) -> Self
-    where
-        F: Fn(String, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<Vec<Completion>>> + Send + 'static,
-    {
+    pub fn complete(mut self, command: &str, handler: impl HandlerFn<String, Vec<Completion>>) -> Self {
         match self.commands.iter_mut().find(|(registered, _)| registered.name == command) {
             Some((registered, _)) if registered.completes => {
                 self.faults.push(format!("command {command:?} is completed by two handlers"));
@@ -120,16 +112,14 @@ impl Extension {
     /// A tool for the model, with typed arguments: `Args` gives the schema, and a call that does not fit it is
     /// answered with an error that names the field. Make `Args` a struct: the schema must describe an object, and some
     /// model APIs refuse the alternatives that an enum with data stands for. The handler answers within 60 s.
-    pub fn tool<Args, F, Fut>(
+    pub fn tool<Args>(
         self,
         name: impl Into<String>,
         description: impl Into<String>,
-        handler: F,
+        handler: impl HandlerFn<Args, ToolResult>,
     ) -> Self
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Fn(Args, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolResult>> + Send + 'static,
     {
         let typed = Handler::new(handler);
         self.add_tool(name, description, tool::schema_of::<Args>(), move |args: RawJson, host| {
@@ -143,17 +133,13 @@ impl Extension {
 
     /// A tool with a schema written by hand. The handler gets the model's arguments byte for byte and checks them
     /// itself.
-    pub fn raw_tool<F, Fut>(
+    pub fn raw_tool(
         self,
         name: impl Into<String>,
         description: impl Into<String>,
         schema: Value,
-        handler: F,
-    ) -> Self
-    where
-        F: Fn(RawJson, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolResult>> + Send + 'static,
-    {
+        handler: impl HandlerFn<RawJson, ToolResult>,
+    ) -> Self {
         self.add_tool(name, description, schema.into(), handler)
     }
 
@@ -171,22 +157,14 @@ impl Extension {
     /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start`
     /// or `compaction_end`. Events and
     /// what happens to panels are handled one after the other, in order; nobody waits for them.
-    pub fn on<F, Fut>(mut self, event: impl Into<String>, handler: F) -> Self
-    where
-        F: Fn(Event, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on(mut self, event: impl Into<String>, handler: impl HandlerFn<Event, ()>) -> Self {
         self.events.push((event.into(), Tools::all(), Handler::new(handler)));
         self
     }
 
     /// Hears of events that were lost, because this extension does not read fast enough: how many, in their place among
     /// those that came. Without a handler the extension's log says so.
-    pub fn on_event_gap<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(u64, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on_event_gap(mut self, handler: impl HandlerFn<u64, ()>) -> Self {
         let earlier = self.event_gap.replace(Handler::new(handler));
         if earlier.is_some() {
             self.faults.push("gaps between events have two handlers".to_owned());
@@ -196,11 +174,7 @@ impl Extension {
 
     /// Hears of what was not registered, because the user did not grant it: each tool, event and intercept. The rest works.
     /// haft tells the user in any case.
-    pub fn on_rejected<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(RegisterRejected, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on_rejected(mut self, handler: impl HandlerFn<RegisterRejected, ()>) -> Self {
         let earlier = self.rejected.replace(Handler::new(handler));
         if earlier.is_some() {
             self.faults.push("rejected registrations have two handlers".to_owned());
@@ -209,70 +183,59 @@ impl Extension {
     }
 
     /// What happens to one panel: keys, room, its end. The panel is opened by a command's answer,
-    /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by [`Host::render_panel`].
-    pub fn panel<F, Fut>(mut self, id: impl Into<String>, handler: F) -> Self
-    where
-        F: Fn(PanelEvent, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by
+    /// [`Host::render_panel`](crate::Host::render_panel).
+    pub fn panel(mut self, id: impl Into<String>, handler: impl HandlerFn<PanelEvent, ()>) -> Self {
         self.panels.push((PanelId::new(id), Handler::new(handler)));
         self
     }
 
     /// Decides whether the model may be called: allow or block. Answer within 5 s; late or failed means allowed.
-    pub fn intercept_turn_start<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(InterceptTurnStart, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<TurnStartDecision>> + Send + 'static,
-    {
+    pub fn intercept_turn_start(
+        mut self,
+        handler: impl HandlerFn<InterceptTurnStart, TurnStartDecision>,
+    ) -> Self {
         let earlier = self.turn_start.replace(Handler::new(handler));
         self.once(earlier.is_none(), InterceptKind::TurnStart)
     }
 
     /// Decides what the user sees of what the model said: show, replace, suppress. Answer within 5 s; late or failed
     /// means shown.
-    pub fn intercept_assistant_message<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(InterceptAssistantMessage, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<AssistantMessageDecision>> + Send + 'static,
-    {
+    pub fn intercept_assistant_message(
+        mut self,
+        handler: impl HandlerFn<InterceptAssistantMessage, AssistantMessageDecision>,
+    ) -> Self {
         let earlier = self.assistant_message.replace(Handler::new(handler));
         self.once(earlier.is_none(), InterceptKind::AssistantMessage)
     }
 
     /// Adds to the system prompt before a prompt is worked on. Answer within 5 s; late or failed means unchanged.
     /// Hosts that do not know this intercept never ask.
-    pub fn before_agent_start<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(InterceptBeforeAgentStart, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<BeforeAgentStartDecision>> + Send + 'static,
-    {
+    pub fn before_agent_start(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeAgentStart, BeforeAgentStartDecision>,
+    ) -> Self {
         let earlier = self.before_agent_start.replace(Handler::new(handler));
         self.once(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
     /// Refuses that the conversation is summed up, or writes the summary itself. Answer within 60 s; late or failed means
     /// that the model sums up. Hosts that do not know this intercept never ask.
-    pub fn before_compact<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(InterceptBeforeCompact, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<BeforeCompactDecision>> + Send + 'static,
-    {
+    pub fn before_compact(
+        mut self,
+        handler: impl HandlerFn<InterceptBeforeCompact, BeforeCompactDecision>,
+    ) -> Self {
         let earlier = self.before_compact.replace(Handler::new(handler));
         self.once(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
-    fn add_tool<F, Fut>(
+    fn add_tool(
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
         schema: RawJson,
-        handler: F,
-    ) -> Self
-    where
-        F: Fn(RawJson, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolResult>> + Send + 'static,
-    {
+        handler: impl HandlerFn<RawJson, ToolResult>,
+    ) -> Self {
         let (name, description) = (name.into(), description.into());
         let tool = RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() };
         self.tools.push((tool, Handler::new(handler)));
@@ -303,11 +266,7 @@ impl Extension {
     ///
     /// A [`gate`](Self::gate) or a [`rewrite`](Self::rewrite) says more exactly what it wants, and costs calls of other
     /// tools nothing.
-    pub fn intercept_tool_call<F, Fut>(self, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
-    {
+    pub fn intercept_tool_call(self, handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>) -> Self {
         let kind = Kind::Ordered { rewrite: false, handler: Handler::new(handler) };
         self.on_tools(Tools::all(), kind)
     }
@@ -326,11 +285,11 @@ impl Extension {
     /// });
     /// # drop(extension);
     /// ```
-    pub fn gate<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<GateDecision>> + Send + 'static,
-    {
+    pub fn gate(
+        self,
+        tools: impl Into<Tools>,
+        handler: impl HandlerFn<InterceptToolCall, GateDecision>,
+    ) -> Self {
         self.on_tools(tools.into(), Kind::Gate(Handler::new(handler)))
     }
 
@@ -350,20 +309,16 @@ impl Extension {
     /// });
     /// # drop(extension);
     /// ```
-    pub fn rewrite<F, Fut>(self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
-    {
+    pub fn rewrite(
+        self,
+        tools: impl Into<Tools>,
+        handler: impl HandlerFn<InterceptToolCall, ToolCallDecision>,
+    ) -> Self {
         self.on_tools(tools.into(), Kind::Ordered { rewrite: true, handler: Handler::new(handler) })
     }
 
     /// Watches calls of these tools: [`on`](Self::on) for `tool_call`, and nothing else.
-    pub fn on_tool_call<F, Fut>(mut self, tools: impl Into<Tools>, handler: F) -> Self
-    where
-        F: Fn(Event, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on_tool_call(mut self, tools: impl Into<Tools>, handler: impl HandlerFn<Event, ()>) -> Self {
         self.events.push((InterceptKind::ToolCall.name().to_owned(), tools.into(), Handler::new(handler)));
         self
     }

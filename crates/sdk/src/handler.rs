@@ -34,6 +34,44 @@ impl<A, E: fmt::Display> IntoAnswer<A> for Result<A, E> {
     }
 }
 
+/// A handler of an [`Extension`](crate::Extension): any `|input, host| async move { … }` or `async fn` of these two
+/// parameters that returns the answer, or a `Result` of it.
+#[diagnostic::on_unimplemented(
+    message = "a handler here is `|input, host| async move {{ … }}` with an input `{I}` that returns `{A}` or a `Result` of it"
+)]
+pub trait HandlerFn<I, A>: Fn(I, Host) -> <Self as HandlerFn<I, A>>::Future + Send + Sync + 'static {
+    /// The future of one call.
+    type Future: Future<Output: IntoAnswer<A>> + Send + 'static;
+}
+
+impl<I, A, F, Fut> HandlerFn<I, A> for F
+where
+    F: Fn(I, Host) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
+{
+    type Future = Fut;
+}
+
+/// A handler of a [`Hook`](crate::hook::Hook): any `|input| async move { … }` or `async fn` of one parameter that returns
+/// the answer, or a `Result` of it.
+#[diagnostic::on_unimplemented(
+    message = "a handler here is `|input| async move {{ … }}` with an input `{I}` that returns `{A}` or a `Result` of it"
+)]
+pub trait HookHandlerFn<I, A>:
+    Fn(I) -> <Self as HookHandlerFn<I, A>>::Future + Send + Sync + 'static
+{
+    /// The future of one call.
+    type Future: Future<Output: IntoAnswer<A>> + Send + 'static;
+}
+
+impl<I, A, F, Fut> HookHandlerFn<I, A> for F
+where
+    F: Fn(I) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
+{
+    type Future = Fut;
+}
+
 /// Why a handler gave no answer: its error or its panic, as text.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);

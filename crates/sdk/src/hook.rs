@@ -69,7 +69,7 @@ pub use request::RequestDecision;
 
 use crate::error::ServeError;
 use crate::extension::check;
-use crate::handler::{Failure, Handler, IntoAnswer};
+use crate::handler::{Failure, Handler, HookHandlerFn};
 use crate::tool;
 
 /// The handlers of hooks have nobody to talk back to: a hook only answers.
@@ -106,11 +106,7 @@ impl Hook {
 
     /// Hears who starts it, before anything else: its name in the configuration, and what it is called for. An error is
     /// the reply, and the host takes the hook for one that cannot run.
-    pub fn on_hello<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(Hello) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on_hello(mut self, handler: impl HookHandlerFn<Hello, ()>) -> Self {
         let earlier = self.hello.replace(alone(handler));
         self.once(earlier.is_none(), "hello")
     }
@@ -140,11 +136,7 @@ impl Hook {
     ///
     /// A tool that is added like this is [answered](ToolDecision::respond) in [`before_tool`](Self::before_tool);
     /// [`tool`](Self::tool) does both.
-    pub fn before_llm<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(BeforeLlm) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<RequestDecision>> + Send + 'static,
-    {
+    pub fn before_llm(mut self, handler: impl HookHandlerFn<BeforeLlm, RequestDecision>) -> Self {
         let earlier = self.before_llm.replace(alone(handler));
         self.once(earlier.is_none(), InterceptPoint::BeforeLlm.name())
     }
@@ -160,11 +152,7 @@ impl Hook {
     /// });
     /// # drop(hook);
     /// ```
-    pub fn after_llm<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(AfterLlm) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ResponseDecision>> + Send + 'static,
-    {
+    pub fn after_llm(mut self, handler: impl HookHandlerFn<AfterLlm, ResponseDecision>) -> Self {
         let earlier = self.after_llm.replace(alone(handler));
         self.once(earlier.is_none(), InterceptPoint::AfterLlm.name())
     }
@@ -189,22 +177,14 @@ impl Hook {
     /// });
     /// # drop(hook);
     /// ```
-    pub fn before_tool<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(BeforeTool) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolDecision>> + Send + 'static,
-    {
+    pub fn before_tool(mut self, handler: impl HookHandlerFn<BeforeTool, ToolDecision>) -> Self {
         let earlier = self.before_tool.replace(alone(handler));
         self.once(earlier.is_none(), InterceptPoint::BeforeTool.name())
     }
 
     /// Decides what came of a tool, before the model reads it. The host waits 5 s; late or failed means that it stays. Not
     /// asked about what a hook answered itself.
-    pub fn after_tool<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(AfterTool) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ResultDecision>> + Send + 'static,
-    {
+    pub fn after_tool(mut self, handler: impl HookHandlerFn<AfterTool, ResultDecision>) -> Self {
         let earlier = self.after_tool.replace(alone(handler));
         self.once(earlier.is_none(), InterceptPoint::AfterTool.name())
     }
@@ -223,22 +203,14 @@ impl Hook {
     /// });
     /// # drop(hook);
     /// ```
-    pub fn approve_tool<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(ApproveTool) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ApprovalDecision>> + Send + 'static,
-    {
+    pub fn approve_tool(mut self, handler: impl HookHandlerFn<ApproveTool, ApprovalDecision>) -> Self {
         let earlier = self.approve_tool.replace(alone(handler));
         self.once(earlier.is_none(), InterceptPoint::ApproveTool.name())
     }
 
     /// Hears what happens, one event after the other, in order; nobody waits for it. In which of PicoClaw's forms the host
     /// tells it makes no difference.
-    pub fn on_event<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(Event) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
-    {
+    pub fn on_event(mut self, handler: impl HookHandlerFn<Event, ()>) -> Self {
         self.events.push(alone(handler));
         self
     }
@@ -264,16 +236,14 @@ impl Hook {
     /// });
     /// # drop(hook);
     /// ```
-    pub fn tool<Args, F, Fut>(
+    pub fn tool<Args>(
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
-        handler: F,
+        handler: impl HookHandlerFn<Args, ToolResult>,
     ) -> Self
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
-        F: Fn(Args) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolResult>> + Send + 'static,
     {
         let typed = alone(handler);
         let raw = Handler::new(move |args: RawJson, ()| {
@@ -289,17 +259,13 @@ impl Hook {
 
     /// A [`tool`](Self::tool) with a schema written by hand. The handler gets the model's arguments byte for byte and checks
     /// them itself.
-    pub fn raw_tool<F, Fut>(
+    pub fn raw_tool(
         mut self,
         name: impl Into<String>,
         description: impl Into<String>,
         schema: Value,
-        handler: F,
-    ) -> Self
-    where
-        F: Fn(RawJson) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolResult>> + Send + 'static,
-    {
+        handler: impl HookHandlerFn<RawJson, ToolResult>,
+    ) -> Self {
         self.tools.push((registered(name.into(), description.into(), schema.into()), alone(handler)));
         self
     }
@@ -354,12 +320,7 @@ impl Hook {
 }
 
 /// A handler that talks back to nobody.
-fn alone<I, A, F, Fut>(handler: F) -> HookHandler<I, A>
-where
-    I: Send + 'static,
-    F: Fn(I) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
-{
+fn alone<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
     Handler::new(move |input, ()| handler(input))
 }
 

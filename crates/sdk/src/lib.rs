@@ -53,7 +53,7 @@ pub use completion::Completion;
 pub use config::ConfigError;
 pub use error::ServeError;
 pub use extension::{Extension, GateDecision, Tools};
-pub use handler::IntoAnswer;
+pub use handler::{HandlerFn, HookHandlerFn, IntoAnswer};
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;

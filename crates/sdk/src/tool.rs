@@ -44,13 +44,6 @@ impl ToolResult {
         self
     }
 
-    /// Adds an image after what is there; see [`image`](Self::image).
-    #[must_use]
-    pub fn with_image(mut self, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        self.content.extend(Self::image(mime_type, bytes).content);
-        self
-    }
-
     /// The blocks, in order.
     pub fn content(&self) -> &[ResultBlock] {
         &self.content

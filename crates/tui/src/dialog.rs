@@ -18,7 +18,6 @@ mod choices;
 mod hint;
 mod question;
 mod quiet;
-mod spoken;
 mod view;
 
 use std::time::{Duration, Instant};
@@ -27,15 +26,22 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::rpc::UiAnswer;
 
 use body::Body;
+use call::Mark;
 use choices::Choices;
 use hint::{Hint, Hinted};
 use quiet::Quiet;
 
-pub use spoken::Heard;
-
+use crate::clean::{Clean, CleanLine};
 use crate::field::Field;
-use crate::keys::{Action, Chord, Confirm, Context, Edit, Keymap};
+use crate::keys::{Action, Chord, Confirm, Context, Edit, Press};
 use crate::timeouts::{COUNTDOWN, FLASH, SLOW_FRAME};
+use crate::transcript::spoken::rows_of;
+
+/// The line that ends a text of several lines.
+const END: &str = ".";
+
+/// The line that closes the question.
+const CLOSE: &str = ":close";
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +116,19 @@ pub enum Reply {
     OpenEditor(String),
 }
 
+/// What came of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// The answer.
+    Answered(UiAnswer),
+    /// The text goes on with the next line.
+    More,
+    /// It was typed before the question stood there for long enough, so it is no answer.
+    TooEarly,
+    /// It is no answer to this question.
+    Unclear,
+}
+
 impl Dialog {
     /// Opens it.
     pub fn open(question: Question, now: Instant) -> Self {
@@ -138,14 +157,15 @@ impl Dialog {
     }
 
     /// A key.
-    pub fn key(&mut self, chord: Chord, keys: &Keymap, now: Instant) -> Reply {
+    pub fn key(&mut self, press: &Press, now: Instant) -> Reply {
         self.hint = None;
         if self.is_too_early(now) {
             return Reply::Open;
         }
         let context =
             if self.question.wanted == Wanted::Confirm { Context::Confirm } else { Context::Dialog };
-        match keys.action(context, chord) {
+        let chord = press.chord();
+        match press.action(context) {
             Some(Action::Dialog(action)) => return self.act(action, chord),
             Some(Action::Confirm(Confirm::Yes)) => return self.answered(UiAnswer::Confirmed(true), true),
             Some(Action::Confirm(Confirm::No)) => return self.answered(UiAnswer::Confirmed(false), false),
@@ -300,6 +320,112 @@ impl Dialog {
             (_, Some(' ')) => self.body.turn(true),
             (_, Some(c)) if self.question.wanted != Wanted::Confirm && choices.choose(c.to_digit(10)) => {}
             _ => self.hint = Some(Hinted { hint: Hint::Unknown, until: now + FLASH }),
+        }
+    }
+
+    /// What is asked, all of it, and how it is answered, as rows of a width. What is said by others is indented.
+    pub fn spoken(&self, width: u16) -> Vec<CleanLine> {
+        let mut rows = Vec::new();
+        let who =
+            self.question.owner.as_ref().map_or_else(|| "haft".to_owned(), |owner| format!("[{owner}]"));
+        let what = if self.question.grants { "asks, before something is allowed:" } else { "asks:" };
+        rows.extend(rows_of(&CleanLine::new(&format!("{who} {what}")), 0, width));
+        for text in [&self.question.title, &self.question.message] {
+            rows.extend(Clean::new(text).lines().flat_map(|line| rows_of(&line, 2, width)));
+        }
+        if matches!(self.question.wanted, Wanted::Gate(_)) {
+            rows.extend(body::GATE.iter().flat_map(|line| rows_of(&CleanLine::from(*line), 2, width)));
+        }
+        rows.extend(self.granted());
+        rows.extend(self.choices().into_iter().flat_map(|line| rows_of(&line, 2, width)));
+        rows.extend(rows_of(&CleanLine::new(&self.how()), 0, width));
+        rows
+    }
+
+    /// How it is answered.
+    pub fn how(&self) -> String {
+        let how = match &self.question.wanted {
+            Wanted::Confirm if self.question.grants => "answer y to allow it, n not to allow it",
+            Wanted::Confirm => "answer y or n",
+            Wanted::Select(_) | Wanted::Gate(_) => "answer with a number",
+            Wanted::Input { secret: true } => "answer with a line, which is not shown",
+            Wanted::Input { secret: false } => "answer with a line",
+            Wanted::Editor(_) => {
+                "answer with lines, and a line with only a dot at the end; only the dot keeps the text"
+            }
+        };
+        let within = self.question.within.map(|within| within.as_secs());
+        let default = match (within, &self.question.default) {
+            (Some(seconds), Some(default)) => format!("; without an answer in {seconds} s it is: {default}"),
+            (Some(seconds), None) => format!("; it is asked for {seconds} s"),
+            (None, _) => String::new(),
+        };
+        format!("{how}, or {CLOSE}{default}")
+    }
+
+    /// It was printed: from now on it is seen.
+    pub fn was_printed(&mut self, now: Instant) {
+        self.quiet.drawn(true, now);
+    }
+
+    /// A line that was typed at it.
+    pub fn said(&mut self, line: &str, now: Instant) -> Heard {
+        if self.question.grants && !self.quiet.counts(now) {
+            return Heard::TooEarly;
+        }
+        let word = line.trim();
+        if word == CLOSE {
+            return Heard::Answered(UiAnswer::Cancelled);
+        }
+        match (&mut self.control, &self.question.wanted) {
+            (Control::Field(field), Wanted::Editor(_)) => {
+                if word == END {
+                    let text = if self.lines.is_empty() { field.editor.text() } else { self.lines.as_str() };
+                    return Heard::Answered(UiAnswer::Value(text.trim_end_matches('\n').to_owned()));
+                }
+                self.lines.push_str(line);
+                self.lines.push('\n');
+                Heard::More
+            }
+            (Control::Field(_), _) => Heard::Answered(UiAnswer::Value(line.to_owned())),
+            (Control::Choices(_), Wanted::Confirm) => match word.to_ascii_lowercase().as_str() {
+                "y" | "yes" => Heard::Answered(UiAnswer::Confirmed(true)),
+                "n" | "no" => Heard::Answered(UiAnswer::Confirmed(false)),
+                _ => Heard::Unclear,
+            },
+            (Control::Choices(choices), _) => {
+                let number = word.parse().ok().filter(|number| *number > 0);
+                let answer = number.and_then(|number: usize| choices.answer_of(number - 1));
+                answer.map_or(Heard::Unclear, Heard::Answered)
+            }
+        }
+    }
+
+    /// Exactly what a yes lets happen. Not divided: the terminal does that, and leaves nothing out.
+    fn granted(&self) -> Vec<CleanLine> {
+        let Some(granted) = &self.question.call else { return Vec::new() };
+        let mut rows = vec![CleanLine::new(&format!("  tool {} with:", call::name(granted)))];
+        for row in call::arguments(granted) {
+            let mark = match row.mark {
+                Mark::No => "",
+                Mark::Line => "| ",
+                Mark::Removed => "- ",
+                Mark::Added => "+ ",
+            };
+            let blank = CleanLine::repeated(' ', row.indent);
+            rows.push(CleanLine::new(&format!("    {blank}{mark}{}", row.text)));
+        }
+        rows
+    }
+
+    fn choices(&self) -> Vec<CleanLine> {
+        match (&self.control, &self.question.wanted) {
+            (Control::Field(field), Wanted::Editor(_)) => Clean::new(field.editor.text()).lines().collect(),
+            (Control::Field(_), _) | (Control::Choices(_), Wanted::Confirm) => Vec::new(),
+            (Control::Choices(choices), _) => {
+                let numbered = choices.words().zip(1_usize..);
+                numbered.map(|(words, number)| CleanLine::new(&format!("{number}: {words}"))).collect()
+            }
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Changes of files as styled lines, from the details of a result or from any unified diff.
+//! Changes of files as styled lines, from the details of a result.
 
 mod read;
 
-use haft_core::sanitize::sanitize_line;
 use haft_protocol::RawJson;
 use ratatui_core::text::{Line, Span};
 use serde::Deserialize;
@@ -14,8 +13,6 @@ use crate::wrap::{Hang, Mode, wrap};
 /// What a line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Names a file, or says something else about it.
-    File,
     /// Begins another part of a file; its text is what the part is in.
     Part,
     /// Was added; its number is that in the new text.
@@ -42,8 +39,8 @@ pub struct DiffLine {
 /// A diff that can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
-    /// The file, where all of it is about one that is known.
-    pub path: Option<CleanLine>,
+    /// The file.
+    pub path: CleanLine,
     /// How many lines were added.
     pub added: usize,
     /// How many lines were removed.
@@ -74,26 +71,14 @@ impl Diff {
     /// Out of the details of a result; `None` when there is no diff in them.
     pub fn from_details(details: &RawJson) -> Option<Self> {
         let Details { diff: Shown { path, unified, added, removed, cut } } = details.read().ok()?;
-        let mut lines = read::lines(&unified);
-        // The path says the same.
-        lines.retain(|line| line.kind != Kind::File);
-        Some(Self { path: Some(CleanLine::new(&path)), added, removed, lines, cut })
-    }
-
-    /// Out of a unified diff, of one file or of many. What is no diff is shown as lines around a change.
-    pub fn from_unified(outside: &str) -> Self {
-        let lines = read::lines(outside);
-        let count = |kind| lines.iter().filter(|line| line.kind == kind).count();
-        Self { path: None, added: count(Kind::Added), removed: count(Kind::Removed), lines, cut: false }
+        let lines = read::lines(&unified);
+        Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
     /// `src/lib.rs +3 −1`
     pub fn title(&self, theme: &Theme) -> Line<'static> {
-        let mut spans: Vec<Span<'static>> = Vec::new();
-        if let Some(path) = &self.path {
-            spans.push(span(path.clone(), theme.style(Role::DiffHeader)));
-            spans.push(span(" ", theme.style(Role::Text)));
-        }
+        let path = span(self.path.clone(), theme.style(Role::DiffHeader));
+        let mut spans = vec![path, span(" ", theme.style(Role::Text))];
         let counts = [
             (format!("+{}", self.added), Role::DiffAdded),
             (format!(" −{}", self.removed), Role::DiffRemoved),
@@ -107,13 +92,10 @@ impl Diff {
         let most = self.lines.iter().filter_map(|line| line.number).max();
         let digits = most.map_or(0, |most| most.to_string().len());
         let mut lines = Vec::new();
-        let mut first = true;
-        for line in &self.lines {
-            if line.kind == Kind::Part && first && line.text.as_str().is_empty() {
-                first = false;
+        for (at, line) in self.lines.iter().enumerate() {
+            if line.kind == Kind::Part && at == 0 && line.text.as_str().is_empty() {
                 continue;
             }
-            first &= line.kind == Kind::File;
             lines.extend(line.rows(digits, width, theme));
         }
         if self.cut {
@@ -127,7 +109,6 @@ impl Diff {
 impl DiffLine {
     fn rows(&self, digits: usize, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let (sign, role) = match self.kind {
-            Kind::File => ("", Role::DiffHeader),
             Kind::Part => ("⋯ ", Role::DiffHeader),
             Kind::Added => ("+ ", Role::DiffAdded),
             Kind::Removed => ("- ", Role::DiffRemoved),
@@ -136,7 +117,7 @@ impl DiffLine {
         };
         let style = theme.style(role);
         let mut hang = Hang::default();
-        if digits > 0 && !matches!(self.kind, Kind::File | Kind::Part) {
+        if digits > 0 && self.kind != Kind::Part {
             let number = self.number.map(|number| number.to_string()).unwrap_or_default();
             let gutter = |text: &str| {
                 span(CleanLine::new(&format!("{text:>digits$} ")), theme.style(Role::LineNumber))
@@ -145,14 +126,8 @@ impl DiffLine {
             hang.rest.push(gutter(""));
         }
         hang.first.push(span(sign, style));
-        hang.rest.push(span(if sign.is_empty() { "" } else { "  " }, style));
+        hang.rest.push(span("  ", style));
         let text: Vec<Span<'static>> = self.text.lines().map(|line| span(line, style)).collect();
         wrap(&text, width, &hang, Mode::Columns)
     }
-}
-
-/// Whether a text looks like a unified diff.
-pub fn is_unified(outside: &str) -> bool {
-    let mut lines = outside.lines().map(sanitize_line);
-    lines.any(|line| read::Part::of(&line).is_some())
 }

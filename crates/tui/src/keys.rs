@@ -6,23 +6,23 @@
 //!
 //! Invariant: what closes a panel, a dialog or a list, what aborts and what quits keeps its keys, whatever a file says.
 
-mod action;
 mod chord;
 mod context;
 mod crossterm;
 mod docs;
 mod file;
 mod keymap;
+mod press;
 mod table;
 
-pub use action::Entry;
 pub use chord::{Chord, ChordError, Code, Modifiers};
 pub use context::Context;
 pub use crossterm::from_crossterm;
 pub use docs::markdown;
 pub use file::{KeysError, Problem};
 pub use keymap::Keymap;
+pub use press::Press;
 pub use table::{
-    ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Panel, Picker, Prompt, Scroll, Search,
-    Section,
+    ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
+    Search, Section,
 };

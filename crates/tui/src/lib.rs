@@ -33,4 +33,5 @@ pub mod wrap;
 mod field;
 mod frame;
 mod fuzzy;
+mod mouse;
 mod timeouts;

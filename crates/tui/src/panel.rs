@@ -12,7 +12,7 @@ use ratatui_core::layout::Rect;
 
 use crate::clean::{CleanLine, span};
 use crate::frame::{self, Frame, cut, put, row};
-use crate::keys::{Action, Chord, Context, Keymap, Panel as Key};
+use crate::keys::{Action, Context, Panel as Key, Press};
 use crate::look::Look;
 use crate::theme::Role;
 
@@ -59,12 +59,12 @@ impl Panel {
 
     /// A key: what the extension is told, `panel_key`, or `panel_close` for the keys that close it; those never reach it.
     /// Nothing for keys that panels do not know.
-    pub fn key(&mut self, chord: Chord, keys: &Keymap) -> Option<Command> {
-        if keys.action(Context::Panel, chord) == Some(Action::Panel(Key::Close)) {
+    pub fn key(&mut self, press: &Press) -> Option<Command> {
+        if press.action(Context::Panel) == Some(Action::Panel(Key::Close)) {
             let (extension, panel_id) = self.names();
             return Some(PanelClose { extension, panel_id }.into());
         }
-        let (key, typed) = chord.panel_key()?;
+        let (key, typed) = press.chord().panel_key()?;
         Some(self.told_key(key, typed.map(String::from)))
     }
 
@@ -144,6 +144,7 @@ fn lines_of(inner: Rect) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::Keymap;
 
     fn content(title: &str, lines: usize) -> PanelContent {
         PanelContent {
@@ -161,7 +162,7 @@ mod tests {
     #[test]
     fn keys_reach_the_extension_but_not_those_that_close() {
         let check = |key: &str, expect: Option<(&str, Option<&str>)>| {
-            let told = panel().key(key.parse().unwrap(), &Keymap::default());
+            let told = panel().key(&Keymap::default().press(key.parse().unwrap()));
             let expect = expect.map(|(key, text)| panel().told_key(key, text.map(str::to_owned)));
             assert_eq!(told, expect, "{key}");
         };
@@ -174,7 +175,7 @@ mod tests {
         check("ctrl+x", None);
         check("shift+tab", None);
         for key in ["esc", "ctrl+c"] {
-            let told = panel().key(key.parse().unwrap(), &Keymap::default());
+            let told = panel().key(&Keymap::default().press(key.parse().unwrap()));
             assert!(matches!(told, Some(Command::PanelClose(_))), "{key}");
         }
     }

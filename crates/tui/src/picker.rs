@@ -3,9 +3,7 @@
 //! What is typed narrows the list at once. A list of groups keeps them together, those of the best rows first; a tree
 //! keeps its order. Rows are matched when what is typed changes, and drawing costs what is on the screen.
 
-mod key;
 mod list;
-mod spoken;
 mod tree;
 mod view;
 
@@ -15,6 +13,7 @@ use list::List;
 
 use crate::clean::CleanLine;
 use crate::field::Field;
+use crate::keys::{Action, Confirm, Context, Dialog, Press};
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,6 +107,135 @@ impl Picker {
     /// The chosen row.
     pub fn chosen(&self) -> Option<&Row> {
         self.list.chosen()
+    }
+
+    /// A key.
+    pub fn key(&mut self, press: &Press) -> Picked {
+        match self.mode {
+            Mode::Pick => self.pick(press),
+            Mode::Rename(_) => self.rename(press),
+            Mode::Delete => {
+                self.mode = Mode::Pick;
+                let yes = press.action(Context::Confirm) == Some(Action::Confirm(Confirm::Yes));
+                self.key_of_chosen().filter(|_| yes).map_or(Picked::Open, Picked::Delete)
+            }
+        }
+    }
+
+    /// Text that was pasted.
+    pub fn paste(&mut self, text: &str) {
+        match &mut self.mode {
+            Mode::Pick => {
+                self.filter.paste(text);
+                self.list.set_query(self.filter.editor.text());
+            }
+            Mode::Rename(field) => field.paste(text),
+            Mode::Delete => {}
+        }
+    }
+
+    fn pick(&mut self, press: &Press) -> Picked {
+        use crate::keys::Picker as Key;
+        let before = self.key_of_chosen();
+        let page = isize::try_from(self.shown.saturating_sub(1).max(1)).unwrap_or(isize::MAX);
+        let action = press.action(Context::Picker);
+        match action {
+            Some(Action::Picker(key)) => match key {
+                Key::Next => self.list.next(),
+                Key::Previous => self.list.previous(),
+                Key::PageDown => self.list.move_by(page),
+                Key::PageUp => self.list.move_by(-page),
+                Key::First => self.list.move_by(isize::MIN),
+                Key::Last => self.list.move_by(isize::MAX),
+                Key::Accept => return before.map_or(Picked::Open, Picked::Taken),
+                Key::Rename => self.begin_rename(),
+                Key::Delete if self.can.delete && before.is_some() => self.mode = Mode::Delete,
+                // No list of these marks rows.
+                Key::Delete | Key::Toggle => {}
+                Key::Close => return Picked::Closed,
+            },
+            other => {
+                self.filter.key(press.chord(), other);
+                self.list.set_query(self.filter.editor.text());
+            }
+        }
+        self.key_of_chosen().filter(|now| before.as_ref() != Some(now)).map_or(Picked::Open, Picked::Moved)
+    }
+
+    fn begin_rename(&mut self) {
+        if let Some(row) = self.list.chosen().filter(|_| self.can.rename) {
+            self.mode = Mode::Rename(Box::new(Field::line(&row.text, false)));
+        }
+    }
+
+    fn rename(&mut self, press: &Press) -> Picked {
+        let Mode::Rename(field) = &mut self.mode else { return Picked::Open };
+        let action = press.action(Context::Dialog);
+        match action {
+            Some(Action::Dialog(Dialog::Accept)) => {
+                let name = field.editor.text().trim().to_owned();
+                self.mode = Mode::Pick;
+                self.key_of_chosen().map_or(Picked::Open, |key| Picked::Rename(key, name))
+            }
+            Some(Action::Dialog(Dialog::Close)) => {
+                self.mode = Mode::Pick;
+                Picked::Open
+            }
+            other => {
+                field.key(press.chord(), other);
+                Picked::Open
+            }
+        }
+    }
+
+    fn key_of_chosen(&self) -> Option<String> {
+        self.list.chosen().map(|row| row.key.clone())
+    }
+
+    /// What is picked.
+    pub fn title(&self) -> &CleanLine {
+        &self.title
+    }
+
+    /// How many rows fit what they are narrowed to.
+    pub fn fitting(&self) -> usize {
+        self.list.counts().0
+    }
+
+    /// Narrows the rows to those that fit a text.
+    pub fn narrow(&mut self, text: &str) {
+        self.list.set_query(text);
+    }
+
+    /// Rows from a place on, counted from 0, each with its number.
+    pub fn numbered(&self, from: usize, most: usize) -> Vec<CleanLine> {
+        let places = (from..self.fitting()).take(most);
+        let rows = places.filter_map(|place| {
+            let (row, shown, _) = self.list.row(place)?;
+            let indent = CleanLine::repeated(' ', 2 * row.depth);
+            let said = match shown.text.as_str().strip_prefix("› ") {
+                Some(said) => format!("you: {said}"),
+                None => shown.text.to_string(),
+            };
+            let mut text = format!("{indent}{}: {said}", place + 1);
+            for more in [&shown.detail, &shown.group] {
+                if more.columns() > 0 {
+                    text.push_str(", ");
+                    text.push_str(&more.as_str().replace(" · ", ", "));
+                }
+            }
+            if row.current {
+                text.push_str(", current");
+            }
+            Some(CleanLine::new(&text))
+        });
+        rows.collect()
+    }
+
+    /// The key of the row of a number.
+    pub fn key_of(&self, number: usize) -> Option<&str> {
+        let (row, ..) = self.list.row(number.checked_sub(1)?)?;
+        Some(&row.key)
     }
 }
 

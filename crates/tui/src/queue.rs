@@ -285,7 +285,8 @@ mod tests {
     fn images_come_back() {
         let mut editor = Editor::new();
         editor.insert("look ");
-        editor.attach("/a.png".into());
+        editor.paste("/a.png", |_| true);
+        assert!(editor.fold_images("/a.png", vec!["/a.png".into()]));
         let sent = editor.take();
         let mut queue = Queue::default();
         queue.sent(&sent);

@@ -34,24 +34,19 @@ mod words;
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use haft_protocol::rpc;
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
-use ratatui_core::text::Line;
 use tokio::sync::mpsc;
 
-use crate::app::{Answer, Ask, Effect, Event};
-use crate::image::Placement;
-use crate::look::Look;
-use crate::theme::{Appearance, ColorDepth, Theme};
+use crate::app::{Answer, Ask};
+use crate::theme::{Appearance, ColorDepth};
 
+pub use crate::app::{Below, Interface, Printing};
 pub use environment::Environment;
 pub use error::TerminalError;
 pub use images::Protocol;
-pub use lines::{Printing, run_lines};
+pub use lines::run_lines;
 
 /// What the terminal is written, as text: for those who check it. What writes it is [`run`].
 pub mod written {
@@ -84,59 +79,6 @@ const ANSWERS: usize = 64;
 
 /// Lines that are taken in before anything else has its turn.
 const MOST_LINES: usize = 1024;
-
-/// What is shown, and what follows from what happens.
-pub trait Interface {
-    /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
-    /// says otherwise.
-    fn appearance(&mut self, appearance: Appearance);
-
-    /// It begins. The size of the terminal is the next event.
-    fn start(&mut self, now: Instant) -> Vec<Effect>;
-
-    /// Something happens.
-    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
-
-    /// Draws everything, and says where the cursor is seen.
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
-
-    /// The terminal has taken all of what was drawn last.
-    fn was_drawn(&mut self, now: Instant);
-
-    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
-    fn was_hidden(&mut self);
-
-    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
-    /// None: all of a screen is drawn.
-    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
-        let (_, _) = (area, look);
-        None
-    }
-
-    /// Whether images are shown where the terminal can.
-    fn wants_images(&self) -> bool;
-
-    /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
-    fn images(&self) -> &[Placement];
-
-    /// When [`Event::Tick`] shall come next, if it shall.
-    fn wakes_at(&self, now: Instant) -> Option<Instant>;
-
-    /// The theme, with all of its colours.
-    fn theme(&self) -> Theme;
-
-    /// The end of the transcript, at most so many rows, for the screen that is left.
-    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
-}
-
-/// What the terminal's own screen shows next.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Below {
-    /// Rows that are printed below all that was printed before.
-    pub printed: Vec<Line<'static>>,
-    /// How many rows are drawn below those.
-    pub height: u16,
-}
 
 /// What only the program can do.
 #[async_trait]

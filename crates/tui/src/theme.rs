@@ -5,6 +5,7 @@
 
 mod builtin;
 mod color;
+mod draft;
 mod file;
 mod problem;
 mod role;

@@ -1,10 +1,13 @@
 //! The conversation as it is shown.
 //!
-//! It is a list of items (`item.rs`): what was said, thoughts, calls, notes. They come from the events of a run or from the
-//! messages of a conversation that goes on, and look alike either way, as far as messages say what events say.
+//! Its items (`document.rs`, `item.rs`) are what was said, thoughts, calls and notes. They come from the events of a run
+//! or from the messages of a conversation that goes on, and look alike either way, as far as messages say what events
+//! say. The parts of the transcript, each with its own state, work on them: the answer that grows (`answer.rs`), the calls
+//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor (`browse.rs`), the selection
+//! (`select.rs`), and what has been printed (`spoken.rs`, `settle.rs`).
 //!
-//! Where one is, is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out when
-//! they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
+//! The place of the view is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out
+//! when they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
 //! conversation is. An item that grows keeps what has been rendered of it.
 //!
 //! Invariant: every text of an item went through the sanitiser when it became part of it.
@@ -13,15 +16,15 @@ mod answer;
 mod args;
 mod browse;
 mod call;
+mod calls;
+mod document;
 mod draw;
-mod events;
 mod item;
 mod layout;
 mod note;
 mod notes;
 mod output;
 mod picture;
-mod restore;
 mod row;
 mod search;
 mod select;
@@ -31,31 +34,32 @@ mod tail;
 mod text;
 mod view;
 
-use std::collections::HashMap;
 use std::time::Instant;
 
-use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::Message;
+use haft_protocol::event::AgentEvent as E;
+use haft_protocol::message::{AssistantBlock, Message, Stop};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::app::MouseKind;
 use crate::clean::{Clean, CleanLine};
 use crate::image::Placement;
 use crate::keys::{Browse, Scroll};
 use crate::look::Look;
-use crate::theme::Theme;
-use answer::Answer;
+use crate::mouse::MouseKind;
+use crate::theme::{Role, Theme};
+use answer::{Answer, Words};
+use args::Sum;
 use browse::Browsing;
 use call::{Call, Phase};
-use item::{Folds, Item, Kind, Page};
-use layout::Layouts;
-use note::Note;
+use calls::Calls;
+use document::{Document, Moved};
+use item::{Item, Kind, Page, User};
+use note::{Note, Tag};
+use notes::{note, noted};
+use search::Finder;
 pub use search::Found;
-use search::Search;
-use select::{Point, Selection};
+use select::Selecting;
 use settle::Settled;
 use spoken::Told;
 use view::View;
@@ -71,27 +75,16 @@ pub enum Said {
     Page(String, String),
 }
 
-/// The conversation, where one is in it, and what of it is unfolded, searched and selected.
+/// The conversation and its parts.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    items: Vec<Item>,
+    doc: Document,
     answer: Answer,
-    /// Where the calls of this run stand.
-    calls: HashMap<ToolCallId, usize>,
-    /// Where the calls of extensions stand that are not over.
-    hosted: HashMap<ToolCallId, usize>,
-    /// Where the person's commands stand that are not over.
-    shells: HashMap<u64, usize>,
-    folds: Folds,
-    layouts: Layouts,
+    calls: Calls,
     view: View,
-    search: Option<Search>,
-    /// How many bytes searches have read.
-    scanned: usize,
+    finder: Finder,
     browse: Option<Browsing>,
-    selection: Option<Selection>,
-    /// Where the button of the mouse went down.
-    pressed: Option<Point>,
+    selecting: Selecting,
     /// What has been printed, where the conversation is printed and not drawn.
     told: Told,
     /// What has been printed, where only what goes on is drawn.
@@ -114,18 +107,35 @@ impl Transcript {
     /// Commands of the person's that run stand behind it.
     pub fn restore(&mut self, messages: &[Message]) {
         let view = View { height: self.view.height, ..View::default() };
-        let (folds, layouts, running) = (self.folds, std::mem::take(&mut self.layouts), self.take_running());
-        *self = Self { folds, layouts, view, ..Self::default() };
-        self.layouts.forget_from(0);
+        let running = self.calls.take_running(&mut self.doc);
+        let Document { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
+        layouts.forget_from(0);
+        *self = Self { doc: Document { folds, layouts, ..Document::default() }, view, ..Self::default() };
         messages.iter().for_each(|message| self.read(message));
-        for at in std::mem::take(&mut self.calls).into_values() {
-            if let Some(call) = self.changed(at).and_then(Item::call) {
-                call.over();
+        self.calls.end_run(&mut self.doc);
+        self.calls.put_running(&mut self.doc, running);
+    }
+
+    /// Adds a message of an earlier run.
+    fn read(&mut self, message: &Message) {
+        let Self { doc, calls, .. } = self;
+        match message {
+            Message::User { content, .. } => {
+                doc.push(Kind::User(Box::new(User::new(content))));
             }
-        }
-        for (number, item) in running {
-            self.shells.insert(number, self.items.len());
-            self.items.push(item);
+            Message::Assistant(message) => {
+                for block in &message.content {
+                    let Some(item) = answer::put(None, block) else { continue };
+                    if let AssistantBlock::ToolCall(call) = block {
+                        calls.extend([(call.id.clone(), doc.items.len())]);
+                    }
+                    doc.items.push(item);
+                }
+            }
+            Message::Tool(message) => calls.with_call(doc, &message.call_id, &message.name, |call| {
+                call.result(&message.content, message.is_error, message.details.as_ref());
+                call.owned_by(message.extension.as_ref());
+            }),
         }
     }
 
@@ -134,24 +144,108 @@ impl Transcript {
         self.restore(&[]);
     }
 
-    /// The items of the person's commands that are not over, the oldest first.
-    fn take_running(&mut self) -> Vec<(u64, Item)> {
-        let mut running: Vec<(u64, usize)> = std::mem::take(&mut self.shells).into_iter().collect();
-        running.sort_unstable_by_key(|(_, at)| std::cmp::Reverse(*at));
-        // From the last one on, so that those before it stay where they are.
-        let mut items: Vec<(u64, Item)> = Vec::new();
-        for (number, at) in running {
-            if at < self.items.len() {
-                items.push((number, self.items.remove(at)));
+    /// Something happened. Events that are not shown in the transcript change nothing.
+    pub fn event(&mut self, event: &E, now: Instant) {
+        let Self { doc, answer, calls, .. } = self;
+        match event {
+            E::UserMessage { content, .. } => {
+                doc.push(Kind::User(Box::new(User::new(content))));
             }
+            E::AssistantStart => answer.starts(doc, now),
+            E::TextDelta { delta } => answer.words(doc, delta, Words::Text, now),
+            E::ThinkingDelta { delta } => answer.words(doc, delta, Words::Thinking, now),
+            E::ModelResponse { text_bytes, .. } => answer.given(*text_bytes),
+            E::AssistantMessage { content, .. } => {
+                let moved = answer.answered(doc, calls, content, now);
+                self.moved(&moved);
+            }
+            E::TurnEnd { stop, error } => self.turn_ends(*stop, error.as_deref(), now),
+            E::Done => self.run_ends(now),
+            E::ToolUseStart { .. }
+            | E::ToolCall { .. }
+            | E::ToolStart { .. }
+            | E::ToolProgress { .. }
+            | E::ToolEnd { .. } => self.called(event, now),
+            E::ToolResult { .. } => calls.came_to(doc, event),
+            E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.hosted(doc, event, now),
+            E::ToolRewritten { .. }
+            | E::ToolRewriteConflict { .. }
+            | E::ToolBlocked { .. }
+            | E::ToolSkipped { .. } => calls.decided(doc, event),
+            E::Retry { .. } | E::ModelFallback { .. } => {
+                let moved = answer.begins_anew(doc, calls, now);
+                noted(doc, event);
+                self.moved(&moved);
+            }
+            E::EventGap { .. } => {
+                answer.has_gap();
+                calls.hosted_have_gap(doc);
+                noted(doc, event);
+            }
+            E::Interrupted { .. }
+            | E::TurnDiscarded { .. }
+            | E::CompactionStart { .. }
+            | E::CompactionEnd { .. }
+            | E::SessionRepaired { .. }
+            | E::TrustRequired { .. }
+            | E::Error { .. }
+            | E::ExtDisplay { .. }
+            | E::GateOff { .. }
+            | E::ExtensionError(_) => noted(doc, event),
+            E::Session { .. }
+            | E::QueueUpdate { .. }
+            | E::TurnStart { .. }
+            | E::ModelRequest { .. }
+            | E::ToolUseArgs { .. }
+            | E::ToolUseEnd { .. }
+            | E::Usage { .. }
+            | E::SteeringInjected { .. }
+            | E::ExtNotify { .. }
+            | E::ExtClearNotes { .. } => {}
         }
-        items.reverse();
-        items
     }
 
-    /// Something happened. Events that are not shown in the transcript change nothing.
-    pub fn event(&mut self, event: &AgentEvent, now: Instant) {
-        self.happened(event, now);
+    /// A call of the model is written, begins, goes on or ends.
+    fn called(&mut self, event: &E, now: Instant) {
+        let Self { doc, answer, calls, .. } = self;
+        if let E::ToolUseStart { id, name } = event {
+            answer.close(doc, now);
+            answer.adds_call(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+        }
+        if let E::ToolCall { .. } = event {
+            answer.withheld(doc, now);
+        }
+        calls.called(doc, event, now);
+    }
+
+    fn run_ends(&mut self, now: Instant) {
+        self.answer.over(&mut self.doc, now);
+        self.calls.end_run(&mut self.doc);
+    }
+
+    fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
+        let Self { doc, answer, .. } = self;
+        match stop {
+            Stop::End | Stop::ToolUse | Stop::Length => answer.withheld(doc, now),
+            Stop::Error | Stop::Aborted => {}
+        }
+        answer.over(doc, now);
+        match (stop, error) {
+            // It is what the person wanted, and no failure.
+            (Stop::Aborted, _) => note(doc, Note::muted("stopped")),
+            (_, Some(error)) => note(doc, Note::error(error).tagged(Tag::Failure)),
+            (Stop::Length, None) => {
+                note(doc, Note::warning("the answer reached the output limit of the model"))
+            }
+            (Stop::End | Stop::ToolUse | Stop::Error, None) => {}
+        }
+    }
+
+    /// Tells the parts that keep places of items that those moved.
+    fn moved(&mut self, moved: &Moved) {
+        self.told.moved(moved);
+        self.finder.forget_from(moved.from);
+        self.settled.moved(moved.from);
     }
 
     /// Something of haft's own.
@@ -164,60 +258,48 @@ impl Transcript {
                 Kind::Page(Box::new(Page { owner: None, heading, body, markdown: true }))
             }
         };
-        self.push(kind);
+        self.doc.push(kind);
     }
 
     /// A command of the person's (`!`) begins; whether the model is told what it prints.
     pub fn shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
-        let at = self.push(Kind::Call(Box::new(Call::shell(command, kept, now))));
-        self.shells.insert(number, at);
+        self.calls.shell(&mut self.doc, number, Call::shell(command, kept, now));
     }
 
     /// More of what it prints.
     pub fn shell_output(&mut self, number: u64, text: &str) {
-        if let Some(call) = self.shells.get(&number).copied().and_then(|at| self.changed(at)?.call()) {
+        if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
             call.output.push(text);
         }
     }
 
     /// The session in which it began is closed: what it prints is told to nobody.
     pub fn shell_left(&mut self, number: u64) {
-        if let Some(call) = self.shells.get(&number).copied().and_then(|at| self.changed(at)?.call()) {
-            call.remark(
-                "",
-                crate::theme::Role::Muted,
-                "its session is closed: the model is not told what it prints",
-            );
+        if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
+            call.remark("", Role::Muted, "its session is closed: the model is not told what it prints");
         }
     }
 
     /// It is over: its status, where it has one, or why it did not run.
     pub fn shell_end(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
-        let at = self.shells.remove(&number);
-        let Some(call) = at.and_then(|at| self.changed(at)?.call()) else { return };
-        call.took = call.began.map(|began| now.saturating_duration_since(began));
-        call.phase = if outcome == Ok(Some(0)) { Phase::Done } else { Phase::Failed };
-        match outcome {
-            Ok(Some(0)) => {}
-            Ok(Some(code)) => call.exit = Some(i64::from(code)),
-            Ok(None) => call.remark("", crate::theme::Role::Muted, "ended by a signal"),
-            Err(error) => call.remark("✗ ", crate::theme::Role::Error, &error),
-        }
+        self.calls.shell_end(&mut self.doc, number, outcome, now);
     }
 
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.doc.items.is_empty()
     }
 
     /// Moves what is seen.
     pub fn scroll(&mut self, action: Scroll) {
-        self.scrolled(action);
+        self.finder.stop();
+        self.view.scroll(&mut self.doc, action);
     }
 
     /// Moves what is seen by lines: down, or up when negative.
     pub fn scroll_lines(&mut self, lines: i32) {
-        self.scroll_by(i64::from(lines));
+        self.finder.stop();
+        self.view.scroll_by(&mut self.doc, i64::from(lines));
     }
 
     /// Whether the end is seen and stays seen while more comes.
@@ -227,21 +309,21 @@ impl Transcript {
 
     /// Shows all tool calls in full, or folds them.
     pub fn toggle_calls(&mut self) {
-        self.folds.calls = !self.folds.calls;
+        self.doc.folds.calls = !self.doc.folds.calls;
         let calls = |item: &&mut Item| matches!(item.kind, Kind::Call(_) | Kind::Note(_));
-        self.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
+        self.doc.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
     }
 
     /// Shows what the model thinks, or folds it.
     pub fn toggle_thinking(&mut self) {
-        self.folds.thinking = !self.folds.thinking;
+        self.doc.folds.thinking = !self.doc.folds.thinking;
         let thoughts = |item: &&mut Item| matches!(item.kind, Kind::Thinking(_));
-        self.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
+        self.doc.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
     }
 
     /// Whether calls, and thoughts, are shown in full.
     pub fn unfolded(&self) -> (bool, bool) {
-        (self.folds.calls, self.folds.thinking)
+        (self.doc.folds.calls, self.doc.folds.thinking)
     }
 
     /// It will be seen in so many rows.
@@ -251,7 +333,7 @@ impl Transcript {
 
     /// The text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.items.iter().rev().find_map(|item| match &item.kind {
+        self.doc.items.iter().rev().find_map(|item| match &item.kind {
             Kind::Text(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
             Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
         })
@@ -261,63 +343,135 @@ impl Transcript {
     /// text. Typing on searches from where it began. Where there is too much to read at once,
     /// [`search_on`](Self::search_on) goes on.
     pub fn search(&mut self, text: &str) -> Found {
-        self.searched(text)
+        let found = self.finder.search(&mut self.doc, &mut self.view, text);
+        self.landed(found)
     }
 
     /// The match before (`true`), or the one after.
     pub fn next_match(&mut self, older: bool) -> Found {
-        self.other_match(older)
+        let found = self.finder.next_match(&mut self.doc, &mut self.view, older);
+        self.landed(found)
     }
 
     /// Reads on, where it is not known yet whether there is a match.
     pub fn search_on(&mut self) -> Found {
-        self.hunt()
+        let found = self.finder.hunt(&mut self.doc, &mut self.view);
+        self.landed(found)
+    }
+
+    /// The cursor goes to the match that the search went to.
+    fn landed(&mut self, found: Found) -> Found {
+        if let (Some(at), Some(browse)) = (self.finder.take_landing(), &mut self.browse) {
+            browse.cursor = at;
+        }
+        found
     }
 
     /// What came of the search so far.
     pub fn found(&self) -> Found {
-        self.search_result()
+        self.finder.found()
     }
 
     /// How many bytes searches have read so far: the measure of what a key of theirs costs.
     pub fn scanned(&self) -> usize {
-        self.scanned
+        self.finder.scanned()
     }
 
     /// Nothing is searched for any more. One stays where the search led.
     pub fn end_search(&mut self) {
-        self.search = None;
+        self.finder.end();
     }
 
     /// Nothing is searched for any more, and one is where one was before.
     pub fn leave_search(&mut self) {
-        self.search_left();
+        self.finder.leave(&mut self.doc, &mut self.view);
     }
 
     /// The keyboard is here from now on: a cursor is shown.
     pub fn browse(&mut self) {
-        self.start_browsing();
+        self.browse = Some(Browsing::begin(&mut self.doc, &mut self.view));
+        self.selecting.clear();
     }
 
     /// A key of the transcript's own.
     pub fn browsed(&mut self, action: Browse) -> Browsed {
-        self.browse_key(action)
+        let Self { doc, view, finder, browse, selecting, .. } = self;
+        let Some(browsing) = browse else { return Browsed::Leave };
+        if !matches!(action, Browse::NextMatch | Browse::PreviousMatch) {
+            finder.stop();
+        }
+        browsing.clamp(doc);
+        match action {
+            Browse::Copy => return self.copy(),
+            Browse::Close => {
+                view.follow |= browsing.followed;
+                selecting.clear();
+                *browse = None;
+                return Browsed::Leave;
+            }
+            Browse::NextMatch | Browse::PreviousMatch => {
+                self.next_match(action == Browse::PreviousMatch);
+                self.extend_selection();
+                return Browsed::Done;
+            }
+            Browse::Mark | Browse::MarkLines => {
+                selecting.mark(browsing.cursor, action == Browse::MarkLines);
+            }
+            Browse::Expand => {
+                doc.toggle(browsing.cursor.at.item);
+                browsing.clamp(doc);
+            }
+            Browse::Up | Browse::Down | Browse::Left | Browse::Right => browsing.go(doc, action),
+            Browse::LineStart | Browse::LineEnd => browsing.go(doc, action),
+        }
+        view.reveal(doc, browsing.cursor.at);
+        self.extend_selection();
+        Browsed::Done
+    }
+
+    fn extend_selection(&mut self) {
+        if let Some(browsing) = &self.browse {
+            self.selecting.extend(browsing.cursor);
+        }
+    }
+
+    /// Copies what is selected, or the item under the cursor.
+    fn copy(&mut self) -> Browsed {
+        let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
+        let text = match self.selecting.is_some() {
+            true => self.selecting.text(&mut self.doc),
+            false => self.doc.items.get(at).map(Item::copied).filter(|text| !text.is_empty()),
+        };
+        self.selecting.clear();
+        text.map_or(Browsed::Done, Browsed::Copy)
     }
 
     /// The button went down, moved while down, or went up, in columns and rows of the area that was drawn last. What is
     /// selected then is given for the clipboard when the button goes up.
     pub fn mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
-        self.moused(kind, column, row)
+        let Self { doc, view, selecting, .. } = self;
+        match kind {
+            // What it turns is not always this.
+            MouseKind::WheelUp | MouseKind::WheelDown => {}
+            MouseKind::Press => selecting.press(view.point(column, row)),
+            MouseKind::Drag => selecting.drag(view.point(column, row)),
+            MouseKind::Release => {
+                let pressed = selecting.release()?;
+                if selecting.is_some() {
+                    return selecting.text(doc);
+                }
+                // A click on the row of a call is as good as the key.
+                if pressed.at.row == doc.gap_rows(pressed.at.item) {
+                    doc.toggle(pressed.at.item);
+                }
+            }
+        }
+        None
     }
 
     /// When it looks different by itself: a spinner turns, a time goes on. None while nothing runs that was drawn last.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.next_picture(now)
-    }
-
-    /// Draws what is seen. What it takes to draw is kept for the next frame; nothing else changes.
-    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
-        self.paint(area, buffer, look);
+        self.view.next_picture(&self.doc, now)
     }
 
     /// Where images shall be in what was drawn last.
@@ -327,32 +481,47 @@ impl Transcript {
 
     /// The last rows, for the normal screen when all is over.
     pub fn tail(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
-        self.last_rows(width, rows, theme)
+        tail::last_rows(&mut self.doc, width, rows, theme)
+    }
+
+    /// The person typed this: it stands on the terminal, so that it is not printed once more.
+    pub fn typed(&mut self, text: &str) {
+        self.told.typed(text);
+    }
+
+    /// What is to be printed since it was asked last, as rows of a width; each comes once.
+    pub fn spoken(&mut self, width: u16) -> Vec<CleanLine> {
+        self.told.spoken(&self.doc, &self.answer, width)
+    }
+
+    /// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
+    pub fn last_output(&self, width: u16) -> Option<Vec<CleanLine>> {
+        spoken::last_output(&self.doc, width)
+    }
+
+    /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
+    /// that what is left has at most so many rows.
+    pub fn settle(&mut self, width: u16, room: usize, look: &Look) -> Vec<Line<'static>> {
+        self.settled.settle(&mut self.doc, &self.answer, width, room, look)
+    }
+
+    /// All that has not been printed, as it is now.
+    pub fn settle_all(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
+        self.settled.settle_all(&mut self.doc, width, look)
+    }
+
+    /// How many rows are left after [`settle`](Self::settle).
+    pub fn live(&self) -> usize {
+        self.settled.live()
+    }
+
+    /// Draws what has not been printed: the last rows of it.
+    pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        self.settled.draw(&mut self.doc, &mut self.view, area, buffer, look);
     }
 
     /// How many items have been laid out so far: the measure of what a frame costs.
     pub fn laid_out(&self) -> usize {
-        self.layouts.made
-    }
-
-    fn push(&mut self, kind: Kind) -> usize {
-        self.items.push(Item::new(kind));
-        self.items.len() - 1
-    }
-
-    /// An item that is about to be changed.
-    fn changed(&mut self, at: usize) -> Option<&mut Item> {
-        let item = self.items.get_mut(at)?;
-        item.changed();
-        Some(item)
-    }
-
-    /// What has been rendered of items is not needed now.
-    fn compress(&mut self, items: impl IntoIterator<Item = usize>) {
-        for at in items {
-            if let Some(text) = self.items.get_mut(at).and_then(Item::words) {
-                text.compress();
-            }
-        }
+        self.doc.layouts.made
     }
 }

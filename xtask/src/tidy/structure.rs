@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 use crate::repo::File;
 use module::Module;
 
-/// Crates whose circles and spread types are not turned yet. A crate leaves this list for good.
-const UNSORTED: &[&str] = &["host", "tui"];
-
 /// The product modules of one crate. Tests are left out.
 #[derive(Debug)]
 struct Crate {
@@ -26,10 +23,8 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
     let (crates, mut findings) = read(files);
     for one in &crates {
         findings.extend(layers::check(one));
-        if !UNSORTED.contains(&one.name.as_str()) {
-            findings.extend(circles::check(one));
-            findings.extend(methods::check(one));
-        }
+        findings.extend(circles::check(one));
+        findings.extend(methods::check(one));
     }
     findings
 }

@@ -215,7 +215,7 @@ impl Hooked {
         let same = match &decision {
             RequestDecision::Send => true,
             RequestDecision::Edit { edit, .. } => edit.messages.is_none() && edit.model.is_none(),
-            RequestDecision::AbortTurn { .. } | RequestDecision::HardAbort { .. } => false,
+            RequestDecision::Refuse(_) => false,
         };
         ensure!(same, "it was changed");
         Ok(())

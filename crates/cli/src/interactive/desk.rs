@@ -7,7 +7,6 @@ mod files;
 mod history;
 mod image;
 mod keys;
-mod lost;
 mod sessions;
 mod settings;
 mod shell;
@@ -24,6 +23,7 @@ use haft_tui::app::{Answer, Ask};
 use haft_tui::terminal::Program;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 
 use crate::args::RunArgs;
 use crate::trust;
@@ -61,39 +61,8 @@ impl Ground {
 #[async_trait]
 impl Program for Desk {
     async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
-        let ground = Arc::clone(&self.ground);
-        let lost = lost::answer(&ask);
-        let answer = match ask {
-            Ask::Remember(prompt) => {
-                return self.off_thread(move || history::remember(&ground.home, &prompt)).await.unwrap_or(());
-            }
-            Ask::StopShell { number } => return self.shells.stop(number),
-            Ask::Shell { number, command } => Some(self.shell(number, command, &answers).await),
-            Ask::Login { provider, key } => {
-                let answered = self.runtime.spawn(keys::login(ground, provider, key)).await;
-                answered.map_or(lost, |outcome| Some(Answer::Login(plain(outcome))))
-            }
-            Ask::Export { session, to } => {
-                let answered = self.runtime.spawn(sessions::export(ground, session, to)).await;
-                answered.map_or(lost, |outcome| Some(Answer::Export(plain(outcome))))
-            }
-            ask @ (Ask::Conversation { .. }
-            | Ask::Files
-            | Ask::Branch
-            | Ask::History
-            | Ask::Image { .. }
-            | Ask::Providers
-            | Ask::Logout { .. }
-            | Ask::Delete { .. }
-            | Ask::Rename { .. }
-            | Ask::Trust
-            | Ask::Grant { .. }
-            | Ask::Settings
-            | Ask::Set { .. }
-            | Ask::Themes) => self.blocking(ask, blocking).await,
-        };
         // An interface that is gone needs nothing more.
-        if let Some(answer) = answer {
+        if let Some(answer) = self.answered(ask, &answers).await {
             let _ = answers.send(answer).await;
         }
     }
@@ -105,55 +74,99 @@ impl Program for Desk {
 }
 
 impl Desk {
-    /// Answers a question where it may block. When whoever works on it is lost, that is the answer.
-    async fn blocking(
+    /// Returns the last answer to a question; none to what is not answered.
+    async fn answered(&self, ask: Ask, answers: &mpsc::Sender<Answer>) -> Option<Answer> {
+        let ground = || Arc::clone(&self.ground);
+        Some(match ask {
+            Ask::Conversation { session } => {
+                let id = session.clone();
+                let messages = self.off_thread(move |ground| ground.open.conversation(&id)).await;
+                Answer::Conversation(session, messages.flatten())
+            }
+            Ask::Files => Answer::Files(self.read(|ground| files::below(&ground.cwd)).await),
+            Ask::Branch => Answer::Branch(self.read(files::branch).await),
+            Ask::History => Answer::History(self.attempt(|ground| history::read(&ground.home)).await),
+            Ask::Remember(prompt) => {
+                self.read(move |ground| history::remember(&ground.home, &prompt)).await;
+                return None;
+            }
+            Ask::Image { number, path } => {
+                Answer::Image(number, self.attempt(move |ground| image::read(&ground.cwd, &path)).await)
+            }
+            Ask::Providers => Answer::Providers(self.read(|ground| keys::providers(&ground.home)).await),
+            Ask::Login { provider, key } => {
+                Answer::Login(self.spawned(keys::login(ground(), provider, key)).await)
+            }
+            Ask::Logout { provider } => {
+                Answer::Logout(self.attempt(|ground| keys::logout(&ground.home, provider)).await)
+            }
+            Ask::Export { session, to } => {
+                Answer::Export(self.spawned(sessions::export(ground(), session, to)).await)
+            }
+            Ask::Delete { session } => {
+                Answer::Delete(self.attempt(move |ground| sessions::delete(ground, &session)).await)
+            }
+            Ask::Rename { session, name } => {
+                Answer::Rename(self.attempt(move |ground| sessions::rename(ground, &session, &name)).await)
+            }
+            Ask::Trust => Answer::Trust(self.attempt(|ground| trust::shown(&ground.home, &ground.cwd)).await),
+            Ask::Grant { digest } => Answer::Grant(
+                self.attempt(move |ground| trust::trust(&ground.home, &ground.cwd, &digest)).await,
+            ),
+            Ask::Shell { number, command } => self.shell(number, command, answers).await,
+            Ask::StopShell { number } => {
+                self.shells.stop(number);
+                return None;
+            }
+            Ask::Settings => Answer::Settings(self.read(settings::rows).await),
+            Ask::Set { name, value } => {
+                Answer::Set(self.attempt(move |ground| settings::set(ground, &name, &value)).await)
+            }
+            Ask::Themes => Answer::Themes(self.read(themes::all).await),
+        })
+    }
+
+    /// Reads what may block; nothing where that is lost.
+    async fn read<T: Default + Send + 'static>(&self, work: impl FnOnce(&Ground) -> T + Send + 'static) -> T {
+        self.off_thread(work).await.unwrap_or_default()
+    }
+
+    /// Does what may block and fail.
+    async fn attempt<T: Send + 'static>(
         &self,
-        ask: Ask,
-        work: impl FnOnce(&Ground, Ask) -> Option<Answer> + Send + 'static,
-    ) -> Option<Answer> {
-        let (ground, lost) = (Arc::clone(&self.ground), lost::answer(&ask));
-        self.off_thread(move || work(&ground, ask)).await.unwrap_or(lost)
+        work: impl FnOnce(&Ground) -> anyhow::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.off_thread(|ground| plain(work(ground))).await.flatten()
     }
 
-    /// Does what may block; nothing where it panics, or haft ends meanwhile.
-    async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let done = self.runtime.spawn_blocking(work).await;
-        done.inspect_err(|error| tracing::error!(%error, "a question of the interface was lost")).ok()
+    /// Does what may block. The interface waits for an answer, so that this is lost (it panics, or haft ends meanwhile) is
+    /// one, too.
+    async fn off_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Ground) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let ground = Arc::clone(&self.ground);
+        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost)
     }
-}
 
-/// Answers what is read or written at once.
-fn blocking(ground: &Ground, ask: Ask) -> Option<Answer> {
-    let Ground { home, cwd, .. } = ground;
-    Some(match ask {
-        Ask::Conversation { session } => {
-            let messages = ground.open.conversation(&session);
-            Answer::Conversation(session, messages)
-        }
-        Ask::Files => Answer::Files(files::below(cwd)),
-        Ask::Branch => Answer::Branch(files::branch(ground)),
-        Ask::History => Answer::History(plain(history::read(home))),
-        Ask::Image { number, path } => Answer::Image(number, plain(image::read(cwd, &path))),
-        Ask::Providers => Answer::Providers(keys::providers(home)),
-        Ask::Logout { provider } => Answer::Logout(plain(keys::logout(home, provider))),
-        Ask::Delete { session } => Answer::Delete(plain(sessions::delete(ground, &session))),
-        Ask::Rename { session, name } => Answer::Rename(plain(sessions::rename(ground, &session, &name))),
-        Ask::Trust => Answer::Trust(plain(trust::shown(home, cwd))),
-        Ask::Grant { digest } => Answer::Grant(plain(trust::trust(home, cwd, &digest))),
-        Ask::Settings => Answer::Settings(settings::rows(ground)),
-        Ask::Set { name, value } => Answer::Set(plain(settings::set(ground, &name, &value))),
-        Ask::Themes => Answer::Themes(themes::all(ground)),
-        Ask::Remember(_)
-        | Ask::Login { .. }
-        | Ask::Export { .. }
-        | Ask::Shell { .. }
-        | Ask::StopShell { .. } => return None,
-    })
+    /// Does what waits for others.
+    async fn spawned<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.runtime.spawn(work).await.map_err(lost).and_then(plain)
+    }
 }
 
 /// An error, as the interface shows it.
 fn plain<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
     outcome.map_err(|error| Failure::other(format!("{error:#}")))
+}
+
+/// What is answered when the work on a question is lost.
+fn lost(error: JoinError) -> Failure {
+    tracing::error!(%error, "a question of the interface was lost");
+    Failure::other("haft failed here; the log says where. All else goes on")
 }
 
 #[cfg(test)]

@@ -185,7 +185,7 @@ mod tests {
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"alt+u\"]\n").unwrap();
         let changed = keymap(&home);
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"what\"]\n").unwrap();
-        let undo = |keymap: &Keymap| keymap.action(Context::Editor, "alt+u".parse().unwrap());
+        let undo = |keymap: &Keymap| keymap.press("alt+u".parse().unwrap()).action(Context::Editor);
         assert_eq!([&usual, &changed, &keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
     }
 

@@ -20,10 +20,10 @@ use crate::project;
 use walk::Walk;
 
 /// The most files that a project can be trusted with.
-pub const MAX_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 
 /// The most bytes that a project can be trusted with: 200 MiB.
-pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
+pub(super) const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
 /// How the names of what is told, and never run, begin.
 const TEXTS: &[&str] = &[".haft/SYSTEM.md", ".haft/prompts/", ".haft/skills/", ".agents/skills/"];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::project::Trust;
 
+use super::snapshot::MAX_BYTES;
 use super::*;
 use crate::{ContextFiles, Home};
 

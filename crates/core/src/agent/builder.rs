@@ -16,7 +16,7 @@ use crate::hooks::{
 };
 use crate::model::{Model, ModelSource, Thinking};
 use crate::prompt::SystemPrompt;
-use crate::queue::{Modes, QueueMode, Queues};
+use crate::queue::Queues;
 use crate::session::{Session, SessionError, answered};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
@@ -53,7 +53,6 @@ pub struct AgentBuilder {
     thinking: Option<Thinking>,
     messages: Vec<Message>,
     session: Option<Session>,
-    modes: Modes,
 }
 
 impl AgentBuilder {
@@ -77,7 +76,6 @@ impl AgentBuilder {
             thinking: None,
             messages: Vec::new(),
             session: None,
-            modes: Modes::default(),
         }
     }
 
@@ -223,22 +221,10 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how many messages of [`Agent::steer`] are delivered at a time.
-    pub fn steering_mode(mut self, mode: QueueMode) -> Self {
-        self.modes.steering = mode;
-        self
-    }
-
     /// Sets whether the calls of a message that have not begun are skipped when a message of [`Agent::steer`] waits. If
     /// not, which is usual, it is told when all of them are done.
     pub fn steering_skips(mut self, skips: bool) -> Self {
         self.config.steering_skips = skips;
-        self
-    }
-
-    /// Sets how many messages of [`Agent::follow_up`] are delivered at a time.
-    pub fn follow_up_mode(mut self, mode: QueueMode) -> Self {
-        self.modes.follow_up = mode;
         self
     }
 
@@ -274,7 +260,7 @@ impl AgentBuilder {
             thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
-        let queues = Queues::new(self.modes);
+        let queues = Queues::default();
         let inner = Arc::new(AgentState::new(self.config, queues, transcript, setup, tools));
         Ok(Agent { inner })
     }

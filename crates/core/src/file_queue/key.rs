@@ -18,20 +18,17 @@ pub(super) enum Key {
     Path(PathBuf),
 }
 
-/// Where paths lead, and what is there.
+/// Where a path leads, and what is there.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Looked {
-    pub(super) paths: Vec<PathBuf>,
+    pub(super) path: PathBuf,
     pub(super) keys: Vec<Key>,
 }
 
-pub(super) fn look(paths: &[PathBuf]) -> io::Result<Looked> {
-    let paths = paths.iter().map(|path| resolve(path)).collect::<io::Result<Vec<_>>>()?;
-    let mut keys = Vec::new();
-    for path in &paths {
-        add_keys(path, &mut keys)?;
-    }
-    Ok(Looked { paths, keys })
+pub(super) fn look(path: &Path) -> io::Result<Looked> {
+    let path = resolve(path)?;
+    let keys = keys(&path)?;
+    Ok(Looked { path, keys })
 }
 
 /// The path without links; of a file that does not exist, its directory's with the name behind it.
@@ -48,8 +45,9 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
 }
 
 #[cfg(unix)]
-fn add_keys(path: &Path, keys: &mut Vec<Key>) -> io::Result<()> {
+fn keys(path: &Path) -> io::Result<Vec<Key>> {
     use std::os::unix::fs::MetadataExt;
+    let mut keys = Vec::new();
     if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
         let data = dir.metadata()?;
         keys.push(Key::Name(data.dev(), data.ino(), name.to_string_lossy().to_lowercase()));
@@ -59,12 +57,11 @@ fn add_keys(path: &Path, keys: &mut Vec<Key>) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    Ok(())
+    Ok(keys)
 }
 
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
-fn add_keys(path: &Path, keys: &mut Vec<Key>) -> io::Result<()> {
-    keys.push(Key::Path(path.to_owned()));
-    Ok(())
+fn keys(path: &Path) -> io::Result<Vec<Key>> {
+    Ok(vec![Key::Path(path.to_owned())])
 }

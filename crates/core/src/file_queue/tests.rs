@@ -135,35 +135,6 @@ async fn names_that_differ_in_case_may_be_one_file() {
 }
 
 /// Each wants both, in another order.
-#[tokio::test]
-async fn several_files_are_taken_at_once() {
-    let dir = Scratch::new("several");
-    let queue = FileQueue::default();
-    let tasks: Vec<_> = (0..64)
-        .map(|n| {
-            let mut paths = vec![dir.path("a"), dir.path("b")];
-            if n % 2 == 1 {
-                paths.reverse();
-            }
-            let queue = queue.clone();
-            tokio::spawn(async move {
-                let guard = queue.enter().lock_all(paths).await.unwrap();
-                for path in guard.paths() {
-                    let number: u32 = fs::read_to_string(path).map_or(0, |text| text.parse().unwrap());
-                    tokio::task::yield_now().await;
-                    fs::write(path, (number + 1).to_string()).unwrap();
-                }
-            })
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-    for name in ["a", "b"] {
-        assert_eq!(fs::read_to_string(dir.path(name)).unwrap(), "64");
-    }
-}
-
 /// The first in line never says what it wants, as one whose disk is gone.
 #[tokio::test(start_paused = true)]
 async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {

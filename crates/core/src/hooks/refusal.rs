@@ -31,13 +31,13 @@ impl Refusal {
         Self { by: by.into(), reason: reason.into(), scope }
     }
 
-    /// Refuses the work of a whole turn.
-    pub(crate) fn of_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    /// Refuses the work of a whole turn, which ends with an error that has the reason.
+    pub fn of_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::Turn, by, reason)
     }
 
-    /// Refuses a whole turn and removes the turn from the context.
-    pub(crate) fn discarding(by: impl Into<String>, reason: impl Into<String>) -> Self {
+    /// Refuses a whole turn, which ends without an error, and removes the turn from the context.
+    pub fn discarding(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalScope::DiscardedTurn, by, reason)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::message::Message;
 
-use super::CancellationToken;
+use super::{CancellationToken, Refusal};
 use crate::model::{ModelInfo, RequestOptions, Thinking};
 use crate::tool::ToolSpec;
 
@@ -84,20 +84,8 @@ pub enum RequestDecision {
         /// What is not as it was.
         edit: RequestEdit,
     },
-    /// Nothing; the turn ends here.
-    AbortTurn {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
-    /// Nothing; the turn ends here, and nothing of it stays in the context.
-    HardAbort {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
+    /// Nothing is sent, and the turn ends here.
+    Refuse(Refusal),
 }
 
 /// What a hook changes about one request; what is not there stays as it is.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use haft_protocol::message::{AssistantBlock, Stop, Usage};
 
-use super::CancellationToken;
+use super::{CancellationToken, Refusal};
 use crate::model::ModelInfo;
 
 /// The model has answered, and nothing has followed from it yet. One that panics has allowed nothing: the turn ends, and
@@ -11,7 +11,9 @@ use crate::model::ModelInfo;
 ///
 /// ```
 /// use async_trait::async_trait;
-/// use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, ResponseDecision};
+/// use haft_core::hooks::{
+///     AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision,
+/// };
 ///
 /// /// Answers that cost too much end the turn.
 /// struct Budget {
@@ -22,10 +24,10 @@ use crate::model::ModelInfo;
 /// impl AfterModelResponse for Budget {
 ///     async fn after_model_response(&self, _: &CancellationToken, answer: &ReceivedResponse) -> ResponseDecision {
 ///         match answer.usage.output {
-///             spent if spent > self.most_tokens => ResponseDecision::AbortTurn {
-///                 by: "budget".into(),
-///                 reason: format!("{spent} tokens in one answer, of {} allowed", self.most_tokens),
-///             },
+///             spent if spent > self.most_tokens => {
+///                 let reason = format!("{spent} tokens in one answer, of {} allowed", self.most_tokens);
+///                 ResponseDecision::Refuse(Refusal::of_turn("budget", reason))
+///             }
 ///             _ => ResponseDecision::Keep,
 ///         }
 ///     }
@@ -85,17 +87,5 @@ pub enum ResponseDecision {
         content: Vec<AssistantBlock>,
     },
     /// The turn ends here. The answer is in the session's log, and not in the context.
-    AbortTurn {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
-    /// The turn ends here, and nothing of it stays in the context.
-    HardAbort {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
+    Refuse(Refusal),
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_protocol::content::ToolCall;
 
-use super::CancellationToken;
+use super::{CancellationToken, Refusal};
 use crate::tool::ToolOutput;
 
 /// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
@@ -68,20 +68,8 @@ pub struct FinishedCall {
 pub enum ResultDecision {
     /// The model is shown this.
     Show(ToolOutput),
-    /// It is withheld, and the turn ends.
-    AbortTurn {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
-    /// It is withheld, the turn ends, and nothing of it stays in the context.
-    HardAbort {
-        /// Who aborts.
-        by: String,
-        /// What the user is told.
-        reason: String,
-    },
+    /// The result is withheld, and the turn ends.
+    Refuse(Refusal),
 }
 
 impl From<ToolOutput> for ResultDecision {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Digits of an id.
-pub(crate) const DIGITS: usize = 32;
+const DIGITS: usize = 32;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -24,7 +24,7 @@ macro_rules! id {
 
             /// Reads 32 hexadecimal digits.
             pub fn parse(text: &str) -> Option<Self> {
-                from_hex(text.as_bytes()).map(Self)
+                from_hex(text).map(Self)
             }
         }
 
@@ -77,23 +77,6 @@ impl SessionId {
     }
 }
 
-impl EntryId {
-    /// Reads 32 hexadecimal digits.
-    pub(super) fn from_digits(digits: &[u8; DIGITS]) -> Option<Self> {
-        from_digits(digits).map(Self)
-    }
-
-    /// The upper and the lower bits.
-    pub(super) const fn halves(self) -> [u64; 2] {
-        [(self.0 >> 64) as u64, self.0 as u64]
-    }
-
-    /// From the upper and the lower bits.
-    pub(super) const fn from_halves([upper, lower]: [u64; 2]) -> Self {
-        Self((upper as u128) << 64 | lower as u128)
-    }
-}
-
 /// Keyed by the system's randomness, and never asked the same twice.
 fn random() -> u128 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -104,31 +87,9 @@ fn random() -> u128 {
 }
 
 /// Lower case only, as they are written: one id has one spelling.
-fn from_hex(digits: &[u8]) -> Option<u128> {
-    from_digits(digits.try_into().ok()?)
-}
-
-/// Every digit is looked at before any is judged: no branch, many digits a step. Then eight at a time are put together,
-/// by halves.
-fn from_digits(digits: &[u8; DIGITS]) -> Option<u128> {
-    /// What is no digit. No value has this bit.
-    const BAD: u8 = 0x80;
-    let mut values = [0; DIGITS];
-    for (value, digit) in values.iter_mut().zip(digits) {
-        let (number, letter) = (digit.wrapping_sub(b'0'), digit.wrapping_sub(b'a'));
-        let worth = if letter < 6 { letter + 10 } else { BAD };
-        *value = if number < 10 { number } else { worth };
-    }
-    let (eights, _) = values.as_chunks::<8>();
-    let (mut id, mut all) = (0, 0);
-    for eight in eights {
-        let values = u64::from_be_bytes(*eight);
-        all |= values;
-        let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
-        let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
-        id = id << 32 | u128::from((fours | fours >> 16) & 0xffff_ffff);
-    }
-    (all & u64::from_ne_bytes([BAD; 8]) == 0).then_some(id)
+fn from_hex(text: &str) -> Option<u128> {
+    let plain = text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    u128::from_str_radix(text, 16).ok().filter(|_| plain && text.len() == DIGITS)
 }
 
 #[cfg(test)]
@@ -144,8 +105,7 @@ mod tests {
             Some(0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978)
         );
         for byte in 0..=u8::MAX {
-            let mut digits = [b'0'; DIGITS];
-            digits[DIGITS - 1] = byte;
+            let digits = format!("{}{}", "0".repeat(DIGITS - 1), char::from(byte));
             let expect = char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
             assert_eq!(from_hex(&digits), expect.map(u128::from), "{byte}");
         }

@@ -1,14 +1,11 @@
 //! Lines of a session file: entries to text and back.
 
-use std::fmt::Write as _;
-
 use haft_protocol::message::Time;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
 use super::error::SessionError;
-use super::id::{DIGITS, EntryId};
+use super::id::EntryId;
 
 /// The `type` of the first line.
 pub(super) const HEADER: &str = "session";
@@ -19,7 +16,11 @@ impl Header {
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(of_header(self)?)
+        // The id comes first among the header's fields, and the parent second, which it has none of.
+        let fields = serde_json::to_string(self)?;
+        let id = self.id;
+        let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
+        Ok(format!("{{\"type\":\"{HEADER}\",\"id\":\"{id}\",\"parent\":null,{rest}\n").into_bytes())
     }
 }
 
@@ -30,94 +31,23 @@ impl Entry {
     /// # Errors
     /// [`SessionError::Unwritable`].
     pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
-        Ok(of_entry(self)?)
-    }
-}
-
-/// The header's line, newline included.
-pub(super) fn of_header(header: &Header) -> serde_json::Result<Vec<u8>> {
-    // The id comes first among the header's fields, and the parent second, which it has none of.
-    let fields = serde_json::to_string(header)?;
-    let id = header.id;
-    let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
-    Ok(format!("{{\"type\":\"{HEADER}\",\"id\":\"{id}\",\"parent\":null,{rest}\n").into_bytes())
-}
-
-/// An entry's line, newline included.
-pub(super) fn of_entry(entry: &Entry) -> serde_json::Result<Vec<u8>> {
-    let Entry { id, parent, time, body } = entry;
-    let fields = match body.fields()? {
-        Fields::Own(fields) => fields,
-        Fields::Line(line) => return Ok(format!("{line}\n").into_bytes()),
-    };
-    let mut line = String::with_capacity(fields.len() + 160);
-    let _ = write!(line, "{{\"type\":\"{}\",\"id\":\"{id}\",\"parent\":", body.kind());
-    match parent {
-        Some(parent) => write!(line, "\"{parent}\"").unwrap_or_default(),
-        None => line.push_str("null"),
-    }
-    let _ = write!(line, ",\"time\":{}", serde_json::to_string(time)?);
-    let mut line = line.into_bytes();
-    if fields.len() > b"{}".len() {
-        line.push(b',');
-        line.extend_from_slice(fields.get(1..).unwrap_or_default());
-    } else {
-        line.push(b'}');
-    }
-    line.push(b'\n');
-    Ok(line)
-}
-
-/// What every line begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Prefix<'a> {
-    pub(super) kind: &'a [u8],
-    /// The digits of the id.
-    pub(super) id: &'a [u8; DIGITS],
-    /// The digits of the parent.
-    pub(super) parent: Option<&'a [u8; DIGITS]>,
-    /// What comes behind it.
-    pub(super) rest: &'a [u8],
-}
-
-/// What comes before the type, and before the id.
-const TYPE: &[u8] = br#"{"type":""#;
-const ID: &[u8] = br#"","id":""#;
-
-/// The longest type that the fixed prefix is read with.
-const LONGEST_KIND: usize = 40;
-
-impl<'a> Prefix<'a> {
-    /// Reads the beginning of a line; `None` where it is not what this build writes, which does not make it wrong.
-    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
-        let rest = line.strip_prefix(TYPE)?;
-        let end = rest.iter().take(LONGEST_KIND).position(|byte| matches!(byte, b'"' | b'\\' | b'\n'))?;
-        let (kind, rest) = rest.split_at_checked(end)?;
-        let (id, rest) = rest.strip_prefix(ID)?.split_first_chunk()?;
-        let rest = rest.strip_prefix(br#"","parent":"#)?;
-        let (parent, rest) = match rest.strip_prefix(b"null") {
-            Some(rest) => (None, rest),
-            None => {
-                let (parent, rest) = rest.strip_prefix(b"\"")?.split_first_chunk()?;
-                (Some(parent), rest.strip_prefix(b"\"")?)
-            }
+        let Self { id, parent, time, body } = self;
+        let fields = match body.fields()? {
+            Fields::Own(fields) => fields,
+            Fields::Line(line) => return Ok(format!("{line}\n").into_bytes()),
         };
-        // A kind that ended with something else is not followed by the id.
-        let plain = matches!(rest.first(), Some(b',' | b'}'));
-        plain.then_some(Self { kind, id, parent, rest })
-    }
-
-    /// How much of the line is before the id.
-    pub(super) fn head(&self) -> usize {
-        TYPE.len() + self.kind.len() + ID.len()
-    }
-
-    /// The value of the field that comes next, if that is the time.
-    fn time(&self) -> Option<&'a str> {
-        let rest = self.rest.strip_prefix(br#","time":""#)?;
-        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-        let (time, rest) = rest.split_at_checked(end)?;
-        std::str::from_utf8(time).ok().filter(|_| rest.first() == Some(&b'"'))
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+        let (kind, time) = (body.kind(), serde_json::to_string(time)?);
+        let head = format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parent\":{parent},\"time\":{time}");
+        let mut line = head.into_bytes();
+        if fields.len() > b"{}".len() {
+            line.push(b',');
+            line.extend_from_slice(fields.get(1..).unwrap_or_default());
+        } else {
+            line.push(b'}');
+        }
+        line.push(b'\n');
+        Ok(line)
     }
 }
 
@@ -137,24 +67,23 @@ fn never() -> Time {
 }
 
 impl Head {
-    /// Reads it wherever it stands in the line.
+    /// Reads the head of an entry, wherever its fields stand in the line.
     pub(super) fn read(line: &str) -> serde_json::Result<Self> {
-        Self::quick(line).map_or_else(|| serde_json::from_str(line), Ok)
+        serde_json::from_str(line)
     }
 
-    /// Out of the fixed prefix. What comes behind that is not looked at.
-    fn quick(line: &str) -> Option<Self> {
-        let prefix = Prefix::read(line.as_bytes())?;
-        let parent = match prefix.parent {
-            Some(parent) => Some(EntryId::from_digits(parent)?),
-            None => None,
+    /// Reads the rest of the line that this head is of. A line of a known type that cannot be read is kept, too: the
+    /// entries that follow it keep their place.
+    pub(super) fn with_body(self, line: &str) -> Reading {
+        let Self { kind, id, parent, time } = self;
+        let (body, unread) = match EntryBody::read(&kind, line) {
+            Some(Ok(body)) => (body, None),
+            other => {
+                let unread = other.and_then(Result::err).map(|error| wrong(&error));
+                (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
+            }
         };
-        Some(Self {
-            kind: std::str::from_utf8(prefix.kind).ok()?.to_owned(),
-            id: EntryId::from_digits(prefix.id)?,
-            parent,
-            time: Time(prefix.time()?.to_owned()),
-        })
+        Reading { entry: Entry { id, parent, time, body }, unread }
     }
 }
 
@@ -166,26 +95,17 @@ pub(super) struct Reading {
     pub(super) unread: Option<String>,
 }
 
-/// Reads one line, without its newline. A line of a known type that cannot be read is kept, too, as long as it is
-/// JSON: the entries that follow it keep their place.
+/// Reads one line, without its newline.
 ///
 /// # Errors
-/// What is wrong with a line that is none of these things.
+/// What is wrong with a line that is no entry.
 pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
     let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
-    let Head { kind, id, parent, time } = Head::read(line).map_err(|error| wrong(&error))?;
-    if kind == HEADER {
-        return Err("a second header".to_owned());
+    let head = Head::read(line).map_err(|error| wrong(&error))?;
+    match head.kind == HEADER {
+        true => Err("a second header".to_owned()),
+        false => Ok(head.with_body(line)),
     }
-    let (body, unread) = match EntryBody::read(&kind, line) {
-        Some(Ok(body)) => (body, None),
-        other => {
-            serde_json::from_str::<IgnoredAny>(line).map_err(|error| wrong(&error))?;
-            let unread = other.and_then(Result::err).map(|error| wrong(&error));
-            (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
-        }
-    };
-    Ok(Reading { entry: Entry { id, parent, time, body }, unread })
 }
 
 /// Reads the first line, without its newline.

@@ -14,8 +14,7 @@ const STEP: u64 = 64 * 1024;
 
 /// An open and locked file whose end is the end of a line.
 pub(super) struct Log {
-    disk: Arc<dyn Disk>,
-    file: Arc<dyn DiskFile>,
+    file: Arc<LogFile>,
     path: PathBuf,
     identity: Option<(u64, u64)>,
     /// Where the next line begins.
@@ -40,9 +39,12 @@ pub(super) enum AppendError {
     Lost(&'static str),
 }
 
-impl From<io::Error> for AppendError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
+impl From<AppendError> for io::Error {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Io(error) => error,
+            AppendError::Lost(reason) => Self::other(reason),
+        }
     }
 }
 
@@ -51,8 +53,7 @@ impl Log {
     pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
         let named = make_dir(path.parent().unwrap_or(Path::new(".")))?;
         let file = disk.create(path)?;
-        let file = Arc::new(NewFile { file, disk: Arc::clone(&disk), named: Mutex::new(named) });
-        let made = Self::begin(disk, file, path, lines);
+        let made = Self::new(disk, file, path, named).and_then(|log| log.begun(lines));
         if made.is_err() {
             // Nobody can have read it: it is locked, and nothing in it was acknowledged.
             let _ = std::fs::remove_file(path);
@@ -60,30 +61,35 @@ impl Log {
         made
     }
 
-    fn begin(disk: Arc<dyn Disk>, file: Arc<dyn DiskFile>, path: &Path, lines: &[u8]) -> io::Result<Self> {
-        let Seen { identity, length } = file.look()?;
-        let mut log = Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false };
-        log.append(lines).map_err(|error| match error {
-            AppendError::Io(error) => error,
-            AppendError::Lost(reason) => io::Error::other(reason),
-        })?;
-        Ok(log)
+    fn begun(mut self, lines: &[u8]) -> io::Result<Self> {
+        self.append(lines)?;
+        Ok(self)
     }
 
     /// Opens a file as it stands. Before it is written its end has to be [mended](Self::mend).
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
+        Self::new(disk, file, path, Vec::new())
+    }
+
+    fn new(
+        disk: Arc<dyn Disk>,
+        file: Arc<dyn DiskFile>,
+        path: &Path,
+        named: Vec<PathBuf>,
+    ) -> io::Result<Self> {
         let Seen { identity, length } = file.look()?;
-        Ok(Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false })
+        let file = Arc::new(LogFile { file, disk, named: Mutex::new(named) });
+        Ok(Self { file, path: path.to_owned(), identity, end: length, ragged: false })
     }
 
     /// Cuts off what is no whole line at the end, after saving it.
     pub(super) fn mend(&mut self) -> io::Result<Option<Cut>> {
-        let end = last_newline(self.file.as_ref(), self.end)?;
+        let end = last_newline(self.disk_file().as_ref(), self.end)?;
         if end == self.end || !is_up(Defence::TornTails) {
             return Ok(None);
         }
-        let cut = cut_off(self.file.as_ref(), &self.path, end, self.end)?;
+        let cut = cut_off(self.disk_file().as_ref(), &self.path, end, self.end)?;
         self.end = end;
         Ok(Some(cut))
     }
@@ -94,7 +100,7 @@ impl Log {
         self.check()?;
         let ragged = self.ragged.then(|| [b"\n", lines].concat());
         let bytes = ragged.as_deref().unwrap_or(lines);
-        let outcome = match self.file.write(bytes) {
+        let outcome = match self.disk_file().write(bytes) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(written) => {
                 let what = format!("only {written} of {} bytes could be written", bytes.len());
@@ -117,7 +123,7 @@ impl Log {
 
     /// Whether the file is still there, and as long as it was left.
     fn check(&self) -> Result<(), AppendError> {
-        let seen = match self.disk.look(&self.path) {
+        let seen = match self.file.disk.look(&self.path) {
             Ok(seen) => seen,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(AppendError::Lost("the file was deleted or renamed"));
@@ -135,11 +141,11 @@ impl Log {
 
     /// Takes back what a failed write left.
     fn cut_back(&mut self) {
-        if self.file.truncate(self.end).is_ok() {
+        if self.disk_file().truncate(self.end).is_ok() {
             return;
         }
         // It stays, and the next line begins behind it on a line of its own.
-        if let Ok(Seen { length, .. }) = self.file.look() {
+        if let Ok(Seen { length, .. }) = self.disk_file().look() {
             self.ragged |= length > self.end;
             self.end = length;
         }
@@ -147,7 +153,7 @@ impl Log {
 
     /// Gives the file another name beside the one that it has.
     pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
-        self.disk.rename(&self.path, to)?;
+        self.file.disk.rename(&self.path, to)?;
         self.path = to.to_owned();
         Ok(())
     }
@@ -156,13 +162,17 @@ impl Log {
         &self.path
     }
 
-    pub(super) fn file(&self) -> &Arc<dyn DiskFile> {
+    pub(super) fn file(&self) -> &Arc<LogFile> {
         &self.file
+    }
+
+    pub(super) fn disk_file(&self) -> &Arc<dyn DiskFile> {
+        &self.file.file
     }
 
     /// What stands in the file up to where it was left, or up to where it ends.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
-        read_range(self.file.as_ref(), 0, self.end)
+        read_range(self.disk_file().as_ref(), 0, self.end)
     }
 
     /// Up to where lines are whole.
@@ -174,7 +184,7 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         // The thread that syncs may still hold the file; whoever wants the session next need not wait for it.
-        self.file.unlock();
+        self.disk_file().unlock();
     }
 }
 
@@ -184,25 +194,18 @@ impl fmt::Debug for Log {
     }
 }
 
-/// A file that was made here. Its first sync is that of its name, too, and of the names of directories that were made for
-/// it: whoever waits for an entry waits for them, and nobody else does.
-struct NewFile {
-    file: Arc<dyn DiskFile>,
+/// The file of a log. The first sync of a file that was made here is that of its name, too, and of the names of directories
+/// that were made for it: whoever waits for an entry waits for them, and nobody else does.
+pub(super) struct LogFile {
+    pub(super) file: Arc<dyn DiskFile>,
     disk: Arc<dyn Disk>,
     /// The directories with a new name in them that is not on the disk yet.
     named: Mutex<Vec<PathBuf>>,
 }
 
-impl DiskFile for NewFile {
-    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn truncate(&self, length: u64) -> io::Result<()> {
-        self.file.truncate(length)
-    }
-
-    fn sync(&self) -> io::Result<()> {
+impl LogFile {
+    /// Waits until everything that was written survives a loss of power.
+    pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync()?;
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(dir) = named.last() {
@@ -210,18 +213,6 @@ impl DiskFile for NewFile {
             named.pop();
         }
         Ok(())
-    }
-
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, offset)
-    }
-
-    fn look(&self) -> io::Result<Seen> {
-        self.file.look()
-    }
-
-    fn unlock(&self) {
-        self.file.unlock();
     }
 }
 

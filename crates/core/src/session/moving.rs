@@ -14,8 +14,7 @@ use super::disk::Disk;
 use super::entry::{Entry, Header};
 use super::error::SessionError;
 use super::id::EntryId;
-use super::line;
-use super::log::{AppendError, Log};
+use super::log::Log;
 use super::recover::Repair;
 use super::source::Source;
 
@@ -75,18 +74,12 @@ impl Moved {
     pub(super) fn add(&mut self, entries: &[Arc<Entry>]) -> Result<(), SessionError> {
         let mut lines = Vec::new();
         for entry in entries.iter().skip(self.seen).filter(|entry| !self.there.contains(&entry.id)) {
-            lines.extend(line::of_entry(entry)?);
+            lines.extend(entry.to_line()?);
         }
         if lines.is_empty() {
             return Ok(());
         }
-        self.log.append(&lines).map_err(|error| {
-            let error = match error {
-                AppendError::Io(error) => error,
-                AppendError::Lost(reason) => io::Error::other(reason),
-            };
-            SessionError::io("go on in", self.log.path(), error)
-        })
+        self.log.append(&lines).map_err(|error| SessionError::io("go on in", self.log.path(), error.into()))
     }
 
     /// Takes it back: the session does not go on there.

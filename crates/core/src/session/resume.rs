@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use super::disk::{DiskFile, read_range};
 use super::entry::{Entry, EntryBody, Header};
 use super::id::EntryId;
-use super::line::{self, Head};
+use super::line::{self, HEADER, Head, Reading};
 use super::log::last_newline;
 
 /// How much is read in one step.
@@ -102,15 +102,20 @@ impl Walk {
     }
 
     fn line(&mut self, line: &[u8]) -> ControlFlow<Ended> {
-        let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line).ok());
-        let Some(Head { id, .. }) = head else { return ControlFlow::Break(Ended::Odd) };
+        let text = std::str::from_utf8(line).ok();
+        let Some((head, text)) = text.and_then(|text| Some((Head::read(text).ok()?, text))) else {
+            return ControlFlow::Break(Ended::Odd);
+        };
+        let (id, parent) = (head.id, head.parent);
         if matches!(self.wanted, Wanted::Entry(wanted) if wanted != id) {
             return ControlFlow::Continue(());
         }
-        let Ok(line::Reading { entry, unread: None }) = line::read(line) else {
+        if head.kind == HEADER {
+            return ControlFlow::Break(Ended::Odd);
+        }
+        let Reading { entry, unread: None } = head.with_body(text) else {
             return ControlFlow::Break(Ended::Odd);
         };
-        let parent = entry.parent;
         let compaction = if let EntryBody::Compaction(compaction) = &entry.body {
             Some(compaction.first_kept)
         } else {

@@ -9,7 +9,6 @@ use super::disk::{DiskFile, read_range};
 use super::entry::{Entry, Header};
 use super::error::SessionError;
 use super::id::EntryId;
-use super::line;
 use super::recover::{Recovered, recover};
 use super::tree::Tree;
 
@@ -51,7 +50,7 @@ impl Source {
 
 fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
     let Recovered { header: old_header, entries, whole, .. } = recover(old);
-    let mut lines = line::of_header(header)?;
+    let mut lines = header.to_line()?;
     let from = match old_header {
         Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),
         None => 0,
@@ -59,7 +58,7 @@ fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashS
     lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
     let mut there: HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
     for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
-        lines.extend(line::of_entry(entry)?);
+        lines.extend(entry.to_line()?);
     }
     there.extend(tree.all().iter().map(|entry| entry.id));
     Ok((lines, there))

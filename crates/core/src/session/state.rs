@@ -7,16 +7,16 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
-use super::disk::{Disk, DiskFile};
-use super::entry::{Entry, EntryBody, Header, Name, Origin};
+use super::disk::Disk;
+use super::entry::{Entry, EntryBody, Header, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
-use super::log::{AppendError, Log, behind_link};
+use super::log::{AppendError, Log, LogFile, behind_link};
 use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::source::Source;
 use super::tree::Tree;
-use super::{context, header, line, resume};
+use super::{context, header, resume};
 
 pub(super) struct State {
     header: Header,
@@ -31,7 +31,7 @@ pub(super) struct State {
     /// Nobody holds the session any more, and its file is free for others.
     closed: bool,
     /// The name that it was last given, once that is known; an empty one if it has none.
-    pub(super) name: Option<Name>,
+    pub(super) name: Option<String>,
 }
 
 /// Where the entries are kept.
@@ -94,7 +94,7 @@ struct Broken {
 /// What has to be done so that everything that was given until now is on the disk.
 pub(super) enum Work {
     Nothing,
-    Sync { file: Arc<dyn DiskFile>, given: u64 },
+    Sync { file: Arc<LogFile>, given: u64 },
     Move(Box<Moving>),
 }
 
@@ -132,7 +132,8 @@ impl State {
         let path = &behind_link(path);
         let io = |doing, error| SessionError::io(doing, path, error);
         let mut log = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let header = resume::header(log.file().as_ref(), log.end()).map_err(|error| io("read", error))?;
+        let header =
+            resume::header(log.disk_file().as_ref(), log.end()).map_err(|error| io("read", error))?;
         if header.is_some_and(|header| header.newer().is_some()) {
             // Not even its end is touched: what is torn there, only a newer build knows.
             return Self::open_read_only(path);
@@ -174,7 +175,7 @@ impl State {
         let entry = Entry { id: EntryId::new(), parent: self.leaf, time, body };
         let written = self.write(&entry)?;
         if let EntryBody::Name(name) = &entry.body {
-            self.name = Some(name.clone());
+            self.name = Some(name.name.clone());
         }
         let id = entry.id;
         self.tree.push(Arc::new(entry));
@@ -192,9 +193,9 @@ impl State {
             }),
             Kept::Unborn { .. } if !entry.body.is_content() => Ok(Written::Handed),
             Kept::Unborn { disk, path } => {
-                let mut lines = line::of_header(&self.header)?;
+                let mut lines = self.header.to_line()?;
                 for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
-                    lines.extend(line::of_entry(entry)?);
+                    lines.extend(entry.to_line()?);
                 }
                 // Made here, by who appends: there is no other place yet where the entry would outlive the program. Its
                 // name and those of the directories that are made for it are synced with the first entry that somebody
@@ -204,7 +205,7 @@ impl State {
                 self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None, known: true };
                 Ok(Written::Handed)
             }
-            Kept::File { .. } => self.write_line(line::of_entry(entry)?),
+            Kept::File { .. } => self.write_line(entry.to_line()?),
         }
     }
 
@@ -218,7 +219,7 @@ impl State {
         }
         if log.end() == 0 {
             // What was torn off was all there was.
-            line.splice(..0, line::of_header(&self.header)?);
+            line.splice(..0, self.header.to_line()?);
         }
         match log.append(&line) {
             Ok(()) => Ok(Written::Handed),
@@ -265,7 +266,7 @@ impl State {
 
     /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the
     /// sync failed, or when the file turned out meanwhile not to be the session's any more.
-    pub(super) fn synced(&mut self, file: &Arc<dyn DiskFile>, given: u64, outcome: io::Result<()>) -> bool {
+    pub(super) fn synced(&mut self, file: &Arc<LogFile>, given: u64, outcome: io::Result<()>) -> bool {
         let Kept::File { log, broken, .. } = &mut self.kept else { return true };
         if let (Err(error), None) = (&outcome, &broken)
             && Arc::ptr_eq(log.file(), file)
@@ -307,7 +308,7 @@ impl State {
     pub(super) fn close(&mut self) {
         self.closed = true;
         if let Kept::File { log, .. } = &self.kept {
-            log.file().unlock();
+            log.disk_file().unlock();
         }
     }
 
@@ -367,7 +368,7 @@ impl State {
     fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
         let Kept::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
         let io = |error| SessionError::io("read", log.path(), error);
-        let entries = match resume::branch(log.file().as_ref(), log.end(), Some(leaf)).map_err(io)? {
+        let entries = match resume::branch(log.disk_file().as_ref(), log.end(), Some(leaf)).map_err(io)? {
             Some(branch) => branch,
             None => recover(&log.read().map_err(io)?).entries,
         };
@@ -393,13 +394,13 @@ impl State {
 }
 
 fn source(log: &Log, known: bool) -> Source {
-    Source { file: Arc::clone(log.file()), end: log.end(), path: log.path().to_owned(), known }
+    Source { file: Arc::clone(log.disk_file()), end: log.end(), path: log.path().to_owned(), known }
 }
 
 /// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says
 /// whether every line is known then.
 fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
-    let file = log.file().as_ref();
+    let file = log.disk_file().as_ref();
     let header = resume::header(file, log.end())?.filter(|header| header.newer().is_none());
     if let Some(header) = header
         && is_up(Defence::SessionTail)

@@ -6,18 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use haft_protocol::content::joined_text;
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Time, Usage};
 
-use super::disk::{Disk, RealDisk, read_range};
-use super::entry::{Entry, EntryBody, Header, Name, Origin, Tags};
+use super::disk::{Disk, RealDisk};
+use super::entry::{Entry, Header, Origin};
 use super::id::{EntryId, SessionId};
-use super::index::Index;
-use super::line::{self, Head};
+use super::line::Head;
 use super::log::Log;
 use super::moving::MOVING;
 use super::recover::{Recovered, recover};
 use super::state::State;
+use super::survey::Survey;
 use super::{Session, SessionError, header};
 
 /// The sessions of one user.
@@ -151,32 +150,18 @@ impl Found {
     }
 
     fn read_summary(&self) -> io::Result<Summary> {
-        let index = Index::of(&self.path)?;
         let file = File::open(&self.path)?;
-        let line = |at: usize| line_at(&index, &file, at);
-        let mut first_text = None;
-        let messages = || index.rows().iter().enumerate().filter(|(_, row)| row.kind() == Some("message"));
-        for (at, _) in messages().take(FIRST_TEXT_AMONG) {
-            first_text = user_text(&line(at)?);
-            if first_text.is_some() {
-                break;
-            }
-        }
         let header = super::resume::header(&file, self.size)?;
-        let last = line(index.rows().len().saturating_sub(1))?;
-        let last = std::str::from_utf8(&last).ok().and_then(|line| Head::read(line).ok());
+        let Survey { last, name, tags, first_text, messages, usage } = Survey::of(&file)?;
         Ok(Summary {
             cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
             created: header.as_ref().map_or(Time(String::new()), |header| header.created.clone()),
-            last: last.map(|head| head.time),
-            name: name_in(&index, &file)?.map(|Name { name }| name).filter(|name| !name.is_empty()),
-            tags: match newest(&index, &file, "tags")? {
-                Some(EntryBody::Tags(Tags { tags })) => tags,
-                Some(_) | None => Vec::new(),
-            },
+            last,
+            name,
+            tags,
             first_text,
-            messages: messages().count(),
-            usage: super::usage::of(&file)?,
+            messages,
+            usage,
             forked_from: header.and_then(|header| header.forked_from),
         })
     }
@@ -209,28 +194,6 @@ impl Found {
     }
 }
 
-/// The newest name in the file of a session.
-pub(super) fn newest_name(path: &Path) -> io::Result<Option<Name>> {
-    name_in(&Index::of(path)?, &File::open(path)?)
-}
-
-fn name_in(index: &Index, file: &File) -> io::Result<Option<Name>> {
-    let newest = newest(index, file, "name")?;
-    Ok(newest.and_then(|body| if let EntryBody::Name(name) = body { Some(name) } else { None }))
-}
-
-/// What the newest entry of a type says.
-fn newest(index: &Index, file: &File, kind: &str) -> io::Result<Option<EntryBody>> {
-    let Some(at) = index.rows().iter().rposition(|row| row.kind() == Some(kind)) else { return Ok(None) };
-    Ok(line::read(&line_at(index, file, at)?).ok().map(|reading| reading.entry.body))
-}
-
-fn line_at(index: &Index, file: &File, at: usize) -> io::Result<Vec<u8>> {
-    let Some(row) = index.rows().get(at) else { return Ok(Vec::new()) };
-    let bytes = read_range(file, row.offset(), index.end(at))?;
-    Ok(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec())
-}
-
 /// Whether a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
 /// that session's own file has lost.
 fn is_left_copy(path: &Path, of: SessionId) -> bool {
@@ -239,12 +202,9 @@ fn is_left_copy(path: &Path, of: SessionId) -> bool {
     }
     // Whoever makes one holds its lock.
     let Ok(log) = Log::open(Arc::new(RealDisk), path) else { return false };
-    let header = super::resume::header(log.file().as_ref(), log.end()).ok().flatten();
+    let header = super::resume::header(log.disk_file().as_ref(), log.end()).ok().flatten();
     header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
-
-/// How many messages are looked at for one of the user.
-const FIRST_TEXT_AMONG: usize = 20;
 
 /// Reads all of a session's file, for who shows or exports it.
 ///
@@ -294,7 +254,7 @@ pub(super) fn copy(
         next = *parents.get(&id).ok_or(SessionError::NoEntry(id))?;
         branch.insert(id);
     }
-    let mut lines = line::of_header(header)?;
+    let mut lines = header.to_line()?;
     // As they stand: what this build does not know in them is kept.
     for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
         let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());
@@ -308,12 +268,6 @@ pub(super) fn copy(
     log.file().sync().map_err(io)?;
     drop(log);
     State::open(disk, &copy)
-}
-
-fn user_text(line: &[u8]) -> Option<String> {
-    let EntryBody::Said(said) = line::read(line).ok()?.entry.body else { return None };
-    let Message::User { content, .. } = said.message else { return None };
-    Some(joined_text(&content))
 }
 
 fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {

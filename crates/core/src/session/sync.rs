@@ -15,12 +15,6 @@ use tokio::sync::oneshot;
 use super::disk::Disk;
 use super::error::SessionError;
 
-/// Whose file is synced.
-pub(super) trait Owner: Send + Sync + 'static {
-    /// Waits until everything that was appended so far is on the disk, in the file that it is in or in another one.
-    fn sync(&self) -> Result<(), SessionError>;
-}
-
 /// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
 #[derive(Debug)]
 pub(super) struct Syncer {
@@ -38,11 +32,16 @@ struct Request {
 }
 
 impl Syncer {
-    /// Starts the thread.
-    pub(super) fn start<F: Owner>(disk: &dyn Disk, owner: Arc<F>, group: Duration) -> io::Result<Self> {
+    /// Starts the thread. `sync` waits until everything that was appended so far is on the disk, in the file that it is in
+    /// or in another one.
+    pub(super) fn start(
+        disk: &dyn Disk,
+        sync: impl Fn() -> Result<(), SessionError> + Send + 'static,
+        group: Duration,
+    ) -> io::Result<Self> {
         let (requests, receiver) = channel();
         let pending = Arc::new(AtomicBool::new(false));
-        let worker = Worker { receiver, pending: Arc::clone(&pending), owner, group };
+        let worker = Worker { receiver, pending: Arc::clone(&pending), sync, group };
         disk.start_thread(Box::new(move || worker.run()))?;
         Ok(Self { requests, pending })
     }
@@ -66,11 +65,11 @@ impl Syncer {
 struct Worker<F> {
     receiver: Receiver<Request>,
     pending: Arc<AtomicBool>,
-    owner: Arc<F>,
+    sync: F,
     group: Duration,
 }
 
-impl<F: Owner> Worker<F> {
+impl<F: Fn() -> Result<(), SessionError>> Worker<F> {
     fn run(self) {
         while let Ok(first) = self.receiver.recv() {
             let mut round = vec![first];
@@ -95,7 +94,7 @@ impl<F: Owner> Worker<F> {
 
     /// One sync for everybody, since what is there now is what every one of them wrote.
     fn sync(&self, round: Vec<Request>) {
-        let outcome = self.owner.sync();
+        let outcome = (self.sync)();
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
             // Whoever gave up waiting need not be told.
             let _ = waiter.send(outcome.clone());

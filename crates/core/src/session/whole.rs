@@ -1,15 +1,17 @@
 //! A session with all its branches: reading them, copying one of them into a session of its own, leaving them.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::disk::RealDisk;
-use super::entry::{Entry, EntryBody, Name, Origin};
+use super::entry::{Entry, EntryBody, Origin};
 use super::error::SessionError;
 use super::id::EntryId;
 use super::recover::recover;
 use super::source::Source;
 use super::state::{Home, State, Whole};
+use super::survey::Survey;
 use super::tree::Tree;
 use super::{Session, header, store};
 
@@ -69,14 +71,14 @@ impl Session {
     pub fn name(&self) -> Result<Option<String>, SessionError> {
         let whole = {
             let state = self.shared.lock();
-            if let Some(Name { name }) = &state.name {
+            if let Some(name) = &state.name {
                 return Ok(Some(name.clone()).filter(|name| !name.is_empty()));
             }
             state.whole()
         };
         let found = whole.name()?;
         // Whoever named it meanwhile was later.
-        let Name { name } = self.shared.lock().name.get_or_insert(found).clone();
+        let name = self.shared.lock().name.get_or_insert(found).clone();
         Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
@@ -127,19 +129,17 @@ impl Whole {
         }
     }
 
-    fn name(self) -> Result<Name, SessionError> {
-        let found = match self.home {
-            Home::File { source: Source { known: false, path, .. }, .. } => {
-                store::newest_name(&path).map_err(|error| SessionError::io("read", &path, error))?
-            }
-            Home::File { .. } | Home::Memory | Home::Unborn { .. } | Home::ReadOnly { .. } => {
-                let name = |entry: &Arc<Entry>| {
-                    if let EntryBody::Name(name) = &entry.body { Some(name.clone()) } else { None }
-                };
-                self.entries.iter().rev().find_map(name)
-            }
+    /// The newest name; an empty one if there is none.
+    fn name(self) -> Result<String, SessionError> {
+        if let Home::File { source: Source { known: false, path, .. }, .. } = &self.home {
+            let survey = File::open(path).and_then(|file| Survey::of(&file));
+            let survey = survey.map_err(|error| SessionError::io("read", path, error))?;
+            return Ok(survey.name.unwrap_or_default());
+        }
+        let name = |entry: &Arc<Entry>| {
+            if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
         };
-        Ok(found.unwrap_or(Name { name: String::new() }))
+        Ok(self.entries.iter().rev().find_map(name).unwrap_or_default())
     }
 
     fn entries(self) -> Result<Vec<Arc<Entry>>, SessionError> {

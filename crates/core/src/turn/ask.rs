@@ -205,7 +205,7 @@ impl PartialAnswer {
             ModelEvent::ToolCallStart { .. }
             | ModelEvent::ToolCallArgs { .. }
             | ModelEvent::ToolCallEnd { .. }
-                if held.calls() =>
+                if held.deltas =>
             {
                 return None;
             }

@@ -77,8 +77,7 @@ impl<'a> RequestDraft<'a> {
                     self.edit(edit).await.iter().for_each(|detail| hook.edit_refused(detail));
                     continue;
                 }
-                Ok(RequestDecision::AbortTurn { by, reason }) => Refusal::of_turn(by, reason),
-                Ok(RequestDecision::HardAbort { by, reason }) => Refusal::discarding(by, reason),
+                Ok(RequestDecision::Refuse(refusal)) => refusal,
                 Err(NoDecision::Cancelled) => return Err(Input::Cancelled),
                 Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
             };

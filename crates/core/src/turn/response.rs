@@ -47,8 +47,7 @@ impl AnswerReview {
                     }
                     continue;
                 }
-                Ok(ResponseDecision::AbortTurn { by, reason }) => Refusal::of_turn(by, reason),
-                Ok(ResponseDecision::HardAbort { by, reason }) => Refusal::discarding(by, reason),
+                Ok(ResponseDecision::Refuse(refusal)) => refusal,
                 Err(NoDecision::Cancelled) => return Err(Rejected::Cancelled),
                 Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
             };
@@ -72,12 +71,9 @@ impl AnswerReview {
 
 /// What is held back of an answer until hooks have decided.
 pub(super) fn held(hooks: &Hooks) -> Held {
-    let answers = hooks.after_model_response.iter().any(|hook| hook.holds_back());
-    match (answers, !hooks.before_assistant_message.is_empty()) {
-        (false, false) => Held::Nothing,
-        (true, false) => Held::Deltas,
-        (false, true) => Held::Thinking,
-        (true, true) => Held::Both,
+    Held {
+        deltas: hooks.after_model_response.iter().any(|hook| hook.holds_back()),
+        thinking: !hooks.before_assistant_message.is_empty(),
     }
 }
 

@@ -38,7 +38,7 @@ impl ShownAnswer<'_> {
             None => return Input::Cancelled,
         };
         let content = match text == original {
-            true if held.thinking() => without_thinking(&response.content),
+            true if held.thinking => without_thinking(&response.content),
             true => response.content.clone(),
             false => {
                 self.run.note(None, Action::Replaced, replaced_by);
@@ -67,7 +67,7 @@ impl ShownAnswer<'_> {
 
     /// Tells the calls, if they were held back.
     fn tell_calls(&self) {
-        let calls = tool_calls_of(&self.response.content).filter(|_| self.held.calls());
+        let calls = tool_calls_of(&self.response.content).filter(|_| self.held.deltas);
         for ToolCall { id, name, args } in calls.cloned() {
             self.run.emitter.emit(AgentEvent::ToolUseStart { id: id.clone(), name });
             self.run.emitter.emit(AgentEvent::ToolUseArgs { id: id.clone(), delta: args.to_string() });

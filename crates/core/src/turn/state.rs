@@ -26,33 +26,19 @@ pub(super) enum State {
     Done(Result<(), TurnError>),
 }
 
-/// What of an answer the user was not told while it came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
-    /// Nothing: hooks cannot unsay any of it.
-    Nothing,
-    /// The words, the thinking and the calls, which are told when hooks have decided.
-    Deltas,
-    /// The words and the thinking, and the thinking is not told at all: hooks are asked about the words alone.
-    Thinking,
-    /// As [`Self::Deltas`], and the thinking is not told at all.
-    Both,
+/// The parts of an answer that the user is not told while it comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    /// Everything, until hooks have decided about the answer.
+    pub(super) deltas: bool,
+    /// The thinking, for good, and the words until hooks have decided about them: hooks are asked about the words alone.
+    pub(super) thinking: bool,
 }
 
 impl Held {
-    /// The words and the thinking.
+    /// True if the words and the thinking are held.
     pub(super) fn words(self) -> bool {
-        self != Self::Nothing
-    }
-
-    /// The calls.
-    pub(super) fn calls(self) -> bool {
-        matches!(self, Self::Deltas | Self::Both)
-    }
-
-    /// The thinking, for good.
-    pub(super) fn thinking(self) -> bool {
-        matches!(self, Self::Thinking | Self::Both)
+        self.deltas || self.thinking
     }
 }
 
@@ -238,15 +224,15 @@ mod tests {
         );
         check(
             State::Asking { step: 2, last: false },
-            Input::Answered { response: response.clone(), held: Held::Thinking },
-            State::Showing { step: 2, last: false, response, held: Held::Thinking },
+            Input::Answered { response: response.clone(), held: Held { deltas: false, thinking: true } },
+            State::Showing { step: 2, last: false, response, held: Held { deltas: false, thinking: true } },
         );
     }
 
     #[test]
     fn an_answer_without_calls_ends_the_prompt() {
         let showing =
-            State::Showing { step: 2, last: false, response: answer(Stop::Length, 0), held: Held::Nothing };
+            State::Showing { step: 2, last: false, response: answer(Stop::Length, 0), held: Held::default() };
         check(showing, Input::Shown, ended(Stop::Length, Then::Finish(Ok(()))));
         let between = State::Between { step: 2, stopping: true };
         check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, between.clone());
@@ -257,7 +243,7 @@ mod tests {
     fn calls_run_and_lead_to_the_next_step_within_the_limit() {
         let response = answer(Stop::ToolUse, 1);
         let calls = tool_calls_of(&response.content).cloned().collect();
-        let showing = State::Showing { step: 2, last: false, response, held: Held::Nothing };
+        let showing = State::Showing { step: 2, last: false, response, held: Held::default() };
         let executing = State::Executing { step: 2, calls, cut: false };
         check(showing, Input::Shown, executing.clone());
         check(executing, Input::Executed { handled: false }, ended(Stop::ToolUse, Then::Step));
@@ -306,9 +292,18 @@ mod tests {
         check(between(true), Input::Interrupted, State::Starting { step: 1, last: true });
         check(State::Starting { step: 3, last: true }, Input::Allowed, State::Asking { step: 3, last: true });
         let response = || answer(Stop::ToolUse, 1);
-        let showing = State::Showing { step: 2, last: true, response: response(), held: Held::Deltas };
+        let showing = State::Showing {
+            step: 2,
+            last: true,
+            response: response(),
+            held: Held { deltas: true, thinking: false },
+        };
         let asking = State::Asking { step: 2, last: true };
-        check(asking, Input::Answered { response: response(), held: Held::Deltas }, showing.clone());
+        check(
+            asking,
+            Input::Answered { response: response(), held: Held { deltas: true, thinking: false } },
+            showing.clone(),
+        );
         // Its calls do not run, and what waits waits on.
         check(showing, Input::Shown, ended(Stop::ToolUse, Then::Stop));
         check(ended(Stop::ToolUse, Then::Stop), Input::Noted, State::Done(Ok(())));
@@ -322,7 +317,7 @@ mod tests {
         for state in [
             State::Starting { step: 2, last: false },
             State::Asking { step: 2, last: true },
-            State::Showing { step: 2, last: false, response: answer(Stop::End, 0), held: Held::Nothing },
+            State::Showing { step: 2, last: false, response: answer(Stop::End, 0), held: Held::default() },
             State::Executing { step: 2, calls: Vec::new(), cut: false },
         ] {
             check(state, input(), over());
@@ -335,7 +330,7 @@ mod tests {
     #[test]
     fn a_cut_answer_marks_its_calls() {
         let showing =
-            State::Showing { step: 2, last: false, response: answer(Stop::Length, 1), held: Held::Nothing };
+            State::Showing { step: 2, last: false, response: answer(Stop::Length, 1), held: Held::default() };
         assert!(matches!(showing.next(Input::Shown, None), State::Executing { cut: true, .. }));
     }
 

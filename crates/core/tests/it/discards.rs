@@ -50,7 +50,7 @@ impl BeforeModelRequest for Discards {
     async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
         let (by, reason) = who();
         match self.says_so(At::Request) {
-            true => RequestDecision::HardAbort { by, reason },
+            true => RequestDecision::Refuse(Refusal::discarding(by, reason)),
             false => RequestDecision::Send,
         }
     }
@@ -61,7 +61,7 @@ impl AfterModelResponse for Discards {
     async fn after_model_response(&self, _: &CancellationToken, _: &ReceivedResponse) -> ResponseDecision {
         let (by, reason) = who();
         match self.says_so(At::Response) {
-            true => ResponseDecision::HardAbort { by, reason },
+            true => ResponseDecision::Refuse(Refusal::discarding(by, reason)),
             false => ResponseDecision::Keep,
         }
     }
@@ -88,7 +88,7 @@ impl AfterToolExecute for Discards {
     ) -> ResultDecision {
         let (by, reason) = who();
         match self.says_so(At::Result) {
-            true => ResultDecision::HardAbort { by, reason },
+            true => ResultDecision::Refuse(Refusal::discarding(by, reason)),
             false => output.into(),
         }
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::{
-    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall,
+    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall, Refusal,
     ResultDecision, ToolDecision,
 };
 use haft_core::tool::{Display, ToolOutput};
@@ -53,7 +53,7 @@ impl AfterToolExecute for Edits {
     ) -> ResultDecision {
         match self.0 {
             true => ResultDecision::Show(displayed("edited")),
-            false => ResultDecision::AbortTurn { by: "redactor".into(), reason: "secret".into() },
+            false => ResultDecision::Refuse(Refusal::of_turn("redactor", "secret")),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::tool::ToolOutput;
-use haft_core::{Agent, Prompt, QueueError, QueueMode, Queued};
+use haft_core::{Agent, Prompt, QueueError, Queued};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
@@ -75,8 +75,7 @@ async fn messages_are_delivered_one_at_a_time_unless_all_are_wanted() {
     assert_eq!(script.requests.lock().unwrap().len(), 4);
 
     let script = Script::new(vec![one_call(), says("1")]);
-    let agent = script.agent().steering_mode(QueueMode::All).tool(tool("echo", |_| ToolOutput::text("x")));
-    let agent = agent.build().unwrap();
+    let agent = script.agent().tool(tool("echo", |_| ToolOutput::text("x"))).build().unwrap();
     three(&agent);
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[..4], ["user a", "user b", "user c", "user go"]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
-    BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
+    BeforeModelRequest, CancellationToken, OutgoingRequest, Refusal, RequestDecision, RequestEdit,
 };
 use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, Thinking};
 use haft_core::tool::{ToolOutput, ToolSpec};
@@ -276,7 +276,7 @@ async fn calls_that_an_edit_left_without_a_result_are_given_one() {
 #[tokio::test]
 async fn a_request_that_a_hook_does_not_want_ends_the_turn_with_its_reason() {
     let script = Script::new(vec![]);
-    let abort = RequestDecision::AbortTurn { by: "cost".into(), reason: "over budget".into() };
+    let abort = RequestDecision::Refuse(Refusal::of_turn("cost", "over budget"));
     let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };

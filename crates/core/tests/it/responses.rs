@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     AfterModelResponse, BeforeAssistantMessage, CancellationToken, MessageDecision, ReceivedResponse,
-    ResponseDecision,
+    Refusal, ResponseDecision,
 };
 use haft_core::model::ModelEvent;
 use haft_core::session::Session;
@@ -246,7 +246,7 @@ async fn an_unwanted_answer_ends_the_turn_with_its_reason_and_is_no_part_of_the_
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("fine")]);
-    let abort = ResponseDecision::AbortTurn { by: "f".into(), reason: "leak".into() };
+    let abort = ResponseDecision::Refuse(Refusal::of_turn("f", "leak"));
     let agent = script
         .agent()
         .tool(tool("echo", |_| panic!("it must not run")))

@@ -229,7 +229,7 @@ async fn details_stay_unless_a_hook_changes_the_result() {
     let two = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
     let script = Script::new(vec![calls(two), says("ok")]);
     let details = RawJson::parse(r#"{"diff":{"added":1}}"#).unwrap();
-    let output = ToolOutput::text("out").with_details(details.clone());
+    let output = ToolOutput { details: Some(details.clone()), ..ToolOutput::text("out") };
     let agent = script
         .agent()
         .tool(tool("echo", move |_| output.clone()))

@@ -2,7 +2,7 @@
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
 mod calls;
-mod ending;
+mod child;
 mod outputs;
 mod sources;
 
@@ -11,7 +11,6 @@ use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -23,15 +22,16 @@ use crate::extension::send_queue::pump::EventPump;
 use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
 use crate::extension::services::Desk;
 use crate::extension::status_line::StatusPlace;
+use crate::process::Exit;
 use crate::process::connection::{Connection, opened};
 use crate::process::log::Log;
-use crate::process::{Exit, Process};
 use crate::session::{Facts, Session};
 use crate::wire::decode::{Decoding, Heard, takes_long};
 use crate::wire::fault::Failure;
 use crate::wire::framer::{Framer, Item};
 use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
+use child::Child;
 use sources::{Happening, Incoming, happened, incoming, received};
 
 /// Lines of one read after which others get their turn first.
@@ -85,14 +85,10 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         commands: Arc::downgrade(&commands),
         queue: QueueOwner(Arc::clone(&queue)),
         carried_out: 0,
-        process,
-        stderr,
-        exit: None,
-        late_lines: 0,
+        child: Child::new(process, stderr),
         inbox: Some(inbox),
         alarm: Alarm::default(),
         seldom: Seldom::default(),
-        half_frame: None,
         crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
@@ -125,17 +121,9 @@ struct Actor {
     carried_out: usize,
     /// To itself.
     commands: Weak<mpsc::UnboundedSender<Command>>,
-    process: Option<Process>,
-    /// Gone when standard error ended.
-    stderr: Option<JoinHandle<()>>,
-    /// How the process ended, once it has.
-    exit: Option<Exit>,
-    /// Long lines that were read since then.
-    late_lines: usize,
+    child: Child,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    /// Bytes of a frame that was never finished.
-    half_frame: Option<usize>,
     /// The last read brought many lines.
     crowded: bool,
     alarm: Alarm,
@@ -164,18 +152,19 @@ impl Actor {
                 tokio::task::yield_now().await;
             }
             // What one said that is gone comes before its end.
-            let due = self.session.poll_deadline().filter(|_| self.decoding.is_none() || self.exit.is_none());
+            let due =
+                self.session.poll_deadline().filter(|_| self.decoding.is_none() || !self.child.has_exited());
             if self.alarm.set(due) {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
-            let reading = self.decoding.is_some() || !self.session.is_paused() || self.exit.is_some();
+            let reading = self.decoding.is_some() || !self.session.is_paused() || self.child.has_exited();
             tokio::select! {
                 incoming = incoming(&mut self.decoding, &mut self.reader, &mut self.framer), if reading => {
                     self.on_incoming(incoming);
                 }
                 command = received(&mut self.inbox) => self.on_command(command),
-                happening = happened(&self.seldom, &mut self.alarm, &mut self.process, &mut self.stderr) => {
+                happening = happened(&self.seldom, &mut self.alarm, &mut self.child) => {
                     self.on_happening(happening);
                 }
             }
@@ -206,7 +195,7 @@ impl Actor {
     }
 
     fn on_tail(&mut self, heard: Heard) {
-        self.half_frame = self.session.handle_tail(heard, now());
+        self.child.half_frame = self.session.handle_tail(heard, now());
         self.wind_up(CLOSED);
     }
 
@@ -217,15 +206,15 @@ impl Actor {
         }
         self.session.handle_heard(heard, now());
         self.drain(true);
-        if self.exit.is_some() {
-            self.on_late_heard();
+        if self.child.has_exited() && self.child.count_late_line() {
+            self.wind_up("");
         }
     }
 
     /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
     fn drain(&mut self, fresh: bool) {
         let (now, mut lines) = (now(), 0);
-        while self.decoding.is_none() && (!self.session.is_paused() || self.exit.is_some()) {
+        while self.decoding.is_none() && (!self.session.is_paused() || self.child.has_exited()) {
             let Some(item) = self.framer.next(self.session.line_limit()) else { break };
             lines += 1;
             match item {
@@ -268,7 +257,7 @@ impl Actor {
     fn on_command(&mut self, command: Option<Command>) {
         self.carried_out += usize::from(command.as_ref().is_some_and(Command::is_posted));
         match command {
-            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Send(question)) => self.session.send(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(words)) => self.session.tell(words, now()),
             Some(Command::Event(line)) => {
@@ -307,10 +296,71 @@ impl Actor {
 
     /// Nothing can be written any more. A process that ends is seen to in a moment, and says more.
     fn deafened(&mut self) {
-        if self.exit.is_some() || self.process.is_none() {
+        if self.child.has_exited() || self.child.process.is_none() {
             return self.wind_up("");
         }
         self.session.deafened(self.queue.0.flushed(), now());
+    }
+
+    fn on_exit(&mut self, exit: Exit) {
+        if exit.never_started {
+            self.session.never_started();
+        }
+        self.log.host(&exit.text);
+        self.child.exit = Some(exit);
+        self.drain(false);
+        self.wind_up("");
+    }
+
+    fn on_stderr_end(&mut self) {
+        self.child.stderr = None;
+        if self.child.has_exited() {
+            self.wind_up("");
+        }
+    }
+
+    /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
+    fn wind_up(&mut self, symptom: &str) {
+        let at = Instant::now() + self.session.timeouts().pipe_drain;
+        let all_read = self.reader.is_none() && self.decoding.is_none() && self.child.stderr.is_none();
+        let left_well = self.child.exit.as_ref().is_some_and(|exit| exit.left_well);
+        match (&self.child.exit, &self.child.process) {
+            (Some(_), _) if all_read => {
+                // All it said is known: an extension that may leave and owes nobody an answer did as if it were asked to.
+                if self.on_demand && left_well && self.owes_nobody() {
+                    self.session.shutdown(now());
+                }
+                self.session.end(&self.child.obituary(&self.log));
+            }
+            (Some(_), _) => self.session.end_at(at.into_std(), self.child.obituary(&self.log)),
+            (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
+            (None, None) => self.session.end("closed the connection"),
+        }
+    }
+
+    /// True if nobody waits for an answer, nor has just asked.
+    fn owes_nobody(&mut self) -> bool {
+        while let Some(Ok(command)) = self.inbox.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            self.on_command(Some(command));
+        }
+        self.session.is_idle()
+    }
+
+    /// Kills what is left and waits for its end, but not for ever.
+    async fn finish(mut self: Box<Self>) {
+        // Whoever still asks is told at once, and not when the last process is gone.
+        self.inbox = None;
+        self.status.leave();
+        self.calls.cancel_all();
+        let dropped = self.queue.0.lost();
+        if dropped > 0 {
+            self.log.host(format_args!("{dropped} events were dropped"));
+        }
+        self.child.kill(self.session.timeouts().kill_grace, &self.log).await;
+        self.calls.end().await;
+        self.child.stop_reading_stderr();
+        self.log.last("gone");
+        self.frontend.extension_gone(&self.reporter.name);
     }
 }
 

@@ -15,7 +15,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
+        let outcome = self.query(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
@@ -27,7 +27,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<Vec<CompletionItem>, CallError> {
         let what = format!("completion of /{}", command.name);
-        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
+        let outcome = self.query(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 }

@@ -393,7 +393,9 @@ impl State {
     /// Writes as many lines as there is room for. Only a pipe that is being read is made larger: what waits in a pipe
     /// that nobody reads would count as delivered.
     fn poll_lines(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(outlet) = &mut self.outlet else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        let Some(outlet) = &mut self.outlet else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
         let (_, was_begun) = self.lines.first();
         let mut slices = [IoSlice::new(&[]); PARTS];
         let used = self.lines.next(&mut slices);

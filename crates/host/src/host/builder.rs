@@ -8,17 +8,19 @@ use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::completions::Completing;
-use super::{Found, Host, Inner, Set, SpecSource};
+use super::inner::Inner;
+use super::set::Set;
+use super::start::start_first;
+use super::{Found, Host, SpecSource};
+use crate::agent::pins::Pins;
+use crate::agent::process_hook::Turns;
+use crate::agent::tool::Results;
 use crate::extension::frontend::{EventSink, Frontend, Headless};
 use crate::extension::services::{Provided, Services};
-use crate::gates::Gates;
-use crate::hook::Turns;
-use crate::pins::Pins;
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
 use crate::supervision::shared::Shared;
 use crate::supervision::streams::stream_spec;
-use crate::tool::Results;
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
 ///
@@ -146,13 +148,13 @@ impl HostBuilder {
             turns: Arc::new(Turns::new()),
             shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
             source,
-            gates: Gates::default(),
+            gates: Arc::default(),
             set: Mutex::new(set),
             completing: Completing::default(),
             turnstile: tokio::sync::Mutex::new(()),
         };
         let host = Host { inner: Arc::new(inner) };
-        host.start_first(streams).await;
+        start_first(&host.inner, streams).await;
         host
     }
 }

@@ -5,27 +5,17 @@ use std::sync::Arc;
 use haft_core::sanitize::for_model;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{CommandAction, InvokeCommand};
+use haft_protocol::ext::{CommandAction, CompleteCommand, CompletionItem, InvokeCommand};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, Lost, Set};
-use crate::catalog::Claim;
-use crate::entry::Entry;
+use super::completions::Superseded;
+use super::inner::Inner;
+use super::set::CommandInfo;
+use crate::agent::entry::Entry;
 use crate::extension::Deadline;
-
-/// A command that a user can type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandInfo {
-    /// Without the slash.
-    pub name: String,
-    /// One line; may be empty.
-    pub description: String,
-    /// Who runs it.
-    pub extension: ExtensionName,
-    /// Whether its extension says what may follow it: [`Host::complete_command`].
-    pub completes: bool,
-}
+use crate::supervision::shared::Shared;
+use crate::wire::fault::CallError;
 
 /// What a command came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,118 +56,95 @@ pub enum CommandError {
     },
 }
 
-impl Host {
-    /// The commands of all extensions at this moment, in order; a command whose name somebody else has is
-    /// reported and left out.
-    pub fn commands(&self) -> Vec<CommandInfo> {
-        self.owned_commands().into_iter().map(|(info, _)| info).collect()
+/// Runs a command: see [`Host::run_command`](super::Host::run_command).
+pub(super) async fn run(
+    inner: &Inner,
+    cancel: &CancellationToken,
+    name: &str,
+    args: &str,
+) -> Result<CommandOutcome, CommandError> {
+    let mut found = find(inner, name);
+    if found.is_none() {
+        // A cancelled caller has no use for the answer.
+        _ = cancel.run_until_cancelled(inner.settled()).await;
+        found = find(inner, name);
     }
-
-    /// Runs a command with everything the user typed after its name. Upper and lower case are one. A name that nobody
-    /// has is looked for again when the extensions that are still starting are ready.
-    ///
-    /// # Errors
-    /// [`CommandError`] when there is no such command, or its extension fails.
-    pub async fn run_command(
-        &self,
-        cancel: &CancellationToken,
-        name: &str,
-        args: &str,
-    ) -> Result<CommandOutcome, CommandError> {
-        let mut found = self.find_command(name);
-        if found.is_none() {
-            // A cancelled caller has no use for the answer.
-            _ = cancel.run_until_cancelled(self.settled()).await;
-            found = self.find_command(name);
+    let Some((info, entry)) = found else {
+        return Err(CommandError::Unknown { name: name.to_owned() });
+    };
+    let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
+    match invoke(&entry, cancel, command).await {
+        Ok(action) => {
+            let action = for_the_model(&inner.shared, &info, action);
+            carry_out(&inner.shared, &info.extension, &action);
+            Ok(CommandOutcome { extension: info.extension, action })
         }
-        let Some((info, entry)) = found else {
-            return Err(CommandError::Unknown { name: name.to_owned() });
-        };
-        let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
-        let awake = entry.awake(cancel).await;
-        let deadline = Deadline::after(entry.timeouts.command);
-        let reached = match awake {
-            Ok(()) => entry.reach(cancel, deadline).await,
-            Err(error) => Err(error),
-        };
-        let outcome = match reached {
-            Ok(extension) => extension.command(cancel, command, deadline).await,
-            Err(error) => Err(error),
-        };
-        match outcome {
-            Ok(action) => {
-                let action = self.for_model(&info, action);
-                self.carry_out(&info.extension, &action);
-                Ok(CommandOutcome { extension: info.extension.clone(), action })
-            }
-            Err(error) => Err(CommandError::Failed {
-                extension: info.extension.clone(),
-                name: info.name.clone(),
-                detail: error.to_string(),
-            }),
+        Err(error) => Err(CommandError::Failed {
+            extension: info.extension,
+            name: info.name,
+            detail: error.to_string(),
+        }),
+    }
+}
+
+/// Completes a command: see [`Host::complete_command`](super::Host::complete_command).
+pub(super) async fn complete(
+    inner: &Inner,
+    cancel: &CancellationToken,
+    name: &str,
+    prefix: &str,
+) -> Result<Vec<CompletionItem>, CommandError> {
+    let Some((info, entry)) = find(inner, name) else {
+        return Err(CommandError::Unknown { name: name.to_owned() });
+    };
+    if !info.completes {
+        return Ok(Vec::new());
+    }
+    let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
+    let answer = inner.completing.complete(cancel, &entry, question, &inner.shared.limits).await;
+    answer.map_err(|Superseded| CommandError::Superseded { name: info.name })
+}
+
+async fn invoke(
+    entry: &Entry,
+    cancel: &CancellationToken,
+    command: InvokeCommand,
+) -> Result<CommandAction, CallError> {
+    entry.awake(cancel).await?;
+    let deadline = Deadline::after(entry.timeouts.command);
+    entry.reach(cancel, deadline).await?.command(cancel, command, deadline).await
+}
+
+/// Finds a command by its name. Upper and lower case are one, unless a command has exactly this name.
+fn find(inner: &Inner, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
+    let mut known = inner.claim_commands();
+    let exact = known.iter().position(|(info, _)| info.name == name);
+    let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
+    let found = exact.or_else(alike)?;
+    Some(known.swap_remove(found))
+}
+
+/// Adds its origin to a prompt, and removes the characters that nobody can see.
+fn for_the_model(shared: &Shared, info: &CommandInfo, action: CommandAction) -> CommandAction {
+    let CommandAction::Prompt(text) = action else { return action };
+    let read = for_model(&text);
+    let CommandInfo { name, extension, .. } = info;
+    shared.reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
+    let origin = match is_up(Defence::CommandOrigin) {
+        true => format!("[from extension {extension}, command {name}]\n"),
+        false => String::new(),
+    };
+    CommandAction::Prompt(origin + &read.text)
+}
+
+fn carry_out(shared: &Shared, extension: &ExtensionName, action: &CommandAction) {
+    match action {
+        CommandAction::Display(text) => {
+            let (extension, text) = (extension.clone(), text.clone());
+            (shared.events)(AgentEvent::ExtDisplay { extension, text });
         }
-    }
-
-    /// A prompt as the model gets it: with its origin, and without what nobody can see.
-    fn for_model(&self, info: &CommandInfo, action: CommandAction) -> CommandAction {
-        let CommandAction::Prompt(text) = action else { return action };
-        let read = for_model(&text);
-        let CommandInfo { name, extension, .. } = info;
-        self.shared().reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
-        let origin = match is_up(Defence::CommandOrigin) {
-            true => format!("[from extension {extension}, command {name}]\n"),
-            false => String::new(),
-        };
-        CommandAction::Prompt(origin + &read.text)
-    }
-
-    fn carry_out(&self, extension: &ExtensionName, action: &CommandAction) {
-        let frontend = &self.shared().frontend;
-        match action {
-            CommandAction::Display(text) => {
-                let (extension, text) = (extension.clone(), text.clone());
-                (self.shared().events)(AgentEvent::ExtDisplay { extension, text });
-            }
-            CommandAction::Insert(text) => frontend.insert(extension, text),
-            CommandAction::OpenPanel(panel) => frontend.open_panel(extension, panel),
-            CommandAction::Prompt(_) | CommandAction::Noop | CommandAction::Failed(_) => {}
-        }
-    }
-
-    pub(super) fn find_command(&self, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
-        let mut known = self.owned_commands();
-        let exact = known.iter().position(|(info, _)| info.name == name);
-        let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
-        let found = exact.or_else(alike)?;
-        Some(known.swap_remove(found))
-    }
-
-    fn owned_commands(&self) -> Vec<(CommandInfo, Arc<Entry>)> {
-        let mut owned = Vec::new();
-        let mut lost = Lost::default();
-        let mut set = self.set();
-        let Set { entries, commands: names, .. } = &mut *set;
-        for entry in entries.iter() {
-            for command in &entry.offers().commands {
-                match names.claim(&command.name, entry.name()) {
-                    Claim::Granted => owned.push((
-                        CommandInfo {
-                            name: command.name.clone(),
-                            description: command.description.clone(),
-                            extension: entry.name().clone(),
-                            completes: command.completes,
-                        },
-                        Arc::clone(entry),
-                    )),
-                    Claim::Lost { to } => {
-                        lost.add(entry, format!("command /{}: {to} has that name", command.name));
-                    }
-                    Claim::Full { .. } | Claim::LostBefore => {}
-                }
-            }
-        }
-        drop(set);
-        self.report_lost(lost);
-        owned
+        CommandAction::Insert(text) => shared.frontend.insert(extension, text),
+        CommandAction::OpenPanel(panel) => shared.frontend.open_panel(extension, panel),
+        CommandAction::Prompt(_) | CommandAction::Noop | CommandAction::Failed(_) => {}
     }
 }

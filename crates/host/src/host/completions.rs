@@ -7,7 +7,7 @@ use haft_protocol::ext::{CompleteCommand, CompletionItem, Limits};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::{CommandError, Host};
+use crate::agent::entry::Entry;
 use crate::extension::Deadline;
 use crate::wire::fault::CallError;
 
@@ -18,6 +18,10 @@ const MOST_FAILURES: u32 = 3;
 /// The questions that are open, and how the commands did.
 #[derive(Debug, Default)]
 pub(super) struct Completing(Mutex<BTreeMap<Whose, Asked>>);
+
+/// A newer question about the same command took the place of this one.
+#[derive(Debug)]
+pub(super) struct Superseded;
 
 /// A command.
 type Whose = (ExtensionName, String);
@@ -33,6 +37,41 @@ struct Asked {
 }
 
 impl Completing {
+    /// Queries an extension about what may follow one of its commands. An extension that fails to answer, or is asked no
+    /// more, has no items.
+    ///
+    /// # Errors
+    /// A newer question about the same command took the place of this one.
+    pub(super) async fn complete(
+        &self,
+        cancel: &CancellationToken,
+        entry: &Entry,
+        question: CompleteCommand,
+        limits: &Limits,
+    ) -> Result<Vec<CompletionItem>, Superseded> {
+        let whose = (entry.name().clone(), question.name.clone());
+        let Some((number, newest)) = self.begin(&whose, cancel) else { return Ok(Vec::new()) };
+        let ending = Ending { completing: self, whose: &whose, number, failed: None };
+        let deadline = Deadline::after(entry.timeouts.completions);
+        let answer = match entry.reach(&newest, deadline).await {
+            Ok(extension) => extension.complete(&newest, question, deadline).await,
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(items) => {
+                ending.over(Some(false));
+                Ok(fit(items, limits))
+            }
+            Err(CallError::Cancelled) => Err(Superseded),
+            // It is being started, or has gone: that is no failure of this command.
+            Err(CallError::Gone { .. }) => Ok(Vec::new()),
+            Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
+                ending.over(Some(true));
+                Ok(Vec::new())
+            }
+        }
+    }
+
     /// A question begins, and ends the one before it. None when the command has failed too often.
     fn begin(&self, whose: &Whose, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
         let mut all = self.all();
@@ -69,48 +108,6 @@ impl Completing {
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<Whose, Asked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Host {
-    /// What may follow a command of which so much is typed behind its name. Of two questions about one command, the newer
-    /// one ends the older. A command that does not complete has no items, nor has one that fails to: that is reported.
-    ///
-    /// # Errors
-    /// [`CommandError`] when there is no such command, or a newer question is asked.
-    pub async fn complete_command(
-        &self,
-        cancel: &CancellationToken,
-        name: &str,
-        prefix: &str,
-    ) -> Result<Vec<CompletionItem>, CommandError> {
-        let Some((info, entry)) = self.find_command(name) else {
-            return Err(CommandError::Unknown { name: name.to_owned() });
-        };
-        let whose = (info.extension.clone(), info.name.clone());
-        let completing = &self.inner.completing;
-        let begun = if info.completes { completing.begin(&whose, cancel) } else { None };
-        let Some((number, newest)) = begun else { return Ok(Vec::new()) };
-        let ending = Ending { completing, whose: &whose, number, failed: None };
-        let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
-        let deadline = Deadline::after(entry.timeouts.completions);
-        let answer = match entry.reach(&newest, deadline).await {
-            Ok(extension) => extension.complete(&newest, question, deadline).await,
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(items) => {
-                ending.over(Some(false));
-                Ok(fit(items, &self.limits()))
-            }
-            Err(CallError::Cancelled) => Err(CommandError::Superseded { name: info.name.clone() }),
-            // It is being started, or has gone: that is no failure of this command.
-            Err(CallError::Gone { .. }) => Ok(Vec::new()),
-            Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
-                ending.over(Some(true));
-                Ok(Vec::new())
-            }
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
 use super::Host;
+use super::reload::{self, ReloadStats};
 use crate::session::offers::Topic;
 use crate::supervision::slot::Stage;
 use crate::wire::fault::{Failure, FaultCode};
@@ -48,12 +49,19 @@ impl Host {
             self.inner.turns.belong_to(session.id().to_string());
         }
         let topic = Topic { name: "session_start", tool: None };
-        let entries = self.set().entries.clone();
+        let entries = self.inner.entries();
         self.audience(entries).tell(topic, || {
             let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
             let known = |session: &Session| Event::session_start_of(session.id().to_string(), path(session));
             Some(session.map_or_else(Event::session_start, known))
         });
+    }
+
+    /// Waits until no extension is starting: each is ready, or has failed.
+    ///
+    /// A start does not wait for slow ones; whoever needs to know all tools or commands does it here.
+    pub async fn settled(&self) {
+        self.inner.settled().await;
     }
 
     /// Starts an extension anew, whatever state it is in, and waits until it is ready. It is stopped first if it runs;
@@ -78,7 +86,7 @@ impl Host {
     /// [`RestartError`] when there is nothing to start, or it fails again.
     pub async fn restart(&self, name: &ExtensionName) -> Result<(), RestartError> {
         let _turn = self.inner.turnstile.lock().await;
-        let entry = self.entry(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
+        let entry = self.inner.entry(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
         if entry.stays || !entry.restart().await {
             return Err(RestartError::NoProcess { name: name.clone() });
         }
@@ -90,16 +98,27 @@ impl Host {
             }
             Stage::Stopping | Stage::Stopped => Err(RestartError::NoProcess { name: name.clone() }),
             Stage::Starting { .. } | Stage::Running | Stage::Idle | Stage::Files => {
-                self.announce(&[Arc::clone(&entry)]);
+                self.inner.announce(&[Arc::clone(&entry)]);
                 Ok(())
             }
         }
     }
 
+    /// Looks for extensions again and starts what is found, beside what runs. One that becomes ready takes the place of
+    /// the old one of its name; one that does not is reported, and the old one stays, as it does when its manifest
+    /// cannot be read any more. One that is not found is stopped. All are started at once: whoever reloads wants to know
+    /// that they work. Extensions that came as streams stay as they are.
+    ///
+    /// Old ones answer questions until new ones are in their place, and finish what they were asked within
+    /// [`Timeouts::drain`](crate::Timeouts). After a shutdown nothing happens.
+    pub async fn reload(&self) -> ReloadStats {
+        reload::reload(&self.inner).await
+    }
+
     /// Proves that the host works: each extension's task has taken all that was sent to it before. No extension is
     /// asked anything, so none can hold this up.
     pub async fn ping(&self) {
-        let entries = self.set().entries.clone();
+        let entries = self.inner.entries();
         let pongs: Vec<_> =
             entries.iter().filter_map(|entry| entry.extension()).map(|one| one.ping()).collect();
         for pong in pongs {
@@ -113,9 +132,9 @@ impl Host {
     /// for good. What else is starting, or waits for its start, is not waited for.
     pub async fn shutdown(&self) {
         self.delivered().await;
-        self.shared().closing.cancel();
+        self.inner.shared.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
-        let entries = self.set().entries.clone();
+        let entries = self.inner.entries();
         for entry in entries {
             entry.gone().await;
         }
@@ -123,17 +142,17 @@ impl Host {
 
     /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
     async fn delivered(&self) {
-        self.shared().pump.distribute();
-        let entries = self.set().entries.clone();
+        self.inner.shared.pump.distribute();
+        let entries = self.inner.entries();
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {
             for entry in waiting {
                 // An error means that the end has begun.
-                _ = entry.awake(&self.shared().closing).await;
+                _ = entry.awake(&self.inner.shared.closing).await;
             }
         };
-        let grace = self.shared().config.timeouts.shutdown_grace;
+        let grace = self.inner.shared.config.timeouts.shutdown_grace;
         // What is not ready by then does not hear of it, as it would not if it were slow.
-        _ = timeout(grace, self.shared().closing.run_until_cancelled(settled)).await;
+        _ = timeout(grace, self.inner.shared.closing.run_until_cancelled(settled)).await;
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
 
-use super::start::{Begin, settled};
-use super::{Host, Set};
-use crate::entry::Entry;
+use super::inner::Inner;
+use super::set::Set;
+use super::start::{Begin, settled, start_found};
+use crate::agent::entry::Entry;
 use crate::extension::Extension;
 use crate::session::ExtensionState;
 use crate::supervision::slot::Stage;
@@ -40,68 +41,59 @@ struct Plan {
     blocked: Option<String>,
 }
 
-impl Host {
-    /// Looks for extensions again and starts what is found, beside what runs. One that becomes ready takes the place of
-    /// the old one of its name; one that does not is reported, and the old one stays, as it does when its manifest
-    /// cannot be read any more. One that is not found is stopped. All are started at once: whoever reloads wants to know
-    /// that they work. Extensions that came as streams stay as they are.
-    ///
-    /// Old ones answer questions until new ones are in their place, and finish what they were asked within
-    /// [`Timeouts::drain`](crate::Timeouts). After a shutdown nothing happens.
-    pub async fn reload(&self) -> ReloadStats {
-        let _turn = match is_up(Defence::OneReload) {
-            true => Some(self.inner.turnstile.lock().await),
-            false => None,
-        };
-        if self.shared().closing.is_cancelled() {
-            return ReloadStats::default();
-        }
-        let (streams, old): (Vec<_>, Vec<_>) =
-            self.set().entries.iter().cloned().partition(|entry| entry.stays);
-        self.inner.pins.forget();
-        self.inner.completing.forget(None);
-        let found = self.look();
-        let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
-        let (started, mut errors) = self.start_found(found, &streams, Begin::AllAtOnce);
-        settled(&started).await;
-        if self.shared().closing.is_cancelled() {
-            gone(&started).await;
-            return ReloadStats::default();
-        }
-        errors.extend(unreadable.iter().cloned());
-        errors.extend(started.iter().filter_map(failure));
-        let stats = ReloadStats {
-            stopped: 0,
-            loaded: started.iter().filter(|entry| was_started(entry)).count(),
-            ready: started.iter().filter(|entry| entry.state() == ExtensionState::Ready).count(),
-            kept: 0,
-            errors,
-        };
-        let plan = Plan { blocked, ..Plan::new(old, started, &unreadable) };
-        ReloadStats { kept: plan.kept, stopped: self.put_in_place(plan, streams).await, ..stats }
+/// Reloads all extensions: see [`Host::reload`](super::Host::reload).
+pub(super) async fn reload(inner: &Inner) -> ReloadStats {
+    let _turn = match is_up(Defence::OneReload) {
+        true => Some(inner.turnstile.lock().await),
+        false => None,
+    };
+    if inner.shared.closing.is_cancelled() {
+        return ReloadStats::default();
     }
-
-    /// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
-    async fn put_in_place(&self, plan: Plan, streams: Vec<Arc<Entry>>) -> usize {
-        let Plan { entries, new, leaving, blocked, .. } = plan;
-        let entries = streams.into_iter().chain(entries).collect();
-        self.swap(Set::new(&self.shared().config, entries, blocked), &new, &leaving);
-        self.announce(&new);
-        let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
-        leaving.iter().for_each(|entry| entry.retire());
-        gone(&leaving).await;
-        ran
+    let (streams, old): (Vec<_>, Vec<_>) = inner.set().entries.iter().cloned().partition(|entry| entry.stays);
+    inner.pins.forget();
+    inner.completing.forget(None);
+    let found = inner.look();
+    let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
+    let (started, mut errors) = start_found(&inner.shared, found, &streams, Begin::AllAtOnce);
+    settled(&started).await;
+    if inner.shared.closing.is_cancelled() {
+        gone(&started).await;
+        return ReloadStats::default();
     }
+    errors.extend(unreadable.iter().cloned());
+    errors.extend(started.iter().filter_map(failure));
+    let stats = ReloadStats {
+        stopped: 0,
+        loaded: started.iter().filter(|entry| was_started(entry)).count(),
+        ready: started.iter().filter(|entry| entry.state() == ExtensionState::Ready).count(),
+        kept: 0,
+        errors,
+    };
+    let plan = Plan { blocked, ..Plan::new(old, started, &unreadable) };
+    ReloadStats { kept: plan.kept, stopped: put_in_place(inner, plan, streams).await, ..stats }
+}
 
-    /// From here on the new ones are asked, also by whoever holds an old one.
-    fn swap(&self, all: Set, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
-        let mut set = self.set();
-        *set = all;
-        for old in leaving {
-            if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
-                // Nobody else sets it: an entry leaves once.
-                _ = old.successor.set(Arc::clone(next));
-            }
+/// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
+async fn put_in_place(inner: &Inner, plan: Plan, streams: Vec<Arc<Entry>>) -> usize {
+    let Plan { entries, new, leaving, blocked, .. } = plan;
+    let entries = streams.into_iter().chain(entries).collect();
+    swap(inner, Set::new(&inner.shared.config, entries, blocked), &new, &leaving);
+    inner.announce(&new);
+    let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
+    leaving.iter().for_each(|entry| entry.retire());
+    gone(&leaving).await;
+    ran
+}
+
+/// From here on the new ones are asked, also by whoever holds an old one.
+fn swap(inner: &Inner, all: Set, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
+    let mut set = inner.set();
+    *set = all;
+    for old in leaving {
+        if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
+            // Nobody else sets it: an entry leaves once.
+            _ = old.successor.set(Arc::clone(next));
         }
     }
 }

@@ -7,256 +7,199 @@ use futures::channel::mpsc;
 use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
-use super::{Found, Host, Set};
-use crate::backlog::Backlog;
-use crate::entry::Entry;
+use super::Found;
+use super::inner::Inner;
+use super::set::Set;
+use crate::agent::entry::Entry;
+use crate::extension::backlog::Backlog;
 use crate::extension::send_queue::Filter;
 use crate::process::connection::Connection;
-use crate::session::ExtensionState;
 use crate::session::declared::declared_offers;
 use crate::session::ids::random;
 use crate::session::offers::Offers;
-use crate::supervision::failures::FailureFile;
 use crate::supervision::keeper::Keeper;
+use crate::supervision::shared::Shared;
 use crate::supervision::slot::{Slot, Stage};
-use crate::supervision::streams::stream_spec;
 use crate::supervision::supervisor::Supervisor;
-use crate::wire::fault::{Failure, FaultCode};
+use crate::wire::fault::FaultCode;
 
-impl Host {
-    /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.
-    pub async fn add_streams(
-        &self,
-        name: &str,
-        reader: impl AsyncRead + Send + Unpin + 'static,
-        writer: impl AsyncWrite + Send + Unpin + 'static,
-    ) {
-        let _turn = self.inner.turnstile.lock().await;
-        let connection = Connection::Streams(Box::new(reader), Box::new(writer));
-        let present = self.set().entries.clone();
-        let streams = vec![(stream_spec(name), Some(connection))];
-        let (added, _) = self.start_all(streams, &present, Begin::AllAtOnce);
-        settled(&added).await;
-        self.set().add(added.clone());
-        self.announce(&added);
-    }
+/// Starts the streams and all that is found, and waits as a start does.
+pub(super) async fn start_first(inner: &Inner, streams: Vec<(ExtensionSpec, Connection)>) {
+    let shared = &inner.shared;
+    let _turn = inner.turnstile.lock().await;
+    let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
+    let (mut entries, _) = start_all(shared, streams, &[], Begin::AllAtOnce);
+    let found = inner.look();
+    let blocked = found.blocked.clone();
+    let (started, _) = start_found(shared, found, &entries, Begin::AsDeclared);
+    entries.extend(started);
+    *inner.set() = Set::new(&shared.config, entries.clone(), blocked);
+    wait_patiently(shared, &entries).await;
+    inner.announce(&entries);
+}
 
-    /// Waits until no extension is starting: each is ready, or has failed.
-    ///
-    /// A start does not wait for slow ones; whoever needs to know all tools or commands does it here.
-    pub async fn settled(&self) {
-        let entries = self.set().entries.clone();
-        settled(&entries).await;
-    }
+/// Starts the extensions that were found, beside those that are there. Returns also those that cannot be started,
+/// because their name is taken.
+pub(super) fn start_found(
+    shared: &Arc<Shared>,
+    found: Found,
+    beside: &[Arc<Entry>],
+    begin: Begin,
+) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
+    start_all(shared, specs, beside, begin)
+}
 
-    pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
-        let _turn = self.inner.turnstile.lock().await;
-        let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
-        let (mut entries, _) = self.start_all(streams, &[], Begin::AllAtOnce);
-        let found = self.look();
-        let blocked = found.blocked.clone();
-        let (started, _) = self.start_found(found, &entries, Begin::AsDeclared);
-        entries.extend(started);
-        *self.set() = Set::new(&self.shared().config, entries.clone(), blocked);
-        self.wait_patiently(&entries).await;
-        self.announce(&entries);
-    }
-
-    /// Asks the source, and reports what could not be read.
-    pub(super) fn look(&self) -> Found {
-        let found = (self.inner.source)();
-        for fault in &found.faults {
-            (self.shared().events)(haft_protocol::event::AgentEvent::ExtensionError(fault.clone()));
+/// Starts all of these; none waits for another, save for its turn at the gate.
+fn start_all(
+    shared: &Arc<Shared>,
+    specs: Vec<(ExtensionSpec, Option<Connection>)>,
+    beside: &[Arc<Entry>],
+    begin: Begin,
+) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    let mut names: HashMap<_, _> =
+        beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
+    let (mut started, mut faults) = (Vec::new(), Vec::new());
+    for (spec, connection) in specs {
+        if let Some(first) = names.get(&spec.name) {
+            let message = format!(
+                "not started from {}: an extension of this name runs from {}",
+                spec.dir.display(),
+                first.display()
+            );
+            faults.push(rejected(shared, spec.name, message));
+            continue;
         }
-        found
+        names.insert(spec.name.clone(), spec.dir.clone());
+        started.push(start_one(shared, spec, connection, begin));
     }
+    (started, faults)
+}
 
-    /// Starts the extensions that were found, beside those that are there. Returns also those that cannot be started,
-    /// because their name is taken.
-    pub(super) fn start_found(
-        &self,
-        found: Found,
-        beside: &[Arc<Entry>],
-        begin: Begin,
-    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
-        let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
-        self.start_all(specs, beside, begin)
+fn rejected(shared: &Shared, extension: ExtensionName, message: String) -> ExtensionFault {
+    let code = FaultCode::RegisterRejected;
+    shared.reporter(&extension).fault(code, message.as_str());
+    ExtensionFault { extension, code: code.as_str().to_owned(), message }
+}
+
+fn start_one(
+    shared: &Arc<Shared>,
+    spec: ExtensionSpec,
+    connection: Option<Connection>,
+    begin: Begin,
+) -> Arc<Entry> {
+    let (config, spec) = (&shared.config, Arc::new(spec));
+    let stays = connection.is_some();
+    let files = !stays && spec.launch == Launch::ThemeOnly;
+    let stand_in = stand_in(shared, &spec).filter(|_| begin == Begin::AsDeclared && !stays);
+    let waits = stand_in.is_some();
+    stand_in.iter().for_each(|offers| shared.pump.watch(&Filter::of(offers)));
+    let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
+    let stage = match (files, waits) {
+        (true, _) => Stage::Files,
+        (false, true) => Stage::Idle,
+        (false, false) => Stage::NEW,
+    };
+    let (orders, inbox) = mpsc::unbounded();
+    let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
+    if !files {
+        let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
+        let keeper = Box::new(Keeper {
+            shared: Arc::clone(shared),
+            spec: Arc::clone(&spec),
+            orders: inbox,
+            slot: sender,
+            supervisor: Arc::new(Mutex::new(supervisor)),
+            log: OnceLock::new(),
+            backlog: backlog.clone(),
+        });
+        tokio::spawn(keeper.run(connection));
     }
+    // Asked once: a start looks at every extension each time that one of them changes.
+    let was_silent = !waits && shared.silent.knows(&spec);
+    let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
+    let (timeouts, loosened) = (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
+    Arc::new(Entry {
+        spec,
+        timeouts,
+        loosened,
+        patience,
+        stays,
+        slot,
+        orders,
+        floor: tokio::sync::Mutex::default(),
+        backlog,
+        successor: OnceLock::new(),
+    })
+}
 
-    /// Starts all of these; none waits for another, save for its turn at the gate.
-    fn start_all(
-        &self,
-        specs: Vec<(ExtensionSpec, Option<Connection>)>,
-        beside: &[Arc<Entry>],
-        begin: Begin,
-    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
-        let mut names: HashMap<_, _> =
-            beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
-        let (mut started, mut faults) = (Vec::new(), Vec::new());
-        for (spec, connection) in specs {
-            if let Some(first) = names.get(&spec.name) {
-                let message = format!(
-                    "not started from {}: an extension of this name runs from {}",
-                    spec.dir.display(),
-                    first.display()
-                );
-                faults.push(self.rejected(spec.name, message));
-                continue;
+/// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
+/// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
+fn stand_in(shared: &Shared, spec: &ExtensionSpec) -> Option<Arc<Offers>> {
+    let is_process = matches!(spec.launch, Launch::Process { .. });
+    let may_wait = is_process && spec.origin != Origin::Explicit && !spec.roles.required;
+    let activation = spec.lifecycle.activation.as_ref().filter(|_| may_wait)?;
+    match declared_offers(activation, spec.permissions.as_ref(), &shared.limits) {
+        Ok(offers) => Some(Arc::new(offers)),
+        Err(why) => {
+            let text = format!("manifest: {why}; the extension starts at once");
+            shared.reporter(&spec.name).fault(FaultCode::RegisterRejected, text);
+            None
+        }
+    }
+}
+
+/// Waits as a start does; not at all when the end has begun. Those that were given up are remembered.
+async fn wait_patiently(shared: &Shared, entries: &[Arc<Entry>]) {
+    let mut changes = shared.changes.subscribe();
+    let mut calm = None;
+    let all = async {
+        loop {
+            // One after the other: looking at all of them at each change would take long where many start.
+            for entry in entries {
+                entry.until(|stage| progress_of(entry, stage) != Progress::Busy).await;
             }
-            names.insert(spec.name.clone(), spec.dir.clone());
-            started.push(self.start_one(spec, connection, begin));
-        }
-        (started, faults)
-    }
-
-    fn rejected(&self, extension: ExtensionName, message: String) -> ExtensionFault {
-        let code = FaultCode::RegisterRejected;
-        self.shared().reporter(&extension).fault(code, message.as_str());
-        ExtensionFault { extension, code: code.as_str().to_owned(), message }
-    }
-
-    fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>, begin: Begin) -> Arc<Entry> {
-        let shared = self.shared();
-        let (config, spec) = (&shared.config, Arc::new(spec));
-        let stays = connection.is_some();
-        let files = !stays && spec.launch == Launch::ThemeOnly;
-        let stand_in = self.stand_in(&spec).filter(|_| begin == Begin::AsDeclared && !stays);
-        let waits = stand_in.is_some();
-        stand_in.iter().for_each(|offers| shared.pump.watch(&Filter::of(offers)));
-        let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
-        let stage = match (files, waits) {
-            (true, _) => Stage::Files,
-            (false, true) => Stage::Idle,
-            (false, false) => Stage::NEW,
-        };
-        let (orders, inbox) = mpsc::unbounded();
-        let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
-        if !files {
-            let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
-            let keeper = Box::new(Keeper {
-                shared: Arc::clone(shared),
-                spec: Arc::clone(&spec),
-                orders: inbox,
-                slot: sender,
-                supervisor: Arc::new(Mutex::new(supervisor)),
-                log: OnceLock::new(),
-                backlog: backlog.clone(),
-            });
-            tokio::spawn(keeper.run(connection));
-        }
-        // Asked once: a start looks at every extension each time that one of them changes.
-        let was_silent = !waits && shared.silent.knows(&spec);
-        let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
-        let (timeouts, loosened) =
-            (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
-        Arc::new(Entry {
-            spec,
-            timeouts,
-            loosened,
-            patience,
-            stays,
-            slot,
-            orders,
-            floor: tokio::sync::Mutex::default(),
-            backlog,
-            successor: OnceLock::new(),
-        })
-    }
-
-    /// The offers that stand in for an extension until its first use; none for one that starts at once, as each does that
-    /// the command line names or that is required. A declaration that breaks a rule is reported and does not count.
-    fn stand_in(&self, spec: &ExtensionSpec) -> Option<Arc<Offers>> {
-        let is_process = matches!(spec.launch, Launch::Process { .. });
-        let may_wait = is_process && spec.origin != Origin::Explicit && !spec.roles.required;
-        let activation = spec.lifecycle.activation.as_ref().filter(|_| may_wait)?;
-        match declared_offers(activation, spec.permissions.as_ref(), &self.shared().limits) {
-            Ok(offers) => Some(Arc::new(offers)),
-            Err(why) => {
-                let text = format!("manifest: {why}; the extension starts at once");
-                self.reporter(&spec.name).fault(FaultCode::RegisterRejected, text);
-                None
+            changes.mark_unchanged();
+            let progress: Vec<_> = entries.iter().map(|entry| progress_of(entry, &entry.stage())).collect();
+            let now = Instant::now();
+            match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
+                Wait::No => return,
+                Wait::Until(at) if at <= now => return,
+                // Whether time has passed or something has changed: the next round sees.
+                Wait::Until(at) => _ = timeout_at(at, changes.changed()).await,
+                Wait::ForChange => _ = changes.changed().await,
             }
         }
-    }
-
-    /// One that is being started was needed before it was there: said, and known to those who ask when nothing runs, until
-    /// it is ready.
-    pub(crate) fn not_there(&self, entry: &Entry, text: String) {
-        let failure = Failure { code: FaultCode::HookTimeout, message: text };
-        FailureFile::new(Arc::clone(&self.shared().state), Arc::clone(&entry.spec)).remember(&failure);
-        self.reporter(entry.name()).fault(failure.code, failure.message);
-    }
-
-    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
-    /// required gates that the new ones in it did not put up.
-    pub(super) fn announce(&self, new: &[Arc<Entry>]) {
-        for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
-            for hook in entry.lacking() {
-                let text =
-                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
-                self.shared().reporter(entry.name()).fault(FaultCode::HookError, text);
-            }
-        }
-        self.claim_tools(|_, _| {});
-        self.commands();
-        self.shared().changed();
-    }
-
-    /// Waits as a start does; not at all when the end has begun. Those that were given up are remembered.
-    async fn wait_patiently(&self, entries: &[Arc<Entry>]) {
-        let shared = self.shared();
-        let mut changes = shared.changes.subscribe();
-        let mut calm = None;
-        let all = async {
-            loop {
-                // One after the other: looking at all of them at each change would take long where many start.
-                for entry in entries {
-                    entry.until(|stage| Self::progress(entry, stage) != Progress::Busy).await;
-                }
-                changes.mark_unchanged();
-                let progress: Vec<_> =
-                    entries.iter().map(|entry| Self::progress(entry, &entry.stage())).collect();
-                let now = Instant::now();
-                match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
-                    Wait::No => return,
-                    Wait::Until(at) if at <= now => return,
-                    // Whether time has passed or something has changed: the next round sees.
-                    Wait::Until(at) => _ = timeout_at(at, changes.changed()).await,
-                    Wait::ForChange => _ = changes.changed().await,
-                }
-            }
-        };
-        shared.closing.run_until_cancelled(all).await;
-        for entry in entries {
-            let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
-            if let Progress::Slow { .. } = Self::progress(entry, &entry.stage())
-                && !greeted
-            {
-                shared.silent.remember(&entry.spec);
-            }
+    };
+    shared.closing.run_until_cancelled(all).await;
+    for entry in entries {
+        let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
+        if let Progress::Slow { .. } = progress_of(entry, &entry.stage())
+            && !greeted
+        {
+            shared.silent.remember(&entry.spec);
         }
     }
+}
 
-    fn progress(entry: &Entry, stage: &Stage) -> Progress {
-        let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
-        match stage {
-            Stage::Starting { since: Some(since), greeted } if !named => {
-                let patience = if *greeted { entry.timeouts.start_patience } else { entry.patience };
-                Progress::Slow { until: *since + patience }
-            }
-            Stage::Starting { .. } => Progress::Busy,
-            Stage::Running
-            | Stage::Restarting(_)
-            | Stage::Idle
-            | Stage::Stopping
-            | Stage::Stopped
-            | Stage::Failed(_)
-            | Stage::Files => Progress::Settled,
+fn progress_of(entry: &Entry, stage: &Stage) -> Progress {
+    let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
+    match stage {
+        Stage::Starting { since: Some(since), greeted } if !named => {
+            let patience = if *greeted { entry.timeouts.start_patience } else { entry.patience };
+            Progress::Slow { until: *since + patience }
         }
+        Stage::Starting { .. } => Progress::Busy,
+        Stage::Running
+        | Stage::Restarting(_)
+        | Stage::Idle
+        | Stage::Stopping
+        | Stage::Stopped
+        | Stage::Failed(_)
+        | Stage::Files => Progress::Settled,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use haft_packages::Origin;
 use haft_protocol::ids::ExtensionName;
 
-use crate::entry::Entry;
+use crate::agent::entry::Entry;
 use crate::session::ExtensionState;
 
 /// One line of a listing.

@@ -35,7 +35,8 @@ pub(crate) enum Words {
     Event(String),
 }
 
-/// What an extension answers.
+/// The answer to one open question, as the dialect has it: the second of the four shapes on the way from a line to core's
+/// decision. The hook that was queried reads it.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
 pub(crate) enum Answer {

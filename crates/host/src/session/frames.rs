@@ -1,28 +1,38 @@
-//! What each line of an extension does to its session.
+//! The effect of each line of an extension on its session.
+//!
+//! A process hook only replies; whatever it prints beside that is noise, which is logged and skipped: many print to
+//! standard output by mistake.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use haft_protocol::RawJson;
 use haft_protocol::codec::{self, Bounds, Decoded, Plain, Reading};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterRejected, RegisterTool,
-    Response, Subscribe, capability,
+    ExtensionFrame, Hello, HostCall, HostCallError, HostFrame, HostResult, PROTOCOL_VERSION, Pong,
+    RegisterCommand, RegisterRejected, RegisterTool, Response, Subscribe, capability,
 };
+use haft_protocol::hook::{Reply, Unread};
 use haft_protocol::ids::RequestId;
 
-use super::dialect::{Answer, Speech};
+use super::calls::refusal;
+use super::dialect::{Answer, HELLO, Speech};
 use super::granted::{granted_of, rejected_tool};
 use super::offers::Offers;
 use super::pending::{Kind, Past};
-use super::{Output, Phase, Session, Ui};
-use crate::wire::decode::{Ear, Heard, Said, Unreadable, excerpt};
+use super::unasked::{Overrun, UnaskedFrames};
+use super::{Output, Phase, Session};
+use crate::wire::decode::{Ear, Heard, Noise, Said, Unreadable, excerpt};
 use crate::wire::fault::{CallError, FaultCode};
 
 /// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
 const JUNK_BEFORE_HELLO: u32 = 20;
+
+/// The form of every reply, for messages.
+const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
 
 impl<T> Session<T> {
     /// A line came.
@@ -48,9 +58,9 @@ impl<T> Session<T> {
             Ok(Reading { frame: Decoded::Known(frame), mended }) => {
                 if mended {
                     let kind = codec::FrameSet::kind(&frame);
-                    self.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
+                    self.out.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
                 }
-                if self.is_unasked(&frame) {
+                if is_unasked(&frame, &self.phase) {
                     self.count(bytes, now);
                 }
                 self.on_frame(frame, bytes, now);
@@ -101,10 +111,12 @@ impl<T> Session<T> {
             // It was slow to start, and is not answered any more.
             ExtensionFrame::Hello(_) if !self.has_greeted() => {
                 self.too_late = true;
-                self.log("said hello when it was asked to leave".to_owned());
-                self.changed();
+                self.out.log("said hello when it was asked to leave".to_owned());
+                self.out.changed();
             }
-            ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
+            ExtensionFrame::Hello(_) => {
+                self.out.report(FaultCode::FrameInvalid, "said hello twice".to_owned())
+            }
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
@@ -114,7 +126,7 @@ impl<T> Session<T> {
                 self.on_response(Response::Intercept(answer), bytes, now);
             }
             ExtensionFrame::CommandResponse(answer) => {
-                self.flush_panels();
+                self.unasked.flush_panels(&mut self.out);
                 self.on_response(Response::Command(answer), bytes, now);
             }
             ExtensionFrame::CommandCompletionsResponse(answer) => {
@@ -122,16 +134,13 @@ impl<T> Session<T> {
             }
             ExtensionFrame::HostCall(call) => self.on_host_call(call, bytes, now),
             ExtensionFrame::HostCallCancel(cancel) => self.on_host_call_cancel(cancel.id, bytes, now),
-            ExtensionFrame::PanelRender(panel) => self.on_panel_render(panel, now),
-            ExtensionFrame::PanelClose(panel) => self.on_panel_close(panel),
-            ExtensionFrame::Notify(note) => self.on_note(note, now),
-            ExtensionFrame::ClearNotes(clear) if self.reports.take_notes() => {
-                self.out.push_back(Output::Ui(Ui::ClearNotes(clear)));
-            }
-            ExtensionFrame::ClearNotes(_) => {}
-            ExtensionFrame::SetStatus(status) => self.on_status(status, now),
+            ExtensionFrame::PanelRender(panel) => self.unasked.on_panel_render(panel, now, &mut self.out),
+            ExtensionFrame::PanelClose(panel) => self.unasked.on_panel_close(panel, &mut self.out),
+            ExtensionFrame::Notify(note) => self.unasked.on_note(note, now, &mut self.out),
+            ExtensionFrame::ClearNotes(clear) => UnaskedFrames::on_clear_notes(clear, &mut self.out),
+            ExtensionFrame::SetStatus(status) => self.unasked.on_status(status, now, &mut self.out),
             ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
-            ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
+            ExtensionFrame::ShutdownAck(_) => self.out.log("shutdown_ack".to_owned()),
         }
     }
 
@@ -160,8 +169,8 @@ impl<T> Session<T> {
             // It sends no frames.
             Speech::Hook(_) => None,
         };
-        match greeting.map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
-            Some(Ok(ack)) => self.write(ack, false),
+        match greeting.map(|greeting| greeting.line().and_then(|line| self.out.bounded(line))) {
+            Some(Ok(ack)) => self.out.write(ack, false),
             Some(Err(detail)) => {
                 return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
             }
@@ -171,12 +180,12 @@ impl<T> Session<T> {
         if hello.name != self.facts.name.as_str() {
             let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
             let text = format!("calls itself {said}, its manifest says {named}; {named} is used");
-            self.report(FaultCode::HelloInvalid, text);
+            self.out.report(FaultCode::HelloInvalid, text);
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
         Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
         self.phase = Phase::Registering { until: now + self.facts.timeouts.ready, idle_at: None };
-        self.changed();
+        self.out.changed();
     }
 
     fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
@@ -200,14 +209,14 @@ impl<T> Session<T> {
     }
 
     fn on_surplus(&mut self) {
-        self.reports.surplus();
+        self.out.reports.surplus();
         self.report_surplus();
     }
 
     fn register(&mut self, add: impl FnOnce(&mut Offers) -> Result<(), String>) {
         match add(Arc::make_mut(&mut self.offers)) {
-            Ok(()) => self.changed(),
-            Err(text) => self.report(FaultCode::RegisterRejected, text),
+            Ok(()) => self.out.changed(),
+            Err(text) => self.out.report(FaultCode::RegisterRejected, text),
         }
     }
 
@@ -220,15 +229,15 @@ impl<T> Session<T> {
             self.reject(rejected, now);
         }
         let wrong = Arc::make_mut(&mut self.offers).subscribe(subscribe);
-        self.changed();
+        self.out.changed();
         for text in wrong {
-            self.report(FaultCode::RegisterRejected, text);
+            self.out.report(FaultCode::RegisterRejected, text);
         }
     }
 
     /// It may not register this: the user reads it, and the extension, if it wants to.
     fn reject(&mut self, rejected: RegisterRejected, now: Instant) {
-        self.report(FaultCode::RegisterRejected, rejected.reason.clone());
+        self.out.report(FaultCode::RegisterRejected, rejected.reason.clone());
         if self.offers.announced(capability::REGISTER_REJECTED) {
             self.tell(HostFrame::RegisterRejected(rejected), now);
         }
@@ -243,15 +252,15 @@ impl<T> Session<T> {
             let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
             self.count(bytes, now);
-            return self.report(FaultCode::FrameInvalid, text);
+            return self.out.report(FaultCode::FrameInvalid, text);
         }
         if let Some(open) = self.pending.answered(response.id()) {
-            self.out.push_back(Output::Answer(open.ticket, Ok(Answer::Frame(response))));
+            self.out.push(Output::Answer(open.ticket, Ok(Answer::Frame(response))));
         }
     }
 
     /// A response to no open question. One that merely comes late was reported when its deadline passed.
-    pub(super) fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
+    fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
         if !is_up(Defence::StrayAnswers) {
             return;
         }
@@ -261,12 +270,15 @@ impl<T> Session<T> {
             self.count(bytes, now);
         }
         match past {
-            Some(Past::Dropped(_)) => self.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
+            Some(Past::Dropped(_)) => self.out.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
             Some(Past::Answered) => {
-                self.report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
+                self.out
+                    .report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
             }
-            None if matches!(self.phase, Phase::Draining { .. }) => self.log(format!("late {kind} {id}")),
-            None => self.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked")),
+            None if matches!(self.phase, Phase::Draining { .. }) => self.out.log(format!("late {kind} {id}")),
+            None => {
+                self.out.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked"))
+            }
         }
     }
 
@@ -281,10 +293,10 @@ impl<T> Session<T> {
             return self.fail(FaultCode::FrameUnknownType, text);
         }
         let pause = self.facts.timeouts.unknown_type_pause;
-        if self.is_in_use() && self.reports.admit_unknown_type(&kind, pause, now) {
-            self.fault(FaultCode::FrameUnknownType, text);
+        if self.phase.is_in_use() && self.out.reports.admit_unknown_type(&kind, pause, now) {
+            self.out.fault(FaultCode::FrameUnknownType, text);
         } else {
-            self.log(text);
+            self.out.log(text);
         }
     }
 
@@ -294,9 +306,9 @@ impl<T> Session<T> {
         if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.answered(id)) {
             // A gate whose answer cannot be read is a failed gate, and the message should say so.
             let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
-            self.fault(code, format!("{}: {error}", open.what));
+            self.out.fault(code, format!("{}: {error}", open.what));
             let answer = CallError::BadResponse { detail: error.to_string() };
-            return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
+            return self.out.push(Output::Answer(open.ticket, Err(answer)));
         }
         self.count(bytes, now);
         if matches!(error, DecodeError::Malformed { .. }) {
@@ -304,7 +316,7 @@ impl<T> Session<T> {
                 return self
                     .fail(FaultCode::HelloInvalid, format!("its first frame is not a hello: {error}"));
             }
-            return self.report(code, error.to_string());
+            return self.out.report(code, error.to_string());
         }
         self.on_junk(code, &unreadable, now);
     }
@@ -313,7 +325,7 @@ impl<T> Session<T> {
     /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
     fn on_junk(&mut self, code: FaultCode, unreadable: &Unreadable, now: Instant) {
         let Unreadable { error, garbled, excerpt, .. } = unreadable;
-        if *garbled && self.rates.garbled(now) && is_up(Defence::GarbledLines) {
+        if *garbled && self.unasked.count_garbled(now) && is_up(Defence::GarbledLines) {
             let text = format!("sent line after line that is no text: {error} in {excerpt:?}");
             return self.fail(code, text);
         }
@@ -322,8 +334,8 @@ impl<T> Session<T> {
         } else {
             ""
         };
-        self.report(code, format!("{error} in {excerpt:?}{hint}"));
-        let junk = self.reports.junk();
+        self.out.report(code, format!("{error} in {excerpt:?}{hint}"));
+        let junk = self.out.reports.junk();
         if matches!(self.phase, Phase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
             self.fail(
                 FaultCode::HelloInvalid,
@@ -332,18 +344,165 @@ impl<T> Session<T> {
         }
     }
 
-    /// Reports what an author should see, as often as is useful; the log has the rest.
-    pub(super) fn report(&mut self, code: FaultCode, text: String) {
-        if self.reports.admit(code) && self.is_in_use() {
-            self.fault(code, text);
-        } else {
-            self.log(format!("{code}: {text}"));
+    fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
+        if self.calls.has(&call.id) {
+            // An answer could be taken for that of the other.
+            self.count(bytes, now);
+            let id = excerpt(call.id.as_str().as_bytes());
+            let text = format!("made a host_call {id} while another of that id is under way; it is not done");
+            return self.out.report(FaultCode::FrameInvalid, text);
+        }
+        match self.calls.begin(call, &self.facts, self.phase == Phase::Ready, self.out.lines) {
+            Ok(wanted) => {
+                self.unasked.count_call(bytes, now, &mut self.out);
+                self.out.push(Output::Call(wanted));
+            }
+            Err(refused) => {
+                self.count(bytes, now);
+                self.write_result(&refused, now);
+            }
         }
     }
 
-    /// Whether the author's mistakes still matter: it is neither gone nor being stopped.
-    pub(super) fn is_in_use(&self) -> bool {
-        !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_))
+    fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
+        // A call that is over was answered, and the two have crossed.
+        self.count(bytes, now);
+        if self.calls.has(&id) {
+            self.out.push(Output::CancelCall(id));
+        }
+    }
+
+    /// A call of the extension is over.
+    pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
+        if self.calls.end(&result.id) {
+            self.write_result(&result, now);
+        }
+    }
+
+    fn write_result(&mut self, result: &HostResult, now: Instant) {
+        if let Some(text) = self.calls.denial(result) {
+            self.out.report(FaultCode::PermissionDenied, text);
+        }
+        if self.absence().is_some() {
+            return;
+        }
+        match self.out.encode(HostFrame::HostResult(result.clone())) {
+            Ok(line) => {
+                self.out.write(line, false);
+                self.watch.wrote(now);
+            }
+            Err(detail) => {
+                let text = format!("the result is too long: {detail}");
+                let refusal = refusal(result.id.clone(), HostCallError::Failed, text);
+                if let Ok(line) = self.out.encode(HostFrame::HostResult(refusal)) {
+                    self.out.write(line, false);
+                }
+            }
+        }
+    }
+
+    fn on_pong(&mut self, pong: &Pong, now: Instant) {
+        if !self.watch.answers(&pong.id) {
+            self.count(0, now);
+            let id = excerpt(pong.id.as_str().as_bytes());
+            self.out.report(FaultCode::UnknownId, format!("sent a pong for {id}, which nobody asked"));
+        }
+    }
+
+    /// Blank lines came. They mean nothing.
+    pub(crate) fn handle_blank(&mut self, lines: usize, now: Instant) {
+        if lines > 0 {
+            let counted = self.unasked.count_blank(lines, now, &mut self.out);
+            self.keep_to_rate(counted);
+        }
+    }
+
+    /// Counts a line that answers nothing.
+    fn count(&mut self, bytes: usize, now: Instant) {
+        let counted = self.unasked.count(bytes, now, &mut self.out);
+        self.keep_to_rate(counted);
+    }
+
+    fn keep_to_rate(&mut self, counted: Result<(), Overrun>) {
+        if let Err(Overrun(text)) = counted {
+            self.fail(FaultCode::RateLimited, text);
+        }
+    }
+
+    /// Reports once how many registrations were too many: at `ready`, or when the first one comes after it.
+    pub(super) fn report_surplus(&mut self) {
+        if matches!(self.phase, Phase::Registering { .. }) {
+            return;
+        }
+        let Some(surplus) = self.out.reports.take_surplus() else { return };
+        let (tools, commands) = (self.facts.limits.max_tools, self.facts.limits.max_commands);
+        let text = format!(
+            "registered {surplus} more than it may: the first {tools} tools and {commands} commands are kept"
+        );
+        self.out.report(FaultCode::RegisterRejected, text);
+    }
+
+    fn on_reply(&mut self, reply: Result<Reply, Noise>, bytes: usize, now: Instant) {
+        match reply {
+            Ok(Reply { id, outcome, mended }) => {
+                if mended {
+                    self.out.log(format!("half of a surrogate pair in reply {id} became U+FFFD"));
+                }
+                let outcome = outcome.map_err(|error| format!("it failed: {error}"));
+                self.on_outcome(id, outcome, bytes, now);
+            }
+            Err(Noise { unread: Unread { id: Some(id), detail, .. }, .. }) => {
+                self.on_outcome(id, Err(format!("its reply cannot be read: {detail}; {SHAPE}")), bytes, now);
+            }
+            Err(Noise { unread, excerpt }) => {
+                self.count(bytes, now);
+                self.on_noise(&unread, &excerpt);
+            }
+        }
+    }
+
+    /// What nearly is a reply is reported once; all else is only logged.
+    fn on_noise(&mut self, Unread { code, detail, .. }: &Unread, excerpt: &str) {
+        if *code == FaultCode::FrameInvalid.as_str() {
+            let text =
+                format!("said what answers nothing, which is skipped: {detail} in {excerpt:?}; {SHAPE}");
+            return self.out.report(FaultCode::UnknownId, text);
+        }
+        self.out.log(format!("skipped: {detail} in {excerpt:?}"));
+    }
+
+    fn on_outcome(&mut self, number: u64, outcome: Result<RawJson, String>, bytes: usize, now: Instant) {
+        let id = RequestId::new(number.to_string());
+        match self.phase {
+            Phase::AwaitHello { .. } if number == HELLO => return self.on_hello_reply(outcome),
+            Phase::Closed(_) => return,
+            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready | Phase::Draining { .. } => {}
+        }
+        let Some(open) = self.pending.answered(&id) else {
+            return self.on_stray("reply", &id, bytes, now);
+        };
+        let answer = outcome.map(Answer::Result).map_err(|detail| {
+            self.out.fault(FaultCode::HookError, format!("{}: {detail}", open.what));
+            CallError::BadResponse { detail }
+        });
+        self.out.push(Output::Answer(open.ticket, answer));
+    }
+
+    /// What it says of itself does not matter.
+    fn on_hello_reply(&mut self, outcome: Result<RawJson, String>) {
+        let refused = match outcome {
+            Ok(result) if result.is_object() => None,
+            Ok(_) => Some(r#"its result is no object; expected {"ok":true}"#.to_owned()),
+            Err(detail) => Some(detail),
+        };
+        match refused {
+            None => {
+                self.phase = Phase::Ready;
+                self.was_ready = true;
+                self.out.changed();
+            }
+            Some(detail) => self.fail(FaultCode::HelloInvalid, format!("hook.hello: {detail}")),
+        }
     }
 }
 
@@ -351,4 +510,30 @@ impl<T> Session<T> {
 fn registers(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
+}
+
+/// True if the line is counted as one that nobody asked for. Calls to the host are counted when they are admitted or
+/// refused. Answers cost nothing if they answer something, which is checked later. Registrations before `ready` are not
+/// counted either: the time for them is limited, and a generated extension may have many.
+fn is_unasked(frame: &ExtensionFrame, phase: &Phase) -> bool {
+    match frame {
+        ExtensionFrame::ToolResult(_)
+        | ExtensionFrame::EventInterceptResponse(_)
+        | ExtensionFrame::CommandResponse(_)
+        | ExtensionFrame::CommandCompletionsResponse(_)
+        | ExtensionFrame::HostCall(_)
+        | ExtensionFrame::HostCallCancel(_)
+        | ExtensionFrame::Pong(_) => false,
+        ExtensionFrame::Hello(_) => !matches!(phase, Phase::AwaitHello { .. }),
+        ExtensionFrame::RegisterCommand(_)
+        | ExtensionFrame::RegisterTool(_)
+        | ExtensionFrame::Subscribe(_)
+        | ExtensionFrame::Ready(_) => !matches!(phase, Phase::Registering { .. }),
+        ExtensionFrame::PanelRender(_)
+        | ExtensionFrame::PanelClose(_)
+        | ExtensionFrame::Notify(_)
+        | ExtensionFrame::ClearNotes(_)
+        | ExtensionFrame::SetStatus(_)
+        | ExtensionFrame::ShutdownAck(_) => true,
+    }
 }

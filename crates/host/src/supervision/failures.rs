@@ -15,7 +15,7 @@ use haft_packages::{ExtensionSpec, Launch, Origin};
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
-use crate::silent;
+use crate::supervision::silent;
 use crate::wire::fault::{Failure, PRINTED};
 
 /// How the names of the files begin.

@@ -11,7 +11,7 @@ use haft_protocol::event::{AgentEvent, Level};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
-use crate::backlog::Backlog;
+use crate::extension::backlog::Backlog;
 use crate::extension::{self, EndHandler, Extension, PANICKED, Start};
 use crate::process::connection::Connection;
 use crate::process::log::Log;

@@ -10,7 +10,7 @@ use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Events, add, builder, fault, host_with};
+use crate::support::{Events, builder, fault, host_with, host_with_two};
 
 fn register(name: &str) -> Value {
     json!({"type": "register_command", "name": name, "description": "for tests"})
@@ -83,9 +83,11 @@ async fn case_does_not_matter_and_the_registered_spelling_is_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_one_of_a_name_has_the_command() {
-    let (host, _first, events) =
-        host_with("first", [register("go"), register("help"), register("bad name")]).await;
-    let _second = add(&host, "second", [register("go"), register("stop")]).await;
+    let (host, [_first, _second], events) = host_with_two(
+        ("first", [register("go"), register("help"), register("bad name")]),
+        ("second", [register("go"), register("stop")]),
+    )
+    .await;
     let known: Vec<_> =
         host.commands().into_iter().map(|command| (command.name, command.extension.to_string())).collect();
     assert_eq!(known, [("go".into(), "first".into()), ("stop".into(), "second".into())]);

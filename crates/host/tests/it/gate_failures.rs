@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agency, Ran};
-use crate::support::{Events, add, builder, host_with, spec};
+use crate::support::{Events, builder, host_with, host_with_two, spec};
 
 /// A person who always gives the same answer, and what was asked.
 #[derive(Debug)]
@@ -288,8 +288,7 @@ async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
 #[tokio::test(start_paused = true)]
 async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
     let plain = || json!({"type": "subscribe", "intercept": ["tool_call"]});
-    let (host, guard, _) = host_with("guard", [plain()]).await;
-    let rewriter = add(&host, "rewriter", [plain()]).await;
+    let (host, [guard, rewriter], _) = host_with_two(("guard", [plain()]), ("rewriter", [plain()])).await;
     let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
     let answers = [json!({"block": false}), json!({"block": "no"})];
     let rewrite = [json!({"modified_args": {"command": "ls -1"}})];
@@ -309,8 +308,7 @@ async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
 async fn a_call_that_it_is_not_asked_about_changes_nothing() {
     let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "tools": ["bash"], "role": "gate"}]});
     let other = json!({"type": "register_tool", "name": "other", "schema": {"type": "object"}});
-    let (host, guard, _) = host_with("guard", [gate]).await;
-    let mut owner = add(&host, "owner", [other]).await;
+    let (host, [guard, mut owner], _) = host_with_two(("guard", [gate]), ("owner", [other])).await;
     drop(guard);
     let calls = ["bash", "bash", "other", "bash", "bash"];
     let agency = Agency::new(&host, calls.map(|name| (name, json!({"command": "ls"}))));

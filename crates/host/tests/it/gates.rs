@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agency;
-use crate::support::{add, call, fault, host_with};
+use crate::support::{call, fault, host_with, host_with_two};
 
 fn subscribe(entry: Value) -> Value {
     json!({"type": "subscribe", "intercept": [entry]})
@@ -48,8 +48,8 @@ async fn answer_all(mut peer: FakePeer, fields: Value) -> Vec<Value> {
 
 #[tokio::test(start_paused = true)]
 async fn a_gate_decides_about_what_a_rewriter_behind_it_left() {
-    let (host, guard, events) = host_with("guard", [gate(&["bash"])]).await;
-    let polite = add(&host, "polite", [rewriter()]).await;
+    let (host, [guard, polite], events) =
+        host_with_two(("guard", [gate(&["bash"])]), ("polite", [rewriter()])).await;
     let agency = Agency::new(&host, [ls()]);
     let playing = async {
         let rewrite = json!({"modified_args": {"command": "ls -1"}});
@@ -72,8 +72,8 @@ async fn a_gate_decides_about_what_a_rewriter_behind_it_left() {
 async fn whoever_names_tools_hears_of_no_other() {
     let observe = subscribe(json!({"event": "tool_call", "tools": ["weather"], "role": "observe"}));
     let weather = json!({"type": "register_tool", "name": "weather", "description": "w"});
-    let (host, guard, _) = host_with("guard", [gate(&["Bash"])]).await;
-    let watcher = add(&host, "watcher", [observe, weather]).await;
+    let (host, [guard, watcher], _) =
+        host_with_two(("guard", [gate(&["Bash"])]), ("watcher", [observe, weather])).await;
     let agency = Agency::new(&host, [ls(), ("weather", json!({}))]);
     let playing =
         async { tokio::join!(answer_all(guard, json!({"block": false})), answer_all(watcher, json!({}))) };
@@ -97,8 +97,7 @@ async fn whoever_names_tools_hears_of_no_other() {
 async fn a_tool_of_an_extension_passes_the_same_gates() {
     let shell = json!({"type": "register_tool", "name": "dangerous_shell", "description": "bash, but worse"});
     let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
-    let (host, guard, _) = host_with("guard", [plain]).await;
-    let owner = add(&host, "owner", [shell]).await;
+    let (host, [guard, owner], _) = host_with_two(("guard", [plain]), ("owner", [shell])).await;
     let agency = Agency::new(&host, [("dangerous_shell", json!({"command": "rm -rf /"}))]);
     let refuse = json!({"block": true, "reason": "not in any shell"});
     let playing = async { tokio::join!(answer_all(guard, refuse), answer_all(owner, json!({}))) };

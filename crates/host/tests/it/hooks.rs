@@ -15,7 +15,7 @@ use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Events, add, blocked, call, fault, gate, host_with, state};
+use crate::support::{Events, blocked, call, fault, gate, host_with, host_with_two, state};
 
 fn intercept(kinds: &[&str]) -> Value {
     json!({"type": "subscribe", "intercept": kinds})
@@ -304,8 +304,8 @@ async fn a_summary_may_take_as_long_as_a_tool_and_no_longer() {
 
 #[tokio::test(start_paused = true)]
 async fn interceptors_are_asked_in_the_order_of_the_extensions() {
-    let (host, _one, _) = host_with("one", [intercept(&["tool_call"])]).await;
-    let _two = add(&host, "two", [intercept(&["tool_call"])]).await;
+    let (host, [_one, _two], _) =
+        host_with_two(("one", [intercept(&["tool_call"])]), ("two", [intercept(&["tool_call"])])).await;
     let hooks = host.hook_source().hooks().before_tool_execute;
     let ls = call("bash", json!({}));
     let mut order = Vec::new();
@@ -322,8 +322,9 @@ async fn interceptors_are_asked_in_the_order_of_the_extensions() {
 async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_end() {
     let watch = json!({"type": "subscribe", "events":
         ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]});
-    let (host, mut peer, _) = host_with("audit", [watch]).await;
-    let mut other = add(&host, "other", [json!({"type": "subscribe", "events": ["turn_end"]})]).await;
+    let (host, [mut peer, mut other], _) =
+        host_with_two(("audit", [watch]), ("other", [json!({"type": "subscribe", "events": ["turn_end"]})]))
+            .await;
     host.session_start(None);
     let hooks = host.hook_source().hooks();
     let time = || Time("2026-01-01T00:00:00Z".into());

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Events, add, blocked, builder, call, config, execute, fault, host_with, spec, state, text,
+    Events, blocked, builder, call, config, execute, fault, host_with, host_with_two, spec, state, text,
 };
 
 #[tokio::test(start_paused = true)]
@@ -115,8 +115,7 @@ async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn a_ping_asks_no_extension_and_comes_back_at_once() {
-    let (host, _hung, _) = host_with("hung", []).await;
-    let peer = add(&host, "gone", []).await;
+    let (host, [_hung, peer], _) = host_with_two(("hung", []), ("gone", [])).await;
     drop(peer);
     let start = tokio::time::Instant::now();
     host.ping().await;
@@ -132,10 +131,11 @@ async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
         sink(event);
     });
     let (mut peer, reader, writer) = FakePeer::pair();
-    let start = Host::builder(config()).events(fragile).streams("noisy", reader, writer).start();
+    let builder = Host::builder(config()).events(fragile).streams("noisy", reader, writer);
+    let (mut other, reader, writer) = FakePeer::pair();
+    let start = builder.streams("other", reader, writer).start();
     let tool = json!({"type": "register_tool", "name": "news", "schema": {"type": "object"}});
-    let (host, ()) = tokio::join!(start, peer.greet("noisy", [tool]));
-    let _other = add(&host, "other", []).await;
+    let (host, (), ()) = tokio::join!(start, peer.greet("noisy", [tool]), other.greet("other", []));
     let crash = async {
         peer.expect("tool_call").await;
         peer.send(json!({"type": "notify", "level": "info", "message": "boom"})).await;

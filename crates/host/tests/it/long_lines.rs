@@ -13,7 +13,7 @@ use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::support::{Events, add, execute, fault, host_with, state, text};
+use crate::support::{Events, execute, fault, host_with, host_with_two, state, text};
 #[cfg(unix)]
 use crate::support::{config, program, spec};
 
@@ -115,8 +115,8 @@ async fn answer_long(peer: &mut FakePeer) {
 fn others_are_asked_while_a_long_line_is_read() {
     let (runtime, release) = held();
     runtime.block_on(async {
-        let (host, mut slow, events) = host_with("slow", [register("long")]).await;
-        let mut quick = add(&host, "quick", [register("short")]).await;
+        let (host, [mut slow, mut quick], events) =
+            host_with_two(("slow", [register("long")]), ("quick", [register("short")])).await;
         let other = async {
             answer_long(&mut slow).await;
             let reply = async {

@@ -9,7 +9,7 @@ use haft_host::{ExtensionState, Found, Host, HostConfig};
 use haft_packages::{ExtensionSpec, Launch, Roles};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
-use haft_test_support::{FakePeer, PATIENCE};
+use haft_test_support::PATIENCE;
 use serde_json::json;
 
 use crate::support::{
@@ -261,11 +261,10 @@ async fn a_required_gate_that_is_not_put_up_is_reported_once() {
     let mut guard = shell("guard", dir.path(), lines);
     guard.roles = Roles { required: true, ..Roles::default() };
     let events = Events::default();
-    let host = host_of(&events, [vec![guard].into()]).await;
-    let (mut peer, reader, writer) = FakePeer::pair();
-    tokio::join!(host.add_streams("other", reader, writer), peer.greet("other", []));
+    let other = named("good", "other", dir.path());
+    let host = host_of(&events, [vec![guard, other].into()]).await;
+    host.restart(&ExtensionName::new("other")).await.unwrap();
     assert!(blocked(&host, &call("bash", json!({}))).await.is_some());
     assert_eq!(events.faults(), [fault("guard", "hook_error")]);
-    drop(peer);
     host.shutdown().await;
 }

@@ -16,7 +16,7 @@ use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
 use crate::agent::Agency;
-use crate::support::{Events, add, brisk, builder, config, fault, program, spec};
+use crate::support::{Events, brisk, builder, config, fault, program, spec};
 
 /// Tools that write down what becomes of their calls. A call whose path is `slow` ends when it is cancelled, and one
 /// whose path is `stuck` never.
@@ -95,6 +95,29 @@ async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakeP
     (host, agent, peer, events, tools)
 }
 
+/// The same, with an extension that announces this and guards all tools.
+async fn serving_guarded(
+    frames: impl IntoIterator<Item = Value>,
+    capability: &str,
+) -> (Host, Agent, [FakePeer; 2], Events, Tools) {
+    let (events, tools) = (Events::default(), Tools::default());
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let builder = builder(&events).services(Arc::new(tools.clone())).streams("notes", reader, writer);
+    let (mut guard, reader, writer) = FakePeer::pair();
+    let start = builder.streams("guard", reader, writer).start();
+    let greet = async {
+        guard.send(json!({"type": "hello", "name": "guard", "capabilities": [capability]})).await;
+        let ack = guard.expect("hello_ack").await;
+        assert!(ack["capabilities"].as_array().unwrap().contains(&json!("host_services")));
+        guard.send(json!({"type": "subscribe", "intercept": ["tool_call"]})).await;
+        guard.send(json!({"type": "ready"})).await;
+    };
+    let (host, (), ()) = tokio::join!(start, peer.greet("notes", frames), greet);
+    let agent = Agency::new(&host, []).into_agent();
+    host.serve(agent.caller());
+    (host, agent, [peer, guard], events, tools)
+}
+
 fn host_call(id: &str, call: &str, args: Value) -> Value {
     json!({"type": "host_call", "id": id, "call": call, "args": args})
 }
@@ -136,9 +159,8 @@ async fn of_a_long_call_only_the_beginning_is_told() {
 /// The one that calls is the one that guards `write`, too: it is not asked, and the other one is.
 #[tokio::test(start_paused = true)]
 async fn others_gates_decide_and_ones_own_does_not() {
-    let intercept = || json!({"type": "subscribe", "intercept": ["tool_call"]});
-    let (host, _agent, mut peer, events, tools) = serving([intercept()]).await;
-    let mut guard = add(&host, "guard", [intercept()]).await;
+    let intercept = json!({"type": "subscribe", "intercept": ["tool_call"]});
+    let (_host, _agent, [mut peer, mut guard], events, tools) = serving_guarded([intercept], "ping").await;
     peer.send(host_call("c1", "exec", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
     assert_eq!(question["tool_name"], "bash");
@@ -165,16 +187,7 @@ async fn others_gates_decide_and_ones_own_does_not() {
 
 #[tokio::test(start_paused = true)]
 async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
-    let (host, _agent, mut peer, ..) = serving([]).await;
-    let (mut guard, reader, writer) = FakePeer::pair();
-    let greet = async {
-        guard.send(json!({"type":"hello","name":"guard","capabilities":["host_services"]})).await;
-        let ack = guard.expect("hello_ack").await;
-        assert!(ack["capabilities"].as_array().unwrap().contains(&json!("host_services")));
-        guard.send(json!({"type": "subscribe", "intercept": ["tool_call"]})).await;
-        guard.send(json!({"type": "ready"})).await;
-    };
-    tokio::join!(host.add_streams("guard", reader, writer), greet);
+    let (_host, _agent, [mut peer, mut guard], ..) = serving_guarded([], "host_services").await;
     peer.send(host_call("c1", "edit", json!({"path": "a"}))).await;
     let question = guard.expect("event_intercept").await;
     assert_eq!(question["caller"], "notes");

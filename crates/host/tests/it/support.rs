@@ -126,11 +126,18 @@ pub(crate) async fn host_with(
     (host, peer, events)
 }
 
-/// Adds one more extension in memory to a host.
-pub(crate) async fn add(host: &Host, name: &str, frames: impl IntoIterator<Item = Value>) -> FakePeer {
-    let (mut peer, reader, writer) = FakePeer::pair();
-    tokio::join!(host.add_streams(name, reader, writer), peer.greet(name, frames));
-    peer
+/// A host with two extensions in memory, in this order, that have greeted with these registrations.
+pub(crate) async fn host_with_two(
+    one: (&str, impl IntoIterator<Item = Value>),
+    two: (&str, impl IntoIterator<Item = Value>),
+) -> (Host, [FakePeer; 2], Events) {
+    let events = Events::default();
+    let (mut first, reader, writer) = FakePeer::pair();
+    let builder = builder(&events).streams(one.0, reader, writer);
+    let (mut second, reader, writer) = FakePeer::pair();
+    let start = builder.streams(two.0, reader, writer).start();
+    let (host, (), ()) = tokio::join!(start, first.greet(one.0, one.1), second.greet(two.0, two.1));
+    (host, [first, second], events)
 }
 
 pub(crate) fn call(name: &str, args: Value) -> ToolCall {

@@ -7,7 +7,7 @@ use haft_host::{ExtensionState, Host};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
-use crate::support::{add, execute, fault, host_with, state, text, tool};
+use crate::support::{execute, fault, host_with, host_with_two, state, text, tool};
 
 fn register(name: &str, description: &str) -> Value {
     json!({"type": "register_tool", "name": name, "description": description, "schema": {"type": "object"}})
@@ -114,8 +114,11 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
-    let (host, mut first, events) = host_with("first", [register("weather", "of first")]).await;
-    let _second = add(&host, "second", [register("weather", "of second"), register("news", "")]).await;
+    let (host, [mut first, _second], events) = host_with_two(
+        ("first", [register("weather", "of first")]),
+        ("second", [register("weather", "of second"), register("news", "")]),
+    )
+    .await;
     assert_eq!(names(&host), ["weather", "news"]);
     assert_eq!(tool(&host, "weather").spec().description, "of first");
     let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut first, json!({})));
@@ -133,8 +136,8 @@ async fn a_built_in_name_is_out_of_reach() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_tool_is_offered_from_then_on_and_takes_nobodys_name() {
-    let (host, mut late, events) = host_with("late", []).await;
-    let _other = add(&host, "other", [register("weather", "")]).await;
+    let (host, [mut late, _other], events) =
+        host_with_two(("late", []), ("other", [register("weather", "")])).await;
     let mut changes = host.changes();
     changes.mark_unchanged();
     late.send(register("news", "")).await;

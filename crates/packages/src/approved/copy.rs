@@ -13,13 +13,13 @@ use haft_protocol::defence::{Defence, is_up};
 use super::InstallError;
 
 /// The most files and directories an extension may have.
-pub const MAX_ENTRIES: usize = 20_000;
+pub(crate) const MAX_ENTRIES: usize = 20_000;
 
 /// The most bytes an extension may have: 200 MiB.
-pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
+pub(crate) const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
 /// The most directories inside each other, the extension's own counted as 1.
-pub const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// Copies the tree `from` to `to`, which must not exist, without its `.git`.
 ///

@@ -214,7 +214,7 @@ impl Proposal {
     }
 
     /// What was approved before under this name.
-    pub fn before(&self) -> Option<&Entry> {
+    fn before(&self) -> Option<&Entry> {
         self.before.as_ref().map(|before| &before.entry)
     }
 

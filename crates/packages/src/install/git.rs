@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::interpreter::Places;
-use super::{GitUrl, InstallError, MAX_BYTES, MAX_ENTRIES};
+use super::{GitUrl, InstallError};
+use crate::approved::{MAX_BYTES, MAX_ENTRIES};
 use crate::timeouts::CLONE;
 use bounded::{Bounds, Ended};
 

@@ -7,7 +7,6 @@ use haft_launch::sandbox::Level;
 
 use super::lock::Entry;
 use crate::discovery::{Candidate, Held, Owned, scan};
-use crate::file_name::dir_name;
 use crate::manifest::Exec;
 use crate::manifest::permission::Permissions;
 use crate::spec::Origin;
@@ -52,13 +51,6 @@ pub enum State {
     Changed(String),
     /// It cannot; the text says why.
     Broken(String),
-}
-
-impl Row {
-    /// The name of its directory.
-    pub fn dir_name(&self) -> String {
-        dir_name(&self.dir)
-    }
 }
 
 /// The extensions in one directory, by name; of those nothing is approved.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use haft_protocol::RawJson;
 use haft_protocol::ext::{Event, RegisterCommand, RegisterTool};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::{Fields, ManifestError};
 
@@ -71,12 +69,7 @@ fn declared<T: DeserializeOwned>(
     name: impl Fn(&T) -> &String,
 ) -> Result<Vec<T>, ManifestError> {
     let field = format!("{kind}s");
-    let entry = |(index, value): (usize, &Value)| {
-        RawJson::from_value(value)
-            .and_then(|json| json.read::<T>())
-            .map_err(|error| fields.error(&format!("{field}[{index}]"), &format!("is not a {kind}: {error}")))
-    };
-    let entries: Vec<T> = fields.list(&field)?.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
+    let entries: Vec<T> = fields.elements(&field, kind)?;
     let names: BTreeSet<&str> = entries.iter().map(|entry| name(entry).as_str()).collect();
     if let Some(missing) = named.difference(&names).next() {
         let problem = format!("names {kind}:{missing}; describe that {kind} in `{field}`");

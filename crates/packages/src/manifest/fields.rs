@@ -3,9 +3,11 @@
 use std::fmt;
 use std::path::Path;
 
+use haft_protocol::RawJson;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::text::is_hidden;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ManifestError;
@@ -17,12 +19,23 @@ pub(crate) struct Fields<'a> {
     /// What stands before a field's name in errors, empty for the manifest itself.
     prefix: String,
     /// Ordered by their keys, which are in lower case.
-    values: Vec<(String, Value)>,
+    values: Vec<(String, Field)>,
 }
 
 /// A JSON object as it is written: keys in any order, and any case.
 #[derive(Debug)]
-pub(crate) struct Object(Vec<(String, Value)>);
+pub(crate) struct Object(Vec<(String, Field)>);
+
+/// The value of one field.
+#[derive(Debug)]
+enum Field {
+    Value(Value),
+    /// One of [`TEXTS`].
+    Text(Box<RawValue>),
+}
+
+/// The fields of a manifest that are kept as they are written, to be read as what they describe.
+const TEXTS: [&str; 2] = ["commands", "tools"];
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
@@ -162,7 +175,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of anything; an absent one is empty.
-    pub(super) fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
+    fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
         match self.get(field) {
             None => Ok(&[]),
             Some(Value::Array(values)) => Ok(values),
@@ -170,9 +183,36 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// The elements of a list that is kept as it is written; an absent one is empty.
+    pub(super) fn elements<T: DeserializeOwned>(
+        &self,
+        field: &str,
+        kind: &str,
+    ) -> Result<Vec<T>, ManifestError> {
+        let Some(Field::Text(list)) = self.find(field) else { return Ok(Vec::new()) };
+        if let Ok(elements) = serde_json::from_str::<Option<Vec<T>>>(list.get()) {
+            return Ok(elements.unwrap_or_default());
+        }
+        let elements: Vec<&RawValue> =
+            serde_json::from_str(list.get()).map_err(|_| self.error(field, "must be a list"))?;
+        let element = |(index, element): (usize, &RawValue)| {
+            let wrong =
+                |error| self.error(&format!("{field}[{index}]"), &format!("is not a {kind}: {error}"));
+            serde_json::from_str(element.get()).map_err(wrong)
+        };
+        elements.into_iter().enumerate().map(element).collect()
+    }
+
     fn get(&self, field: &str) -> Option<&Value> {
+        match self.find(field)? {
+            Field::Value(Value::Null) | Field::Text(_) => None,
+            Field::Value(value) => Some(value),
+        }
+    }
+
+    fn find(&self, field: &str) -> Option<&Field> {
         let at = self.values.binary_search_by(|(key, _)| key.as_str().cmp(field)).ok()?;
-        self.values.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
+        self.values.get(at).map(|(_, value)| value)
     }
 
     fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
@@ -190,28 +230,45 @@ impl<'a> Fields<'a> {
 
 impl From<&Map<String, Value>> for Object {
     fn from(object: &Map<String, Value>) -> Self {
-        Self(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+        Self(object.iter().map(|(key, value)| (key.clone(), Field::Value(value.clone()))).collect())
+    }
+}
+
+impl Object {
+    /// Reads a manifest, with the fields of [`TEXTS`] as they are written.
+    pub(super) fn of_manifest(json: &RawJson) -> Result<Self, serde_json::Error> {
+        serde_json::Deserializer::from_str(json.as_str()).deserialize_map(Entries { texts: &TEXTS })
     }
 }
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Object;
+        deserializer.deserialize_map(Entries { texts: &[] })
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map")
-            }
+/// Reads the entries of an object.
+struct Entries {
+    /// The fields that are kept as they are written.
+    texts: &'static [&'static str],
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
-                let mut values = Vec::with_capacity(8);
-                while let Some(entry) = entries.next_entry()? {
-                    values.push(entry);
-                }
-                Ok(Object(values))
-            }
+impl<'de> Visitor<'de> for Entries {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+        let mut values = Vec::with_capacity(8);
+        while let Some(key) = entries.next_key::<String>()? {
+            let value = match self.texts.iter().any(|text| key.eq_ignore_ascii_case(text)) {
+                true => Field::Text(entries.next_value()?),
+                false => Field::Value(entries.next_value()?),
+            };
+            values.push((key, value));
         }
-        deserializer.deserialize_map(Entries)
+        Ok(Object(values))
     }
 }

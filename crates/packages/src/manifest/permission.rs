@@ -15,9 +15,8 @@ use haft_launch::sandbox::{Level, Net};
 use haft_protocol::ext::{InterceptKind, Service};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::grant::{GrantedPath, PathError, SandboxGrant};
+use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 
-pub use crate::grant::ExecPermission;
 pub use lines::Line;
 
 /// What an extension may do: `permissions` in its manifest is what it asks for, that of its approval is what it was

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::Content;
 
 /// A piece of content as it is told in events and replies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownContent<'a> {
     /// Text.

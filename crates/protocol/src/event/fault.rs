@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::ExtensionName;
 
 /// One attributed failure of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionFault {
     /// Whose failure.
     pub extension: ExtensionName,

@@ -100,11 +100,6 @@ impl BeforeAgentStartDecision {
 }
 
 impl BeforeCompactDecision {
-    /// The model sums up.
-    pub fn default_summary() -> Self {
-        Self::Default
-    }
-
     /// The conversation stays as it is; the user reads the reason.
     pub fn cancel(reason: impl Into<String>) -> Self {
         Self::Cancel { reason: reason.into() }

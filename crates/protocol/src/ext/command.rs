@@ -8,8 +8,7 @@ use crate::ids::RequestId;
 use crate::read::null_is_default;
 
 /// The user ran one of the extension's commands. Answered by `command_response` within 30 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandInvoked {
     /// Ties the response to this frame.
     pub id: RequestId,
@@ -22,8 +21,7 @@ pub struct CommandInvoked {
 }
 
 /// The answer to `command_invoked`: `action` says which of the other fields counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResponse {
     /// The `id` of the `command_invoked` this answers.
     pub id: RequestId,

@@ -7,8 +7,7 @@ use crate::read::null_is_default;
 
 /// The user types what follows one of the extension's commands. Asked only about commands that were registered with
 /// `completes`, and answered by `command_completions_response` within 1 s; late means that there is nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandCompletions {
     /// Ties the response to this frame.
     pub id: RequestId,
@@ -21,8 +20,7 @@ pub struct CommandCompletions {
 }
 
 /// The answer to `command_completions`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandCompletionsResponse {
     /// The `id` of the `command_completions` this answers.
     pub id: RequestId,
@@ -32,8 +30,7 @@ pub struct CommandCompletionsResponse {
 }
 
 /// One thing that may follow a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionItem {
     /// What takes the place of all of `prefix`: one line.
     pub value: String,

@@ -4,12 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::CompactReason;
 use crate::ids::ToolCallId;
-use crate::json::RawJson;
+use crate::json::{RawJson, optional_object};
 use crate::message::Stop;
 
 /// One lifecycle event, flat as zot sends it: `event` says which fields are there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Event {
     /// `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start` or
     /// `compaction_end`.
@@ -31,12 +30,8 @@ pub struct Event {
     pub tool_name: Option<String>,
     /// `tool_call`: the model's arguments, before any rewrite. Absent when what the model wrote is no object; such a
     /// call does not run.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::optional_object",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: Option<RawJson>,
     /// `assistant_message`: what the user is shown. Absent when empty. `compaction_end`: the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,8 +49,7 @@ pub struct Event {
 
 /// Events were lost, because the extension does not read fast enough. Sent only to extensions that announce the
 /// capability `event_gap`, in the place of the events that are missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventGap {
     /// How many, of those that it subscribed to.
     pub lost: u64,

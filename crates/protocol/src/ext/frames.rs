@@ -16,8 +16,7 @@ macro_rules! frames {
         $(#[$doc])*
         // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
         // frames in `decode`, not in a match.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         pub enum $set {
             $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($frame),)*

@@ -6,8 +6,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Limits;
-use crate::json::RawJson;
-use crate::read;
+use crate::json::{RawJson, optional_object};
+use crate::read::{self, null_is_default};
 use crate::reader::Text;
 
 /// The protocol's version. It changes only when something old stops working; everything else is a capability.
@@ -65,25 +65,20 @@ pub mod capability {
 }
 
 /// The first frame of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
     /// The extension's name; the manifest's is used, a different one is reported.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
-    #[serde(default, deserialize_with = "crate::read::null_is_default")]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub version: String,
     /// What it understands beyond the basic frames: names of capabilities.
-    #[serde(
-        default,
-        deserialize_with = "crate::read::null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
+    #[schemars(with = "Option<u32>")]
     // As it came, so that `"1"` and `1.5` are other versions and not bad frames.
     pub protocol_version: Option<RawJson>,
 }
@@ -97,8 +92,7 @@ impl Hello {
 }
 
 /// The host's answer to `hello`: always its first frame, sent at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloAck {
     /// The version of the protocol that the host speaks: 1.
     pub protocol_version: u32,
@@ -120,30 +114,22 @@ pub struct HelloAck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
     /// What the host understands beyond the basic frames: names of capabilities.
-    #[serde(
-        default,
-        deserialize_with = "crate::read::null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The limits that this connection keeps to; absent when the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
     /// What the user set for this extension, in whatever form it asks for; absent when there is nothing. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
     /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
     /// What the user lets the extension do, in the form of `permissions` in its manifest; absent for an extension whose
     /// manifest asks for none, from which the protocol keeps nothing. Since haft.
-    #[serde(
-        default,
-        deserialize_with = "crate::json::optional_object",
-        skip_serializing_if = "Option::is_none"
-    )]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub granted: Option<RawJson>,
 }
 
@@ -187,16 +173,13 @@ fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box
 }
 
 /// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ready {}
 
 /// The host is leaving. The extension answers `shutdown_ack` and exits, or is ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Shutdown {}
 
 /// The extension heard `shutdown` and exits.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShutdownAck {}

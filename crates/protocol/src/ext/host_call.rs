@@ -15,12 +15,12 @@ use super::tool::ResultBlock;
 use crate::event::HostCallError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
 /// The extension has the host do something. Answered by `host_result`, whatever becomes of it. Answered after `ready`;
 /// before, it is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCall {
     /// Ties the result to this frame. No two calls that are under way may have the same.
     pub id: RequestId,
@@ -29,22 +29,20 @@ pub struct HostCall {
     pub call: String,
     /// The arguments: those of the tool `read`, `write`, `edit` or `bash`.
     #[serde(deserialize_with = "crate::json::object")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
 }
 
 /// The extension no longer wants what it asked for: what has not begun does not, and a command is ended with all that it
 /// started. The result still comes, and says how far it got.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostCallCancel {
     /// The `id` of the `host_call`.
     pub id: RequestId,
 }
 
 /// What a `host_call` came to: what the model would have been shown, and for failures what kind of failure it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostResult {
     /// The `id` of the `host_call` this answers.
     pub id: RequestId,
@@ -66,7 +64,7 @@ pub struct HostResult {
     /// More about the result, for programs: an object, such as the diff of a change. Of a `read`, `next_offset` is the
     /// line to go on with when there are more.
     #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub details: Option<RawJson>,
 }
 
@@ -77,38 +75,21 @@ fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<R
     }
 }
 
-/// What an extension can have the host do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum HostCallKind {
-    /// Read a file.
-    Read,
-    /// Write a whole file.
-    Write,
-    /// Change parts of a file.
-    Edit,
-    /// Run a shell command.
-    Exec,
+named_enum! {
+    /// What an extension can have the host do.
+    pub enum HostCallKind {
+        /// Read a file.
+        Read = "read",
+        /// Write a whole file.
+        Write = "write",
+        /// Change parts of a file.
+        Edit = "edit",
+        /// Run a shell command.
+        Exec = "exec",
+    }
 }
 
 impl HostCallKind {
-    /// Every call.
-    pub const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Edit, Self::Exec];
-
-    /// The name in `host_call.call`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Edit => "edit",
-            Self::Exec => "exec",
-        }
-    }
-
-    /// The call of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-
     /// The tool that does it: the one whose arguments it takes, and whose name gates are asked about.
     pub const fn tool(self) -> &'static str {
         match self {

@@ -27,6 +27,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::answer::AnswerError;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::named_enum::named_enum;
 use crate::read::{self, null_is_default};
 use crate::reader::{Checked, OBJECT, Text};
 
@@ -57,8 +58,7 @@ pub trait Hook: Into<Intercept> {
 macro_rules! hooks {
     ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
         /// What is about to happen; `event` on the wire.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "event")]
         pub enum Intercept {
             $($(#[$doc])* #[serde(rename = $event)] $hook($question),)*
@@ -80,20 +80,9 @@ macro_rules! hooks {
             }
         }
 
-        /// The names of the hooks.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum InterceptKind {
-            $($(#[$doc])* $hook,)*
-        }
-
-        impl InterceptKind {
-            /// Every hook, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$hook),*];
-
-            /// The name in `subscribe.intercept` and in `event`.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$hook => $event,)* }
-            }
+        named_enum! {
+            /// The names of the hooks.
+            pub enum InterceptKind { $($(#[$doc])* $hook = $event,)* }
         }
 
         $(impl From<$question> for Intercept {
@@ -117,17 +106,9 @@ hooks! {
     BeforeCompact(InterceptBeforeCompact) = "before_compact",
 }
 
-impl InterceptKind {
-    /// The hook of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}
-
 /// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
 /// within 5 s, `before_compact` within 60 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct EventIntercept {
     /// Ties the response to this frame.
     pub id: RequestId,
@@ -179,22 +160,21 @@ impl<'de> Visitor<'de> for Question {
 
 /// The answer to `event_intercept`, one frame for all hooks: which fields count depends on the hook.
 /// Everything left out means "go on, unchanged".
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept` this answers.
     pub id: RequestId,
     /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`. Whoever subscribed as `gate` must
     /// say one of them; for others, left out means `false`.
     #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
+    #[schemars(with = "bool")]
     pub block: Option<bool>,
     /// Why. For `tool_call` the model reads it, otherwise the user.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub modified_args: Option<RawJson>,
     /// `tool_call`: may repeat the tool that was asked about. A response that names another is refused: nobody can turn
     /// a call into one of another tool.

@@ -9,8 +9,7 @@ macro_rules! limits {
         /// Every limit of a connection. Sizes are bytes, times milliseconds, and the limit itself is still allowed.
         ///
         /// A peer that leaves one out is read as if it had named the default, so that older ones stay readable.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(default)]
         pub struct Limits {
             $($(#[$doc])* pub $field: $kind,)*

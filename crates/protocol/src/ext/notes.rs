@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::event::Level;
 
 /// A note for the user, at any time. It goes when the user sends the next prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notify {
     /// How loud; a level nobody knows counts as `info`.
     #[serde(default = "info", deserialize_with = "null_is_info")]
@@ -24,6 +23,5 @@ fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::
 }
 
 /// Takes back every note of this extension.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ClearNotes {}

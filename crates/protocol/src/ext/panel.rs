@@ -6,8 +6,7 @@ use crate::ids::PanelId;
 use crate::read::null_is_default;
 
 /// A panel to open: the body of `command_response.open_panel`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Panel {
     /// The extension's name for it.
     pub id: PanelId,
@@ -23,8 +22,7 @@ pub struct Panel {
 }
 
 /// New content of an open panel. Lines and footer are replaced, an empty title keeps the old one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelRender {
     /// Which panel.
     pub panel_id: PanelId,
@@ -40,16 +38,14 @@ pub struct PanelRender {
 }
 
 /// The panel is over. From the extension: close it. From the host: the user closed it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelClose {
     /// Which panel.
     pub panel_id: PanelId,
 }
 
 /// A key, while the panel has the focus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelKey {
     /// Which panel.
     pub panel_id: PanelId,
@@ -61,8 +57,7 @@ pub struct PanelKey {
 }
 
 /// The room of the panel, at opening and whenever it changes. Sent to extensions that announce `panel_resize`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelResize {
     /// Which panel.
     pub panel_id: PanelId,

@@ -7,8 +7,7 @@ use crate::json::RawJson;
 use crate::read::null_is_default;
 
 /// A command for the user: `/name`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegisterCommand {
     /// Without the slash. `[A-Za-z0-9_-]`, at most 64 characters.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -22,8 +21,7 @@ pub struct RegisterCommand {
 }
 
 /// A tool for the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegisterTool {
     /// `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name wins.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -41,8 +39,7 @@ pub struct RegisterTool {
 
 /// Something was not registered, because the user did not grant it. All else of the extension works. Sent only to
 /// extensions that announce the capability `register_rejected`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegisterRejected {
     /// What it is: `tool`, `event` or `intercept`.
     pub what: String,
@@ -56,8 +53,7 @@ pub struct RegisterRejected {
 }
 
 /// Which events to watch and which to intercept. Adds to what was subscribed before.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Subscribe {
     /// `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`,
     /// `compaction_start`, `compaction_end`; others are kept for later hosts.

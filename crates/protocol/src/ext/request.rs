@@ -42,12 +42,10 @@ impl Request for InvokeCommand {
     }
 
     fn answer(response: Response) -> Result<CommandAction, AnswerError> {
-        match response {
-            Response::Command(response) => response.try_into(),
-            Response::Completions(_) | Response::Tool(_) | Response::Intercept(_) => {
-                Err(AnswerError::wrong_kind("command_response"))
-            }
-        }
+        let Response::Command(response) = response else {
+            return Err(AnswerError::wrong_kind("command_response"));
+        };
+        response.try_into()
     }
 }
 
@@ -68,12 +66,10 @@ impl Request for CompleteCommand {
     }
 
     fn answer(response: Response) -> Result<Vec<CompletionItem>, AnswerError> {
-        match response {
-            Response::Completions(response) => Ok(response.items),
-            Response::Command(_) | Response::Tool(_) | Response::Intercept(_) => {
-                Err(AnswerError::wrong_kind("command_completions_response"))
-            }
-        }
+        let Response::Completions(response) = response else {
+            return Err(AnswerError::wrong_kind("command_completions_response"));
+        };
+        Ok(response.items)
     }
 }
 
@@ -94,12 +90,8 @@ impl Request for CallTool {
     }
 
     fn answer(response: Response) -> Result<ToolResult, AnswerError> {
-        match response {
-            Response::Tool(result) => Ok(result),
-            Response::Command(_) | Response::Completions(_) | Response::Intercept(_) => {
-                Err(AnswerError::wrong_kind("tool_result"))
-            }
-        }
+        let Response::Tool(result) = response else { return Err(AnswerError::wrong_kind("tool_result")) };
+        Ok(result)
     }
 }
 
@@ -147,14 +139,12 @@ impl<H: Hook> Request for H {
     }
 
     fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
-        match response {
-            Response::Intercept(response) if !response.error.is_empty() => {
-                Err(AnswerError::new(format!("failed to decide: {}", response.error)))
-            }
-            Response::Intercept(response) => H::read(response),
-            Response::Command(_) | Response::Completions(_) | Response::Tool(_) => {
-                Err(AnswerError::wrong_kind("event_intercept_response"))
-            }
+        let Response::Intercept(response) = response else {
+            return Err(AnswerError::wrong_kind("event_intercept_response"));
+        };
+        match response.error.as_str() {
+            "" => H::read(response),
+            error => Err(AnswerError::new(format!("failed to decide: {error}"))),
         }
     }
 }

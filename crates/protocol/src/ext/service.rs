@@ -1,46 +1,16 @@
 //! Services: what a host does for extensions, and what an extension is granted of it.
 
-use std::fmt;
+use crate::named_enum::named_enum;
 
-use serde::{Deserialize, Serialize};
-
-/// Something a host does for extensions with its own tools. The name is the one of the permission that allows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Service {
-    /// Reading files.
-    #[serde(rename = "fs.read")]
-    FsRead,
-    /// Writing and editing files.
-    #[serde(rename = "fs.write")]
-    FsWrite,
-    /// Running shell commands.
-    #[serde(rename = "exec")]
-    Exec,
-}
-
-impl Service {
-    /// Every service.
-    pub const ALL: &'static [Self] = &[Self::FsRead, Self::FsWrite, Self::Exec];
-
-    /// The name in a manifest and on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FsRead => "fs.read",
-            Self::FsWrite => "fs.write",
-            Self::Exec => "exec",
-        }
-    }
-
-    /// The service of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|service| service.name() == name)
-    }
-}
-
-impl fmt::Display for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named_enum! {
+    /// Something a host does for extensions with its own tools. The name is the one of the permission that allows it.
+    pub enum Service {
+        /// Reading files.
+        FsRead = "fs.read",
+        /// Writing and editing files.
+        FsWrite = "fs.write",
+        /// Running shell commands.
+        Exec = "exec",
     }
 }
 

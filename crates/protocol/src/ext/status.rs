@@ -6,8 +6,7 @@ use crate::read::null_is_default;
 
 /// One of the extension's items in the status line: it is there from here on, says something else, or is taken away. All of
 /// them go when the extension does. Sent only to hosts that announce the capability `status`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetStatus {
     /// Which item: the extension's own name for it, `[A-Za-z0-9_-]`, at most 64 characters.
     #[serde(deserialize_with = "crate::ids::printable")]

@@ -11,6 +11,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::named_enum::named_enum;
 use crate::read::null_is_default;
 
 /// One entry of `subscribe`. With neither `tools` nor `role` it is a plain string on the wire; the object needs the
@@ -56,34 +57,16 @@ impl From<&str> for Subscription {
     }
 }
 
-/// What an interceptor is there for. One that names none may do everything and is asked in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum InterceptRole {
-    /// Says yes or no to the final arguments, beside the other gates. It may not change anything, and its answer says
-    /// `block` explicitly: one that leaves it out is none.
-    Gate,
-    /// Changes the arguments, in the order of the extensions, before any gate is asked. May refuse, too.
-    Rewrite,
-    /// Is told by `event` frames and never asked.
-    Observe,
-}
-
-impl InterceptRole {
-    /// Every role.
-    pub const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Observe];
-
-    /// The name in `subscribe`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gate => "gate",
-            Self::Rewrite => "rewrite",
-            Self::Observe => "observe",
-        }
-    }
-
-    /// The role of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|role| role.name() == name)
+named_enum! {
+    /// What an interceptor is there for. One that names none may do everything and is asked in order.
+    pub enum InterceptRole {
+        /// Says yes or no to the final arguments, beside the other gates. It may not change anything, and its answer says
+        /// `block` explicitly: one that leaves it out is none.
+        Gate = "gate",
+        /// Changes the arguments, in the order of the extensions, before any gate is asked. May refuse, too.
+        Rewrite = "rewrite",
+        /// Is told by `event` frames and never asked.
+        Observe = "observe",
     }
 }
 
@@ -112,9 +95,8 @@ impl<'de> Deserialize<'de> for Subscription {
 }
 
 /// The object form.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "NarrowSubscription"))]
+#[derive(Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "NarrowSubscription")]
 struct Narrow {
     /// The event or intercept.
     event: String,
@@ -145,7 +127,6 @@ impl<'de> Visitor<'de> for Entry {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Subscription {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Subscription".into()

@@ -14,8 +14,7 @@ use crate::read::null_is_default;
 use crate::reader::{OBJECT, Text};
 
 /// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolCall {
     /// Ties the response to this frame; not the model's id of the call.
     pub id: RequestId,
@@ -24,13 +23,12 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments: always an object, already checked against the tool's schema.
     #[serde(deserialize_with = "crate::json::object")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub args: RawJson,
 }
 
 /// What a tool call came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolResult {
     /// The `id` of the `tool_call` this answers.
     pub id: RequestId,
@@ -43,8 +41,7 @@ pub struct ToolResult {
 }
 
 /// One block of a tool result. Unlike [`Content`] it survives kinds that this version does not know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
     /// Text.

@@ -1,47 +1,23 @@
 //! The actions that a reply of an interceptor names.
 
-use serde::{Deserialize, Serialize};
+use crate::named_enum::named_enum;
 
-/// What a hook wants to happen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Go on, with what the payload changes. An empty action means the same.
-    #[default]
-    Continue,
-    /// Go on, with what the payload changes.
-    Modify,
-    /// `before_tool`: the tool does not run, this is its result.
-    Respond,
-    /// `before_tool`: the tool does not run.
-    DenyTool,
-    /// The turn ends with an error.
-    AbortTurn,
-    /// The turn ends and nothing of it stays.
-    HardAbort,
-}
-
-impl Action {
-    /// Every action.
-    pub const ALL: &'static [Self] =
-        &[Self::Continue, Self::Modify, Self::Respond, Self::DenyTool, Self::AbortTurn, Self::HardAbort];
-
-    /// The action of that name; the empty one is [`Continue`](Self::Continue).
-    pub fn from_name(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().copied().find(|action| action.name() == name);
-        found.or_else(|| name.is_empty().then_some(Self::Continue))
-    }
-
-    /// The name on the wire.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Continue => "continue",
-            Self::Modify => "modify",
-            Self::Respond => "respond",
-            Self::DenyTool => "deny_tool",
-            Self::AbortTurn => "abort_turn",
-            Self::HardAbort => "hard_abort",
-        }
+named_enum! {
+    /// What a hook wants to happen.
+    #[derive(Default)]
+    pub enum Action {
+        /// Go on, with what the payload changes. An empty action means the same.
+        #[default]
+        Continue = "continue",
+        /// Go on, with what the payload changes.
+        Modify = "modify",
+        /// `before_tool`: the tool does not run, this is its result.
+        Respond = "respond",
+        /// `before_tool`: the tool does not run.
+        DenyTool = "deny_tool",
+        /// The turn ends with an error.
+        AbortTurn = "abort_turn",
+        /// The turn ends and nothing of it stays.
+        HardAbort = "hard_abort",
     }
 }

@@ -17,8 +17,7 @@ use super::{LlmResponse, Meta, Method, ToolCall, TurnContext, UsageInfo};
 use crate::json::RawJson;
 
 /// The params of `hook.after_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterLlm {
     /// Which turn.
@@ -42,8 +41,7 @@ impl AfterLlm {
 }
 
 /// The result of `hook.after_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ResponseReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -57,8 +55,7 @@ pub struct ResponseReply {
 }
 
 /// `response` of the reply: the params again, of which only the answer can be changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ChangedResponse {
     /// The answer.
@@ -68,8 +65,7 @@ pub struct ChangedResponse {
 
 /// The answer as a hook gives it. One with a `finish_reason` is whole: what it leaves out is gone. Of any other, what is
 /// left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialResponse {
     /// The text.

@@ -16,8 +16,7 @@ use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.after_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct AfterTool {
     /// Which turn.
@@ -29,7 +28,7 @@ pub struct AfterTool {
     pub tool: String,
     /// The arguments that it got.
     #[serde(deserialize_with = "super::arguments")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// What came of it.
     pub result: ToolResult,
@@ -41,29 +40,13 @@ pub struct AfterTool {
     pub chat_id: String,
 }
 
-impl Default for AfterTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            result: ToolResult::default(),
-            duration: 0,
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
-}
-
 impl AfterTool {
     /// `meta.TracePath` of this question.
     pub const TRACE_PATH: &'static str = "turn.tool.after";
 }
 
 /// The result of `hook.after_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ResultReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -77,8 +60,7 @@ pub struct ResultReply {
 }
 
 /// `result` of the reply: the params again, of which only what came of the call can be changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ChangedResult {
     /// What came of it.
@@ -88,8 +70,7 @@ pub struct ChangedResult {
 
 /// What came of a call as a hook gives it. One with `for_llm`, `silent`, `is_error` and `async` is whole: what it leaves out
 /// is gone. Of any other, what is left out stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialResult {
     /// What the model is shown.

@@ -13,8 +13,7 @@ use super::{Meta, Method, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.approve_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ApproveTool {
     /// Which turn.
@@ -26,25 +25,12 @@ pub struct ApproveTool {
     pub tool: String,
     /// Its arguments.
     #[serde(deserialize_with = "super::arguments")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// The channel: `cli`.
     pub channel: String,
     /// The conversation on the channel: `direct`.
     pub chat_id: String,
-}
-
-impl Default for ApproveTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
 }
 
 impl ApproveTool {
@@ -54,8 +40,7 @@ impl ApproveTool {
 
 /// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies, and that does, too,
 /// beside a word that says otherwise, such as `"action":"deny_tool"`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, expecting = "an object")]
 pub struct ApprovalReply {
     /// Whether the tool may run.

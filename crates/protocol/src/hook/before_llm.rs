@@ -17,8 +17,7 @@ use crate::json::RawJson;
 pub use edit::{LlmEdit, MessageEdit};
 
 /// The params of `hook.before_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeLlm {
     /// Which turn.
@@ -55,8 +54,7 @@ impl BeforeLlm {
 }
 
 /// How the model shall answer. What is absent is the provider's own choice.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmOptions {
     /// The most tokens that it may write.
@@ -86,8 +84,7 @@ fn whole_number<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opt
 }
 
 /// The result of `hook.before_llm`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmReply {
     /// `continue`, `modify`, `abort_turn` or `hard_abort`.
@@ -101,8 +98,7 @@ pub struct LlmReply {
 }
 
 /// The parts of [`BeforeLlm`] that a hook can change. Others may be there and are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialRequest {
     /// Another model.

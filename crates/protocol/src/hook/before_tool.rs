@@ -14,8 +14,7 @@ use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::{self, RawJson};
 
 /// The params of `hook.before_tool`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct BeforeTool {
     /// Which turn.
@@ -27,7 +26,7 @@ pub struct BeforeTool {
     pub tool: String,
     /// Its arguments.
     #[serde(deserialize_with = "super::arguments")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
     /// What an earlier hook answered in place of the tool; PicoClaw's, haft asks nobody after that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,28 +37,13 @@ pub struct BeforeTool {
     pub chat_id: String,
 }
 
-impl Default for BeforeTool {
-    fn default() -> Self {
-        Self {
-            meta: Meta::default(),
-            context: None,
-            tool: String::new(),
-            arguments: RawJson::empty_object(),
-            hook_result: None,
-            channel: String::new(),
-            chat_id: String::new(),
-        }
-    }
-}
-
 impl BeforeTool {
     /// `meta.TracePath` of this question.
     pub const TRACE_PATH: &'static str = "turn.tool.before";
 }
 
 /// The result of `hook.before_tool`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolReply {
     /// Any of the six.
@@ -76,8 +60,7 @@ pub struct ToolReply {
 }
 
 /// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialCall {
     /// Another tool.
@@ -85,7 +68,7 @@ pub struct PartialCall {
     pub tool: Option<String>,
     /// All arguments.
     #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: Option<RawJson>,
     /// `respond`: the result, where `result` is absent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,8 +19,7 @@ use crate::json::RawJson;
 macro_rules! define_calls {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
         /// A method with its params.
-        #[derive(Debug, Clone, PartialEq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "method", content = "params")]
         pub enum Call {
             $($(#[$doc])* #[serde(rename = $name)] $call($params),)*
@@ -52,8 +51,7 @@ macro_rules! define_calls {
 methods!(define_calls);
 
 /// One line of the host: a request, which has an id, or a notification.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Line {
     /// Always `2.0`.
     pub jsonrpc: Version,

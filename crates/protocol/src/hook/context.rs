@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::RawJson;
 
 /// Which turn a call belongs to. All fields are always there.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct Meta {
     /// Which agent: `main`.
@@ -31,8 +30,7 @@ pub struct Meta {
 }
 
 /// Who the turn is for. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct TurnContext {
     /// The message that the turn answers.
@@ -47,8 +45,7 @@ pub struct TurnContext {
 }
 
 /// Where a message came from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Inbound {
     /// The channel: `cli`.
@@ -93,8 +90,7 @@ pub struct Inbound {
 }
 
 /// How a message came to its agent. PicoClaw's; haft has one agent and does not send it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct Route {
     /// Which agent.
@@ -112,8 +108,7 @@ pub struct Route {
 }
 
 /// What a session is about.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Scope {
     /// The version of this form: 1.

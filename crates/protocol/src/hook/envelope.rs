@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,8 +28,7 @@ use crate::object::{self, Object, Refused};
 pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Version {
     /// The only one.
     #[default]
@@ -48,8 +48,7 @@ pub struct Reply {
 }
 
 /// A hook's failure, `error` on the wire.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error, JsonSchema)]
 #[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {

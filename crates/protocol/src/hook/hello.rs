@@ -16,8 +16,7 @@ use crate::json::RawJson;
 pub const VERSION: u32 = 1;
 
 /// The params of `hook.hello`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Hello {
     /// The hook's name in the configuration.
@@ -29,7 +28,7 @@ pub struct Hello {
     pub modes: Vec<Mode>,
     /// What the user set for this hook; absent when there is nothing. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
 }
 
@@ -41,8 +40,7 @@ impl Hello {
 }
 
 /// The result of `hook.hello`. Nobody looks at it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct HelloReply {
     /// Customary: `true`. Even `false` is a greeting.

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::json::RawJson;
 
 /// One message of the conversation. The system prompt is the first one, with the role `system`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
@@ -71,8 +70,7 @@ impl Message {
 }
 
 /// A file that came with a message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Attachment {
     /// What kind: `image`, `audio`, `video`, `file`.
@@ -93,8 +91,7 @@ pub struct Attachment {
 }
 
 /// A part of the system prompt.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct SystemPart {
     /// `text`.
@@ -108,8 +105,7 @@ pub struct SystemPart {
 }
 
 /// A call of a tool by the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolCall {
     /// The model's id of the call.
@@ -137,8 +133,7 @@ impl ToolCall {
 const FUNCTION: &str = "function";
 
 /// Which tool, and with what.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct FunctionCall {
     /// The tool.
@@ -165,8 +160,7 @@ impl FunctionCall {
 }
 
 /// A tool that the model is offered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolDefinition {
     /// `function`.
@@ -195,8 +189,7 @@ impl Default for ToolDefinition {
 }
 
 /// What the model reads of a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct FunctionDefinition {
     /// The name.
@@ -221,8 +214,7 @@ fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<R
 }
 
 /// What the model answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmResponse {
     /// `assistant`.
@@ -262,8 +254,7 @@ impl Default for LlmResponse {
 }
 
 /// Tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct UsageInfo {
     /// What the model read.
@@ -275,8 +266,7 @@ pub struct UsageInfo {
 }
 
 /// What one call of a tool came to. haft writes every field; a hook may leave out any.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolResult {
     /// What the model is shown.

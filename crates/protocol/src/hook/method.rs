@@ -1,5 +1,7 @@
 //! The methods that a hook is called by: the registry, one line a method. The calls and their schema follow from it.
 
+use crate::named_enum::named_enum;
+
 /// Hands the registry to a macro.
 macro_rules! methods {
     ($define:ident) => {
@@ -26,20 +28,9 @@ macro_rules! methods {
 
 macro_rules! define_methods {
     ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
-        /// The methods that a hook is called by.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Method {
-            $($(#[$doc])* $call,)*
-        }
-
-        impl Method {
-            /// Every method, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$call),*];
-
-            /// The name on the wire.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$call => $name,)* }
-            }
+        named_enum! {
+            /// The methods that a hook is called by.
+            pub enum Method { $($(#[$doc])* $call = $name,)* }
         }
     };
 }
@@ -47,11 +38,6 @@ macro_rules! define_methods {
 methods!(define_methods);
 
 impl Method {
-    /// The method of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|method| method.name() == name)
-    }
-
     /// Whether it is a notification: it has no id and nobody answers it.
     pub const fn is_notification(self) -> bool {
         match self {

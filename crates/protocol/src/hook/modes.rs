@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
 use super::observed::{Observed, UnsupportedEvent};
+use crate::named_enum::named_enum;
 
 /// What a hook does, as `hook.hello` tells it. The order is that of `modes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// It is told what happens.
@@ -22,46 +23,23 @@ pub enum Mode {
     Approve,
 }
 
-/// An entry of `intercept` in a hook's configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum InterceptPoint {
-    /// `before_llm`.
-    BeforeLlm,
-    /// `after_llm`.
-    AfterLlm,
-    /// `before_tool`.
-    BeforeTool,
-    /// `after_tool`.
-    AfterTool,
-    /// `approve_tool`.
-    ApproveTool,
+named_enum! {
+    /// An entry of `intercept` in a hook's configuration.
+    pub enum InterceptPoint {
+        /// `before_llm`.
+        BeforeLlm = "before_llm",
+        /// `after_llm`.
+        AfterLlm = "after_llm",
+        /// `before_tool`.
+        BeforeTool = "before_tool",
+        /// `after_tool`.
+        AfterTool = "after_tool",
+        /// `approve_tool`.
+        ApproveTool = "approve_tool",
+    }
 }
 
 impl InterceptPoint {
-    /// Every point.
-    pub const ALL: &'static [Self] =
-        &[Self::BeforeLlm, Self::AfterLlm, Self::BeforeTool, Self::AfterTool, Self::ApproveTool];
-
-    /// The name in the configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BeforeLlm => "before_llm",
-            Self::AfterLlm => "after_llm",
-            Self::BeforeTool => "before_tool",
-            Self::AfterTool => "after_tool",
-            Self::ApproveTool => "approve_tool",
-        }
-    }
-
-    /// The point of that name.
-    ///
-    /// # Errors
-    /// [`WatchError::UnsupportedIntercept`].
-    pub fn parse(name: &str) -> Result<Self, WatchError> {
-        let point = Self::ALL.iter().copied().find(|point| point.name() == name);
-        point.ok_or_else(|| WatchError::UnsupportedIntercept { name: name.to_owned() })
-    }
-
     /// The mode that it turns on, which asks at every point of that mode.
     pub const fn mode(self) -> Mode {
         match self {
@@ -117,7 +95,11 @@ impl Watch {
     pub fn parse<S: AsRef<str>>(observe: &[S], intercept: &[S]) -> Result<Self, WatchError> {
         let observed = Observed::parse(observe)?;
         let points = intercept.iter().map(AsRef::as_ref).filter(|name| !name.is_empty());
-        let intercepts = points.map(InterceptPoint::parse).collect::<Result<_, _>>()?;
+        let read = |name: &str| {
+            let point = InterceptPoint::from_name(name);
+            point.ok_or_else(|| WatchError::UnsupportedIntercept { name: name.to_owned() })
+        };
+        let intercepts = points.map(read).collect::<Result<_, _>>()?;
         let watch = Self { observed, intercepts };
         if watch.modes().is_empty() { Err(WatchError::Nothing) } else { Ok(watch) }
     }

@@ -156,6 +156,9 @@ impl<'a, Q: Question> Reading<'a, Q> {
             return Ok((Verb::Go, Head::default()));
         }
         let action = head.action.as_deref().map(|name| {
+            if name.is_empty() {
+                return Ok(Action::Continue);
+            }
             let short: String = name.chars().take(LONGEST_ACTION).collect();
             Action::from_name(name).ok_or_else(|| self.malformed(format!("unknown action {short:?}")))
         });

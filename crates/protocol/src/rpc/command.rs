@@ -7,8 +7,6 @@ mod session;
 mod setup;
 mod state;
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::data::{
@@ -17,6 +15,7 @@ use super::data::{
     SessionsData, Started, StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
+use crate::named_enum::named_enum;
 use crate::read;
 use crate::reader::Checked;
 
@@ -40,21 +39,12 @@ pub trait Params: Into<Command> {
 
 macro_rules! commands {
     ($($(#[$doc:meta])* $command:ident -> $data:ident = $name:literal $shape:literal,)*) => {
-        /// The commands by name.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum CommandKind {
-            $($(#[$doc])* $command,)*
+        named_enum! {
+            /// The commands by name.
+            pub enum CommandKind { $($(#[$doc])* $command = $name,)* }
         }
 
         impl CommandKind {
-            /// Every command, in registry order.
-            pub const ALL: &'static [Self] = &[$(Self::$command),*];
-
-            /// The name on the wire.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$command => $name,)* }
-            }
-
             /// What the command looks like with all its fields, for messages about one that is wrong.
             pub const fn shape(self) -> &'static str {
                 match self { $(Self::$command => concat!("{\"type\":\"", $name, "\"", $shape, "}"),)* }
@@ -62,8 +52,7 @@ macro_rules! commands {
         }
 
         /// What a client wants.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
         #[serde(tag = "type")]
         // Exhaustive on purpose: a new command asks whoever carries them out for its arm.
         pub enum Command {
@@ -96,7 +85,6 @@ macro_rules! commands {
         )*
 
         /// `data` of a reply, by the command. Fields that are not listed may be there and are ignored.
-        #[cfg(feature = "schema")]
         #[expect(non_snake_case, reason = "each field is named after its command's type")]
         #[derive(Debug, schemars::JsonSchema)]
         pub struct ReplyData {
@@ -185,18 +173,4 @@ commands! {
     Ping -> Pong = "ping" "",
     /// Ends the process: what is worked on is aborted, sessions are on the disk. The reply comes first.
     Shutdown -> NoData = "shutdown" "",
-}
-
-impl CommandKind {
-    /// The command of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}
-
-impl fmt::Display for CommandKind {
-    /// The name on the wire.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

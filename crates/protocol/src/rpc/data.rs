@@ -20,6 +20,5 @@ pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsD
 pub use state::{ContextData, InterruptData, QueueData, QueuedData, Started, StateData};
 
 /// Nothing: the reply has no `data`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoData {}

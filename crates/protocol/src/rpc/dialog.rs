@@ -11,8 +11,7 @@ use crate::content::ToolCall;
 use crate::ids::ExtensionName;
 
 /// A question for the person. Sent to clients that said `"ui":true`; when nobody answers in time, `default` is the answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UiRequest {
     /// Names the question in `ui_response` and `ui_done`.
     pub id: String,
@@ -38,8 +37,7 @@ pub struct UiRequest {
 }
 
 /// What a question asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UiKind {
     /// Yes or no: `confirmed`.
@@ -67,8 +65,7 @@ pub enum UiAnswer {
 }
 
 /// The answer to a `ui_request`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UiResponse {
     /// The `id` of the question.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -79,8 +76,7 @@ pub struct UiResponse {
 }
 
 /// Why a question is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UiEnd {
     /// The client answered.
@@ -94,8 +90,7 @@ pub enum UiEnd {
 }
 
 /// The fields of an answer.
-#[derive(Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(expecting = "an object")]
 struct Fields {
     /// For `confirm` and `approve`: yes or no.
@@ -132,7 +127,6 @@ impl TryFrom<Fields> for UiAnswer {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for UiAnswer {
     fn inline_schema() -> bool {
         true

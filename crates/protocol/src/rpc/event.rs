@@ -12,8 +12,7 @@ use crate::event::AgentEvent;
 use crate::ids::{ExtensionName, PanelId};
 
 /// One line that is no reply: an event, and the session that it is about as its last field.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventLine {
     /// What happened.
     #[serde(flatten)]
@@ -34,8 +33,7 @@ impl EventLine {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
 pub enum Event {
@@ -58,8 +56,7 @@ impl From<RpcEvent> for Event {
 }
 
 /// What only a client of this dialect is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RpcEvent {
     /// The conversation was summed up, as the command `compact` wanted.
@@ -134,8 +131,7 @@ pub enum RpcEvent {
 }
 
 /// What is in a panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelContent {
     /// Which panel: the extension's name for it.
     pub panel_id: PanelId,
@@ -148,8 +144,7 @@ pub struct PanelContent {
 }
 
 /// Why a session was closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEnd {
     /// The client asked for it.

@@ -27,8 +27,7 @@ pub const MAX_LINE: usize = 16 * 1024 * 1024;
 pub const BOUNDS: Bounds = Bounds { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// One line of a client.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Request {
     /// Given back in the reply. Any text; empty is none.
     #[serde(skip_serializing_if = "Option::is_none")]

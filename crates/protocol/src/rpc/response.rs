@@ -9,8 +9,9 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{CommandKind, Params, line};
+use super::{CommandKind, Params, Payload, line};
 use crate::json::RawJson;
+use crate::named_enum::named_enum;
 
 /// The reply to one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Response {
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
     /// What it came to; without data where there is nothing to say.
-    pub outcome: Result<Option<RawJson>, Failure>,
+    pub outcome: Result<Option<Payload>, Failure>,
 }
 
 /// Why a command did nothing.
@@ -45,85 +46,56 @@ impl Failure {
     }
 }
 
-/// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it
-/// takes for `failed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorCode {
-    /// The line is not one JSON object with an `id` and a `type` that are text.
-    Malformed,
-    /// The line is longer than 16 MiB.
-    LineTooLong,
-    /// There is no such command.
-    UnknownCommand,
-    /// A field of the command is missing or wrong.
-    BadRequest,
-    /// The first line must be `hello` with the token.
-    AuthRequired,
-    /// The token is wrong; the process ends.
-    AuthFailed,
-    /// The session is at work with something that this cannot be done beside.
-    Busy,
-    /// The client took it back before it began: a prompt that waited was aborted.
-    Aborted,
-    /// The process ends, or the session was closed, before it was done.
-    Shutdown,
-    /// There is nothing to do: nothing to sum up, no run to interrupt.
-    NothingToDo,
-    /// The message says nothing.
-    EmptyMessage,
-    /// An image is not base64, too large, or of a kind that models do not read.
-    BadImage,
-    /// Too many messages or commands wait.
-    QueueFull,
-    /// No session of that id is open or on the disk, or more than one begins so.
-    SessionNotFound,
-    /// Another process has the session open.
-    SessionLocked,
-    /// The session has no such entry.
-    EntryNotFound,
-    /// No such model can be asked.
-    ModelNotFound,
-    /// No extension has such a command.
-    CommandNotFound,
-    /// There is no extension of that name, or it does not run.
-    ExtensionNotFound,
-    /// The question is not open: it was answered, or its time is over.
-    NotOpen,
-    /// This haft cannot do it, such as extensions of an agent that has none.
-    Unsupported,
-    /// Anything else; `error` says what.
-    #[serde(other)]
-    Failed,
-}
-
-impl ErrorCode {
-    /// Every code.
-    pub const ALL: &'static [Self] = &[
-        Self::Malformed,
-        Self::LineTooLong,
-        Self::UnknownCommand,
-        Self::BadRequest,
-        Self::AuthRequired,
-        Self::AuthFailed,
-        Self::Busy,
-        Self::Aborted,
-        Self::Shutdown,
-        Self::NothingToDo,
-        Self::EmptyMessage,
-        Self::BadImage,
-        Self::QueueFull,
-        Self::SessionNotFound,
-        Self::SessionLocked,
-        Self::EntryNotFound,
-        Self::ModelNotFound,
-        Self::CommandNotFound,
-        Self::ExtensionNotFound,
-        Self::NotOpen,
-        Self::Unsupported,
-        Self::Failed,
-    ];
+named_enum! {
+    /// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it
+    /// takes for `failed`.
+    pub enum ErrorCode {
+        /// The line is not one JSON object with an `id` and a `type` that are text.
+        Malformed = "malformed",
+        /// The line is longer than 16 MiB.
+        LineTooLong = "line_too_long",
+        /// There is no such command.
+        UnknownCommand = "unknown_command",
+        /// A field of the command is missing or wrong.
+        BadRequest = "bad_request",
+        /// The first line must be `hello` with the token.
+        AuthRequired = "auth_required",
+        /// The token is wrong; the process ends.
+        AuthFailed = "auth_failed",
+        /// The session is at work with something that this cannot be done beside.
+        Busy = "busy",
+        /// The client took it back before it began: a prompt that waited was aborted.
+        Aborted = "aborted",
+        /// The process ends, or the session was closed, before it was done.
+        Shutdown = "shutdown",
+        /// There is nothing to do: nothing to sum up, no run to interrupt.
+        NothingToDo = "nothing_to_do",
+        /// The message says nothing.
+        EmptyMessage = "empty_message",
+        /// An image is not base64, too large, or of a kind that models do not read.
+        BadImage = "bad_image",
+        /// Too many messages or commands wait.
+        QueueFull = "queue_full",
+        /// No session of that id is open or on the disk, or more than one begins so.
+        SessionNotFound = "session_not_found",
+        /// Another process has the session open.
+        SessionLocked = "session_locked",
+        /// The session has no such entry.
+        EntryNotFound = "entry_not_found",
+        /// No such model can be asked.
+        ModelNotFound = "model_not_found",
+        /// No extension has such a command.
+        CommandNotFound = "command_not_found",
+        /// There is no extension of that name, or it does not run.
+        ExtensionNotFound = "extension_not_found",
+        /// The question is not open: it was answered, or its time is over.
+        NotOpen = "not_open",
+        /// This haft cannot do it, such as extensions of an agent that has none.
+        Unsupported = "unsupported",
+        /// Anything else; `error` says what.
+        #[serde(other)]
+        Failed = "failed",
+    }
 }
 
 impl Response {
@@ -136,9 +108,8 @@ impl Response {
     }
 
     /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
-    pub fn done(id: Option<String>, kind: CommandKind, data: RawJson) -> Self {
-        let data = Some(data).filter(|data| data.as_str() != "{}");
-        Self { id, command: kind.name().to_owned(), outcome: Ok(data) }
+    pub fn done(id: Option<String>, kind: CommandKind, data: impl Into<Payload>) -> Self {
+        Self { id, command: kind.name().to_owned(), outcome: Ok(Some(data.into())) }
     }
 
     /// A command was not done.
@@ -156,9 +127,8 @@ impl Response {
 }
 
 /// The form on the wire.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(rename = "Response"))]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Response")]
 struct Wire {
     /// Says that it is a reply and no event.
     #[serde(rename = "type")]
@@ -181,8 +151,7 @@ struct Wire {
     code: Option<ErrorCode>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Tag {
     Response,
@@ -191,12 +160,14 @@ enum Tag {
 impl Serialize for Response {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let failure = self.outcome.as_ref().err();
+        let data = self.outcome.as_ref().ok().and_then(Option::as_ref).map(Payload::json);
+        let data = data.transpose().map_err(serde::ser::Error::custom)?;
         let wire = Wire {
             tag: Tag::Response,
             id: self.id.clone(),
             command: self.command.clone(),
             success: failure.is_none(),
-            data: self.outcome.as_ref().ok().cloned().flatten(),
+            data: data.filter(|data| data.as_str() != "{}"),
             error: failure.map(|failure| failure.error.clone()),
             code: failure.map(|failure| failure.code),
         };
@@ -210,12 +181,11 @@ impl<'de> Deserialize<'de> for Response {
         let Wire { tag: Tag::Response, id, command, success, data, error, code } =
             Wire::deserialize(deserializer)?;
         let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
-        let outcome = if success { Ok(data) } else { Err(failed()) };
+        let outcome = if success { Ok(data.map(Payload::from)) } else { Err(failed()) };
         Ok(Self { id, command, outcome })
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Response {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         Wire::schema_name()
@@ -225,12 +195,5 @@ impl schemars::JsonSchema for Response {
         let mut schema = Wire::json_schema(generator);
         schema.insert("description".into(), "The reply to one command.".into());
         schema
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    /// The word on the wire.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
     }
 }

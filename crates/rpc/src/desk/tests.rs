@@ -8,6 +8,12 @@ use insta::assert_snapshot;
 
 use super::*;
 
+/// The data of a reply, as its line has it.
+fn spoken(data: Option<&Payload>) -> String {
+    let json = data.map(|data| data.json().unwrap()).filter(|json| json.as_str() != "{}");
+    json.map_or_else(|| "done".to_owned(), |json| json.as_str().to_owned())
+}
+
 /// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
 #[track_caller]
 fn played(script: &str) -> String {
@@ -22,7 +28,7 @@ fn turn(desk: &mut Desk, line: &str) -> String {
         ["finish"] => desk.finish(),
         ["shutdown"] => desk.shutdown(),
         ["closed"] => desk.closed(),
-        ["done", ticket] => desk.done(Ticket(ticket.parse().unwrap()), Ok(RawJson::empty_object())),
+        ["done", ticket] => desk.done(Ticket(ticket.parse().unwrap()), Ok(Payload::of(NoData {}))),
         ["failed", ticket] => {
             let failure = Failure::new(ErrorCode::Failed, "no disk");
             desk.done(Ticket(ticket.parse().unwrap()), Err(failure))
@@ -54,7 +60,7 @@ fn shown(effect: &Effect) -> String {
         Effect::Reply(Response { id, command, outcome }) => {
             let id = id.as_deref().unwrap_or("-");
             match outcome {
-                Ok(data) => format!("{id} {command}: {}", data.as_ref().map_or("done", RawJson::as_str)),
+                Ok(data) => format!("{id} {command}: {}", spoken(data.as_ref())),
                 Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
             }
         }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use haft_host::{CommandError, ExtensionState, ExtensionStatus, Host, Origin, ReloadStats, RestartError};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ext::{self, CommandAction};
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{
     self, CommandInfo, CommandResult, CommandsData, CompleteCommand, CompletionsData, ErrorCode,
-    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Prompt, ReloadData, ReloadExt,
-    RunCommand, StatusItem,
+    ExtensionInfo, ExtensionsData, Failure, PanelClose, PanelKey, PanelResize, Payload, Prompt, ReloadData,
+    ReloadExt, RunCommand, StatusItem,
 };
-use haft_protocol::{RawJson, ids::ExtensionName};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Carried, Outcome, data, nothing};
@@ -42,7 +42,7 @@ pub(super) async fn run_command(
     sessions: Arc<impl Sessions>,
     closing: CancellationToken,
     wish: RunCommand,
-) -> Result<(RawJson, Option<Job>), Failure> {
+) -> Result<(Payload, Option<Job>), Failure> {
     let RunCommand { name, args } = wish;
     let ran = work::command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_protocol::RawJson;
 use haft_protocol::rpc::{
-    CommandKind, ErrorCode, Failure, Fork, NewSession, Request, Response, RpcEvent, SessionEnd,
+    CommandKind, ErrorCode, Failure, Fork, NewSession, Payload, Request, Response, RpcEvent, SessionEnd,
 };
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -196,7 +195,7 @@ impl<S: Sessions> Hub<S> {
     }
 
     /// A command is done.
-    pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<RawJson, Failure>) {
+    pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<Payload, Failure>) {
         let effects = self.desk(place).map(|desk| desk.done(ticket, outcome)).unwrap_or_default();
         self.apply(place, None, effects);
     }
@@ -319,7 +318,7 @@ impl<S: Sessions> Hub<S> {
     }
 
     /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
-    fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(RawJson, Option<Job>), Failure>) {
+    fn ran(&mut self, id: &str, ticket: Ticket, outcome: Result<(Payload, Option<Job>), Failure>) {
         let place = Place::Session(id.to_owned());
         let (mut outcome, job) = match outcome {
             Ok((data, job)) => (Ok(data), job),

@@ -1,7 +1,6 @@
 //! `News`: the ends of tasks, as the hub is told of them.
 
-use haft_protocol::RawJson;
-use haft_protocol::rpc::Failure;
+use haft_protocol::rpc::{Failure, Payload};
 
 use super::work::Ended;
 use crate::desk::{Job, Ticket};
@@ -12,11 +11,11 @@ pub(super) enum News {
     /// What a session worked on.
     Ended(String, Ended),
     /// A command whose reply may be long.
-    Bulky(Place, Ticket, Result<RawJson, Failure>),
+    Bulky(Place, Ticket, Result<Payload, Failure>),
     /// A command.
-    Done(Place, Ticket, Result<RawJson, Failure>),
+    Done(Place, Ticket, Result<Payload, Failure>),
     /// A command of an extension, or a template: beside its reply, the job that comes of it.
-    Ran(String, Ticket, Result<(RawJson, Option<Job>), Failure>),
+    Ran(String, Ticket, Result<(Payload, Option<Job>), Failure>),
     /// A session is open, or is not.
     Opened(Ticket, Meant, Result<Opened, Failure>),
     /// A session is closed; why what it said may not be on the disk.

@@ -4,13 +4,12 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use haft_protocol::RawJson;
-use haft_protocol::rpc::{ErrorCode, Failure, NoData};
+use haft_protocol::rpc::{ErrorCode, Failure, NoData, Payload};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 /// What a command comes to.
-pub(super) type Outcome = Result<RawJson, Failure>;
+pub(super) type Outcome = Result<Payload, Failure>;
 
 /// When.
 pub(super) enum Carried {
@@ -49,8 +48,8 @@ pub(super) async fn off_thread<T: Send + 'static>(
 }
 
 /// The data of a reply.
-pub(super) fn data(data: impl Serialize) -> Outcome {
-    RawJson::from_value(&data).map_err(Failure::other)
+pub(super) fn data(data: impl Serialize + Send + Sync + 'static) -> Outcome {
+    Ok(Payload::of(data))
 }
 
 /// Done, and nothing to say of it.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
-use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, ResponseDecision};
+use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, Refusal, ResponseDecision};
 use haft_core::model::{Model, ModelInfo};
 use haft_core::services::{ServiceReach, Services};
 use haft_core::session::Session;
@@ -86,7 +86,7 @@ impl AfterModelResponse for Discreet {
     async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
         let text = haft_protocol::message::text_of(&told.content);
         match text.contains("secret") {
-            true => ResponseDecision::HardAbort { by: "discreet".into(), reason: "a secret".into() },
+            true => ResponseDecision::Refuse(Refusal::discarding("discreet", "a secret")),
             false => ResponseDecision::Keep,
         }
     }

@@ -1,12 +1,13 @@
 //! haft's own commands, as one table: what completion, `/help` and the documentation know, and what is done.
 
 mod login;
-mod sessions;
-mod setup;
+pub(super) mod sessions;
+pub(super) mod setup;
 mod show;
 
 use std::fmt::Write as _;
 
+use super::known::{Completes, OwnCommand};
 use super::state::State;
 
 /// A command of haft's own.
@@ -22,19 +23,6 @@ pub struct Command {
     pub help: &'static str,
     pub(super) completes: Option<Completes>,
     pub(super) run: fn(&mut State, &str),
-}
-
-/// What the argument of a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Completes {
-    Models,
-    Levels,
-    Sessions,
-    Themes,
-    Tools,
-    Extensions,
-    Providers,
-    Settings,
 }
 
 macro_rules! commands {
@@ -87,6 +75,15 @@ impl Command {
             .iter()
             .find(|command| is_it(command.name) || command.aliases.iter().any(|alias| is_it(alias)))
     }
+}
+
+/// The commands, as completion knows them.
+pub(super) fn own() -> Vec<OwnCommand> {
+    let own = |command: &Command| {
+        let Command { name, aliases, hint, help, completes, .. } = *command;
+        OwnCommand { name, aliases, hint, help, completes }
+    };
+    COMMANDS.iter().map(own).collect()
 }
 
 /// Runs one of them.

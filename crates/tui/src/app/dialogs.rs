@@ -1,8 +1,22 @@
-//! The questions that are open: one is shown, those that grant something first.
+//! `Dialogs`: the questions that are open. One is shown, those that grant something first.
 
 use std::time::Instant;
 
-use crate::dialog::{Dialog, Question};
+use haft_protocol::rpc::UiAnswer;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::Effect;
+use super::component::{Component, Flow, Scope};
+use super::intent::{AnswerUse, Intent};
+use super::late::Late;
+use super::outbox::Outbox;
+use crate::dialog::{Dialog, Heard, Question, Reply};
+use crate::keys::{Context, Press};
+use crate::look::Look;
+
+/// The note for input that was meant for a question that went without an answer.
+pub(super) const CLOSED: &str = "the question is closed";
 
 /// The questions that are open.
 #[derive(Debug, Default)]
@@ -10,37 +24,22 @@ pub(super) struct Dialogs {
     open: Vec<Asked>,
     /// How many there have been.
     count: u64,
+    /// Keys that were meant for a question that is over.
+    late: Option<Late>,
+    /// The question whose text the person's own editor has.
+    edited: Option<u64>,
 }
 
 /// A question and what becomes of its answer.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) dialog: Dialog,
-    pub(super) purpose: Purpose,
-    pub(super) number: u64,
-}
-
-/// What becomes of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// It goes to whoever asked.
-    Reply {
-        /// The question's id.
-        id: String,
-        session: Option<String>,
-    },
-    /// It is the key of a provider.
-    Key { provider: String },
-    /// It trusts what the project brings.
-    Grant { digest: String },
-    /// It is the value of a setting.
-    Setting { name: String },
-    /// It begins a new session.
-    NewSession,
+struct Asked {
+    dialog: Dialog,
+    purpose: AnswerUse,
+    number: u64,
 }
 
 impl Dialogs {
-    pub(super) fn open(&mut self, question: Question, purpose: Purpose, now: Instant) {
+    pub(super) fn open(&mut self, question: Question, purpose: AnswerUse, now: Instant) {
         // Among those that grant as much, the first that came is the first.
         let grants = question.grants;
         let at = match grants {
@@ -53,29 +52,71 @@ impl Dialogs {
         self.open.insert(at, Asked { dialog: Dialog::open(question, now), purpose, number });
     }
 
-    /// The one that is shown.
-    pub(super) fn shown(&mut self) -> Option<&mut Asked> {
-        self.open.first_mut()
+    /// The question that is shown.
+    pub(super) fn shown(&mut self) -> Option<&mut Dialog> {
+        self.open.first_mut().map(|asked| &mut asked.dialog)
     }
 
     /// The same, to look at.
-    pub(super) fn first(&self) -> Option<&Asked> {
-        self.open.first()
+    pub(super) fn first(&self) -> Option<&Dialog> {
+        self.open.first().map(|asked| &asked.dialog)
     }
 
     /// Which one is shown, by the order in which they came.
     pub(super) fn number(&self) -> Option<u64> {
-        self.first().map(|asked| asked.number)
+        self.open.first().map(|asked| asked.number)
     }
 
-    /// Whether that one is open.
+    /// True if that question is open.
     pub(super) fn has(&self, number: u64) -> bool {
         self.open.iter().any(|asked| asked.number == number)
     }
 
-    /// That one, wherever it stands.
-    pub(super) fn numbered(&mut self, number: u64) -> Option<&mut Asked> {
-        self.open.iter_mut().find(|asked| asked.number == number)
+    /// Takes the keys that come next for late ones: the question that was shown went without an answer, so they were
+    /// meant for it and are no prompt.
+    pub(super) fn expect_late_keys(&mut self, now: Instant) {
+        self.late = Some(Late::closed(now));
+    }
+
+    /// The question whose text the person's own editor had, if it was one.
+    pub(super) fn take_edited(&mut self) -> Option<u64> {
+        self.edited.take()
+    }
+
+    /// Puts the text of the person's own editor into its question. Returns false if that is closed.
+    pub(super) fn set_edited(&mut self, number: u64, text: &str) -> bool {
+        let asked = self.open.iter_mut().find(|asked| asked.number == number);
+        asked.map(|asked| asked.dialog.edited(text)).is_some()
+    }
+
+    /// How many rows the question wants, of that many. None if none is open.
+    pub(super) fn rows(&mut self, width: u16, height: u16, look: &Look) -> Option<u16> {
+        self.shown().map(|dialog| dialog.rows(width, height, look))
+    }
+
+    /// Draws the question. Returns the cursor.
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        self.shown()?.draw(area, buffer, look)
+    }
+
+    /// Answers the question that is shown.
+    pub(super) fn answer(&mut self, answer: UiAnswer, out: &mut Outbox) {
+        if !self.open.is_empty() {
+            out.intend(Intent::Answer(self.open.remove(0).purpose, answer));
+        }
+    }
+
+    /// True if the key was meant for a question that is over. The key that quits quits even then.
+    fn is_late(&mut self, press: &Press, scope: &mut Scope<'_>) -> bool {
+        let Some(mut late) = self.late.take() else { return false };
+        if press.quits() || !late.takes(press.chord(), scope.now) {
+            return false;
+        }
+        if late.is_closed() {
+            scope.out.flash(CLOSED);
+        }
+        self.late = Some(late);
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,29 +128,140 @@ impl Dialogs {
         self.open.len().saturating_sub(1)
     }
 
-    /// The one that is shown is over.
-    pub(super) fn close_shown(&mut self) -> Option<Purpose> {
-        (!self.open.is_empty()).then(|| self.open.remove(0).purpose)
-    }
-
     /// A question of the agent's side is over.
     pub(super) fn close(&mut self, id: &str) {
-        let is = |purpose: &Purpose| matches!(purpose, Purpose::Reply { id: open, .. } if open == id);
+        let is = |purpose: &AnswerUse| matches!(purpose, AnswerUse::Reply { id: open, .. } if open == id);
         self.open.retain(|asked| !is(&asked.purpose));
     }
 
     /// Everything of the agent's side is over.
     pub(super) fn close_replies(&mut self) {
-        self.open.retain(|asked| !matches!(asked.purpose, Purpose::Reply { .. }));
+        self.open.retain(|asked| !matches!(asked.purpose, AnswerUse::Reply { .. }));
     }
 
     /// None is on the screen any more.
     pub(super) fn hidden(&mut self) {
         self.open.iter_mut().for_each(|asked| asked.dialog.was_hidden());
     }
+}
 
-    /// When one looks different by itself.
-    pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
+impl Component for Dialogs {
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
+    }
+
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+        if self.is_late(press, scope) {
+            return Flow::Handled;
+        }
+        let Some(asked) = self.open.first_mut() else { return Flow::PassedOn };
+        match asked.dialog.key(press, scope.now) {
+            Reply::Open => {}
+            Reply::OpenEditor(text) => {
+                self.edited = Some(asked.number);
+                scope.out.effect(Effect::OpenEditor(text));
+            }
+            Reply::Answered(answer) => {
+                self.late = Late::answered(press.chord(), scope.now);
+                self.answer(answer, scope.out);
+            }
+        }
+        Flow::typed(press, &[Context::Dialog, Context::Confirm])
+    }
+
+    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
+        if self.late.as_ref().is_some_and(|late| late.is_closed() && late.counts(scope.now)) {
+            scope.out.flash(CLOSED);
+            return Flow::Handled;
+        }
+        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+        dialog.paste(text, scope.now);
+        Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let Some(dialog) = self.shown() else { return Flow::PassedOn };
+        let (how, grants) = (dialog.how(), dialog.question().grants);
+        match dialog.said(line, scope.now) {
+            Heard::More => {}
+            Heard::TooEarly => {
+                scope.out.print("not taken as an answer: it was typed too early; please answer once more");
+            }
+            Heard::Unclear => scope.out.print(how),
+            Heard::Answered(answer) => {
+                match &answer {
+                    UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
+                    UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
+                        scope.out.print("not allowed");
+                    }
+                    UiAnswer::Confirmed(_) | UiAnswer::Value(_) | UiAnswer::Cancelled => {}
+                }
+                self.answer(answer, scope.out);
+            }
+        }
+        Flow::Handled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::update::update;
+    use super::super::{Event, Options, State};
+    use super::*;
+    use crate::dialog::Wanted;
+
+    fn question(id: &str, grants: bool) -> (Question, AnswerUse) {
+        let question = Question {
+            owner: None,
+            wanted: Wanted::Editor(String::new()),
+            title: id.to_owned(),
+            message: String::new(),
+            call: None,
+            grants,
+            within: None,
+            default: None,
+        };
+        (question, AnswerUse::Reply { id: id.to_owned(), session: None })
+    }
+
+    fn opened() -> State {
+        let mut state = State::new(Options::default(), Instant::now());
+        let (question, purpose) = question("q1", false);
+        state.ask_person(question, purpose);
+        update(&mut state, Instant::now(), Event::Key("ctrl+g".parse().unwrap()));
+        assert_eq!(state.stack.dialogs.edited, Some(1));
+        state
+    }
+
+    fn edited(state: &mut State) {
+        update(state, Instant::now(), Event::Edited(Ok("the text\n".to_owned())));
+    }
+
+    #[test]
+    fn a_text_that_was_edited_goes_to_its_own_question_wherever_that_stands() {
+        let mut state = opened();
+        let (question, purpose) = question("q2", true);
+        state.ask_person(question, purpose);
+        assert_eq!(state.stack.dialogs.number(), Some(2));
+        edited(&mut state);
+        state.stack.dialogs.close("q2");
+        let now = Instant::now() + Duration::from_secs(1);
+        let effects = update(&mut state, now, Event::Key("ctrl+g".parse().unwrap()));
+        assert!(matches!(&effects[..], [Effect::OpenEditor(text)] if text == "the text"), "{effects:?}");
+    }
+
+    #[test]
+    fn where_that_is_closed_it_goes_to_nobody_and_can_be_put_in() {
+        let mut state = opened();
+        state.stack.dialogs.close("q1");
+        let (question, purpose) = question("q2", false);
+        state.ask_person(question, purpose);
+        edited(&mut state);
+        state.stack.dialogs.close("q2");
+        assert!(state.stack.composer.editor().is_empty());
+        update(&mut state, Instant::now(), Event::Key("ctrl+y".parse().unwrap()));
+        assert_eq!(state.stack.composer.editor().text(), "the text\n");
     }
 }

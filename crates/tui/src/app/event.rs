@@ -4,6 +4,7 @@ use haft_protocol::rpc::Line;
 
 use super::Answer;
 use crate::keys::Chord;
+use crate::mouse::Mouse;
 
 /// One thing that happens.
 #[derive(Debug)]
@@ -32,30 +33,4 @@ pub enum Event {
     Copied(Result<(), String>),
     /// It is as late as the state wanted to be told.
     Tick,
-}
-
-/// Something that was done with the mouse, in columns and rows from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mouse {
-    /// What.
-    pub kind: MouseKind,
-    /// The column.
-    pub column: u16,
-    /// The row.
-    pub row: u16,
-}
-
-/// What was done with the mouse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MouseKind {
-    /// The left button went down.
-    Press,
-    /// It moved while down.
-    Drag,
-    /// It went up.
-    Release,
-    /// The wheel, up.
-    WheelUp,
-    /// The wheel, down.
-    WheelDown,
 }

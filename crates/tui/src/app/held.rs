@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
-use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{Event, RpcEvent, UiRequest};
 
 use crate::editor::{Content, Submission};
 use crate::queue::When;
-use crate::transcript::Said;
 
 /// The most events of other sessions that are kept while one of them may be shown next. Questions are not among them: none
 /// is left out.
@@ -16,8 +14,6 @@ const MOST_EVENTS: usize = 1024;
 /// What cannot be shown or said yet.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// The conversation of the session that is shown.
-    pub(super) conversation: Conversation,
     /// The session that is being opened to be shown in the place of this one.
     pub(super) next: Option<Next>,
     /// What the person said meanwhile.
@@ -26,24 +22,6 @@ pub(super) struct Held {
     pub(super) waiting: Queued,
     /// How often that was told, or something was sent there: what is known of an earlier time does not count.
     pub(super) told: u64,
-}
-
-/// The conversation of the session that is shown.
-#[derive(Debug)]
-pub(super) enum Conversation {
-    /// It is read; this follows it.
-    Read(Vec<Following>),
-    /// It is shown, and what happens stands behind it.
-    Shown,
-}
-
-/// What follows a conversation.
-#[derive(Debug)]
-pub(super) enum Following {
-    /// What happened.
-    Event(AgentEvent),
-    /// What haft said.
-    Said(Said),
 }
 
 /// A session that is being opened.
@@ -100,49 +78,7 @@ pub(super) enum Queued {
 impl Held {
     /// Before anything is known. What happens then would be gone when the conversation comes.
     pub(super) fn new() -> Self {
-        Self {
-            conversation: Conversation::Read(Vec::new()),
-            next: None,
-            unsent: VecDeque::new(),
-            waiting: Queued::Told,
-            told: 0,
-        }
-    }
-
-    /// Whether there is no session and no conversation to say something in.
-    pub(super) fn is_on(&self) -> bool {
-        self.next.is_some() || self.reads_conversation()
-    }
-
-    /// Whether the conversation is not shown yet.
-    pub(super) fn reads_conversation(&self) -> bool {
-        matches!(self.conversation, Conversation::Read(_))
-    }
-
-    /// Whether what follows the conversation has to wait for it.
-    pub(super) fn keeps(&mut self, following: Following) -> Option<Following> {
-        match &mut self.conversation {
-            Conversation::Read(later) => {
-                later.push(following);
-                None
-            }
-            Conversation::Shown => Some(following),
-        }
-    }
-
-    /// The conversation is read again, or another one. What followed it already follows it still.
-    pub(super) fn reads(&mut self) {
-        if matches!(self.conversation, Conversation::Shown) {
-            self.conversation = Conversation::Read(Vec::new());
-        }
-    }
-
-    /// The conversation is here: what follows it.
-    pub(super) fn shown(&mut self) -> Vec<Following> {
-        match std::mem::replace(&mut self.conversation, Conversation::Shown) {
-            Conversation::Read(later) => later,
-            Conversation::Shown => Vec::new(),
-        }
+        Self { next: None, unsent: VecDeque::new(), waiting: Queued::Told, told: 0 }
     }
 }
 
@@ -183,6 +119,7 @@ impl Next {
 
 #[cfg(test)]
 mod tests {
+    use haft_protocol::event::AgentEvent;
     use haft_protocol::rpc::{UiAnswer, UiEnd, UiKind};
 
     use super::*;

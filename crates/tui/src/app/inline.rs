@@ -1,149 +1,100 @@
-//! The interface on the terminal's own screen: what has been printed, and what takes a screen of its own for a while.
+//! `Inline`: what was printed on the terminal's own screen, and what is printed next before the conversation.
 
+use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-use crate::clean::CleanLine;
-use crate::keys::Scroll;
+use crate::clean::{CleanLine, span};
+use crate::look::Look;
+use crate::theme::Role;
 
-use super::input::Place;
 use super::settings::Screen;
-use super::state::State;
 
 /// The longest name of a session that is printed.
 const LONGEST_NAME: usize = 60;
 
-/// What is known of what has been printed.
+/// What the terminal's own screen shows next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Rows that are printed below all that was printed before.
+    pub printed: Vec<Line<'static>>,
+    /// How many rows are drawn below those.
+    pub height: u16,
+}
+
+/// The state of the terminal's own screen.
 #[derive(Debug, Default)]
 pub(super) struct Inline {
-    /// Whether it is the terminal's own screen.
-    pub(super) on: bool,
-    /// Whether it has been printed whose program this is.
-    pub(super) greeted: bool,
-    /// What was not printed of a conversation that is shown no more.
-    pub(super) left: Vec<Line<'static>>,
-    /// Which conversation begins.
-    pub(super) begins: Option<String>,
-    /// Whether calls and thoughts were unfolded before the transcript was opened.
-    folds: Option<(bool, bool)>,
+    on: bool,
+    /// True once it has been printed whose program this is.
+    greeted: bool,
+    /// The rows of a conversation that was left before they were printed.
+    left: Vec<Line<'static>>,
+    /// The name of the conversation that begins.
+    begins: Option<String>,
 }
 
 impl Inline {
     pub(super) fn new(screen: Screen) -> Self {
         Self { on: screen == Screen::Inline, ..Self::default() }
     }
-}
 
-impl State {
-    /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
-    pub(super) fn is_below(&self) -> bool {
-        self.inline.on && self.overlay.is_none() && self.panel.is_none() && !self.has_transcript_open()
+    /// True if the terminal's own screen is used.
+    pub(super) fn is_on(&self) -> bool {
+        self.on
     }
 
-    /// Whether the keyboard is in the transcript, or what is typed is searched for in it.
-    fn has_transcript_open(&self) -> bool {
-        let searches = self.input.search.as_ref().is_some_and(|search| search.place.is_transcript());
-        self.browses || searches
+    /// True once it has been printed whose program this is.
+    pub(super) fn has_greeted(&self) -> bool {
+        self.greeted
     }
 
-    /// The conversation that is shown is left: what was not printed of it is, as it is now.
-    pub(super) fn leave_conversation(&mut self) {
-        if !self.inline.on || self.held.reads_conversation() && !self.inline.greeted {
-            return;
-        }
-        let look = self.look(self.now);
-        let rest = self.rest(self.size.0, &look);
-        self.inline.left.extend(rest);
+    /// Returns true the first time, once the session is known.
+    pub(super) fn greets(&mut self, is_known: bool) -> bool {
+        is_known && !std::mem::replace(&mut self.greeted, true)
     }
 
-    /// Another conversation begins.
-    pub(super) fn begin_printing(&mut self, fallback: &str) {
-        if !self.inline.on || !self.inline.greeted {
-            return;
-        }
-        let name = self.session.about().unwrap_or(fallback);
-        let name = CleanLine::new(name.lines().next().unwrap_or_default()).shortened(LONGEST_NAME);
-        self.inline.begins = Some(name.as_str().to_owned());
+    /// Keeps rows of a conversation that is left, to be printed.
+    pub(super) fn leave(&mut self, rows: Vec<Line<'static>>) {
+        self.left.extend(rows);
     }
 
-    /// Before something is done in the transcript: it is opened. Whether it is of use here at all.
-    pub(super) fn open_transcript(&mut self, scroll: Scroll) -> bool {
-        if !self.is_below() {
-            return true;
-        }
-        match scroll {
-            Scroll::CopyAnswer => true,
-            // The end is what is seen.
-            Scroll::PageDown | Scroll::LineDown | Scroll::MessageDown | Scroll::Bottom => false,
-            Scroll::Search | Scroll::Browse => {
-                self.measure_transcript();
-                true
-            }
-            Scroll::PageUp | Scroll::LineUp | Scroll::MessageUp | Scroll::Top => {
-                self.browse_transcript();
-                true
-            }
+    /// Begins another conversation.
+    pub(super) fn begin(&mut self, name: &str) {
+        if self.on && self.greeted {
+            let name = CleanLine::new(name.lines().next().unwrap_or_default()).shortened(LONGEST_NAME);
+            self.begins = Some(name.as_str().to_owned());
         }
     }
 
-    /// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
-    /// transcript.
-    pub(super) fn unfold(&mut self, is_calls: bool) {
-        let opens = self.is_below();
-        if opens {
-            self.measure_transcript();
+    /// Takes the rows before the conversation: the rest of the one before it, the greeting, and its name.
+    pub(super) fn take_heading(
+        &mut self,
+        greeting: Vec<Line<'static>>,
+        width: u16,
+        look: &Look,
+    ) -> Vec<Line<'static>> {
+        let mut rows = std::mem::take(&mut self.left);
+        if !greeting.is_empty() {
+            rows.extend(greeting);
+            rows.push(Line::default());
         }
-        let (calls, thinking) = self.transcript.unfolded();
-        match is_calls {
-            true if !(opens && calls) => self.transcript.toggle_calls(),
-            false if !(opens && thinking) => self.transcript.toggle_thinking(),
-            true | false => {}
+        if let Some(name) = self.begins.take() {
+            rows.extend([Line::default(), rule(&name, width, look), Line::default()]);
         }
-        if opens {
-            self.browse_transcript();
-        }
-    }
-
-    fn browse_transcript(&mut self) {
-        self.measure_transcript();
-        self.browses = true;
-        self.input.completer.close();
-        self.transcript.browse();
-    }
-
-    fn measure_transcript(&mut self) {
-        self.inline.folds.get_or_insert(self.transcript.unfolded());
-        let area = super::view::main_area(self);
-        self.transcript.opens(area.height);
-    }
-
-    /// A match was taken: it is looked at.
-    pub(super) fn stay_in_transcript(&mut self) {
-        if self.inline.on {
-            self.browse_transcript();
-        }
-    }
-
-    /// When the transcript was closed, what is printed next is folded as before.
-    pub(super) fn keep_folds(&mut self) {
-        if self.has_transcript_open() {
-            return;
-        }
-        let Some((calls, thinking)) = self.inline.folds.take() else { return };
-        let (calls_now, thinking_now) = self.transcript.unfolded();
-        if calls != calls_now {
-            self.transcript.toggle_calls();
-        }
-        if thinking != thinking_now {
-            self.transcript.toggle_thinking();
-        }
+        rows
     }
 }
 
-impl Place {
-    fn is_transcript(&self) -> bool {
-        match self {
-            Self::Transcript { .. } => true,
-            Self::History { .. } => false,
-        }
-    }
+/// `── the words ──────`
+fn rule(words: &str, width: u16, look: &Look) -> Line<'static> {
+    let width = usize::from(width);
+    let words = CleanLine::new(words).shortened(width.saturating_sub(6));
+    let rest = width.saturating_sub(words.columns() + 4);
+    let border = look.theme.style(Role::Border);
+    Line::from_iter([
+        span("── ", border),
+        span(words, look.theme.style(Role::Muted)),
+        span(" ", Style::new()),
+        span(CleanLine::repeated('─', rest), border),
+    ])
 }

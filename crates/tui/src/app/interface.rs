@@ -1,4 +1,4 @@
-//! The state, as the loop of the terminal takes it.
+//! `Interface`: all that the loops of the terminal know of an interface, and the state as one.
 
 use std::time::Instant;
 
@@ -8,10 +8,67 @@ use ratatui_core::text::Line;
 
 use crate::image::Placement;
 use crate::look::Look;
-use crate::terminal::{Below, Interface, Printing};
 use crate::theme::{Appearance, Theme};
 
+use super::inline::Below;
+use super::view::below;
 use super::{Effect, Event, Printed, State, draw, start, update};
+
+/// What is shown, and what follows from what happens.
+pub trait Interface {
+    /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
+    /// says otherwise.
+    fn appearance(&mut self, appearance: Appearance);
+
+    /// It begins. The size of the terminal is the next event.
+    fn start(&mut self, now: Instant) -> Vec<Effect>;
+
+    /// Something happens.
+    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+
+    /// Draws everything, and says where the cursor is seen.
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+
+    /// The terminal has taken all of what was drawn last.
+    fn was_drawn(&mut self, now: Instant);
+
+    /// Nothing of what was drawn is on the screen any more, until it is drawn again.
+    fn was_hidden(&mut self);
+
+    /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
+    /// None: all of a screen is drawn.
+    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+        let (_, _) = (area, look);
+        None
+    }
+
+    /// Whether images are shown where the terminal can.
+    fn wants_images(&self) -> bool;
+
+    /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
+    fn images(&self) -> &[Placement];
+
+    /// When [`Event::Tick`] shall come next, if it shall.
+    fn wakes_at(&self, now: Instant) -> Option<Instant>;
+
+    /// The theme, with all of its colours.
+    fn theme(&self) -> Theme;
+
+    /// The end of the transcript, at most so many rows, for the screen that is left.
+    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+}
+
+/// An interface whose news can be printed.
+pub trait Printing: Interface {
+    /// What is to be printed since it was asked last, as rows of a width.
+    fn print(&mut self, now: Instant, width: u16) -> Printed;
+
+    /// That stands on the terminal.
+    fn was_printed(&mut self, now: Instant);
+
+    /// Whether nobody may see what is typed next.
+    fn hides_input(&self) -> bool;
+}
 
 impl Interface for State {
     fn appearance(&mut self, appearance: Appearance) {
@@ -40,7 +97,7 @@ impl Interface for State {
     }
 
     fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
-        State::below(self, area, look)
+        below::below(self, area, look)
     }
 
     fn wants_images(&self) -> bool {
@@ -48,7 +105,7 @@ impl Interface for State {
     }
 
     fn images(&self) -> &[Placement] {
-        self.transcript.images()
+        self.stack.conversation.transcript().images()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
@@ -60,9 +117,9 @@ impl Interface for State {
     }
 
     fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
-        match self.inline.on {
-            true => self.rest(width, look),
-            false => self.transcript.tail(width, rows, &look.theme),
+        match self.inline.is_on() {
+            true => below::rest(self, width, look),
+            false => self.stack.conversation.transcript_mut().tail(width, rows, &look.theme),
         }
     }
 }

@@ -10,12 +10,36 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::complete::{Argument, Candidate, Command, Source};
 
 use super::Provider;
-use super::commands::{self, COMMANDS, Completes};
 use super::settings::SETTINGS;
+
+/// What the argument of a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Completes {
+    Models,
+    Levels,
+    Sessions,
+    Themes,
+    Tools,
+    Extensions,
+    Providers,
+    Settings,
+}
+
+/// A command of haft's own, as completion knows it.
+#[derive(Debug)]
+pub(super) struct OwnCommand {
+    pub(super) name: &'static str,
+    pub(super) aliases: &'static [&'static str],
+    pub(super) hint: &'static str,
+    pub(super) help: &'static str,
+    pub(super) completes: Option<Completes>,
+}
 
 /// What completion knows.
 #[derive(Debug, Default)]
 pub(super) struct Known {
+    /// haft's own commands.
+    own: Vec<OwnCommand>,
     commands: Vec<Command>,
     /// Those that are not haft's own.
     pub(super) others: Vec<CommandInfo>,
@@ -57,15 +81,22 @@ pub(super) fn source_of(info: &CommandInfo) -> String {
 }
 
 impl Known {
-    pub(super) fn new() -> Self {
-        let mut known = Self::default();
-        known.set_commands(Vec::new());
-        known
+    /// Takes haft's own commands.
+    pub(super) fn set_own(&mut self, own: Vec<OwnCommand>) {
+        self.own = own;
+        self.set_commands(Vec::new());
+    }
+
+    /// Returns what the argument of one of haft's own commands is.
+    pub(super) fn completes(&self, name: &str) -> Option<Completes> {
+        let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+        let is_named = |own: &&OwnCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
+        self.own.iter().find(is_named).and_then(|own| own.completes)
     }
 
     /// The commands of extensions, then templates and skills: they come in that order.
     pub(super) fn set_commands(&mut self, others: Vec<CommandInfo>) {
-        let own = COMMANDS.iter().map(|command| Command {
+        let own = self.own.iter().map(|command| Command {
             name: command.name.to_owned(),
             hint: Some(command.hint).filter(|hint| !hint.is_empty()).map(str::to_owned),
             description: command.help.to_owned(),
@@ -164,8 +195,7 @@ impl Source for Known {
     }
 
     fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
-        let completes = commands::Command::named(command).and_then(|command| command.completes);
-        match completes.filter(|_| before.is_empty()) {
+        match self.completes(command).filter(|_| before.is_empty()) {
             Some(completes) => self.candidates(completes),
             None => Some(Vec::new()),
         }

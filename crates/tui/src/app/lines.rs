@@ -1,10 +1,11 @@
 //! The interface where lines are printed and typed, and nothing is drawn: for screen readers and simple terminals.
 //!
-//! It is the same state as everywhere. What is new in it is printed once ([`State::print`]); a line that is typed is a
-//! prompt, a command, or the answer to what is open ([`Event::Typed`](super::Event::Typed)).
+//! It is the same state as everywhere. What is new in it is printed once ([`State::print`](super::State::print)); a line
+//! that is typed is a prompt, a command, or the answer to what is open ([`Event::Typed`](super::Event::Typed)).
 
-mod hear;
 mod print;
+
+pub(super) use print::PrintSources;
 
 use std::time::Instant;
 
@@ -14,7 +15,6 @@ use haft_protocol::rpc::PanelContent;
 use crate::clean::CleanLine;
 
 use super::settings::Screen;
-use super::state::State;
 use super::waiting::Until;
 
 /// Rows of a list that are printed at once.
@@ -46,11 +46,11 @@ pub(super) struct Lines {
     /// Whether lines are printed and nothing is drawn.
     pub(super) on: bool,
     /// How many lists were opened, or show something else.
-    pub(super) lists: u64,
+    lists: u64,
     /// To be printed next, beside what the state says.
     said: Vec<CleanLine>,
     /// Until when a line is taken for the answer to a question that has gone by itself.
-    pub(super) late_until: Option<Instant>,
+    late_until: Option<Instant>,
     /// The lines of a text that goes on.
     draft: String,
     told: Told,
@@ -93,18 +93,62 @@ impl Lines {
         Self { on: screen == Screen::Linear, ..Self::default() }
     }
 
-    /// Says something once.
+    /// Prints something once.
     pub(super) fn say(&mut self, text: &str) {
         if self.on {
             self.said.push(CleanLine::new(text));
         }
     }
-}
 
-impl State {
+    /// Prints rows once, whatever they are.
+    pub(super) fn say_rows(&mut self, rows: Vec<CleanLine>) {
+        self.said.extend(rows);
+    }
+
+    /// Prints the list: it is new, or shows something else.
+    pub(super) fn list_changed(&mut self) {
+        self.lists += 1;
+    }
+
+    /// Prints the list from its first row on.
+    pub(super) fn list_narrowed(&mut self) {
+        self.lists += 1;
+        self.told.list = None;
+    }
+
+    /// Forgets the question that was printed last: it is answered.
+    pub(super) fn dialog_answered(&mut self) {
+        self.told.dialog = None;
+    }
+
+    /// Joins a line with the lines before it. None while it ends with a backslash: the text continues.
+    pub(super) fn joined(&mut self, line: &str) -> Option<String> {
+        if let Some(begin) = line.strip_suffix('\\') {
+            self.draft.push_str(begin);
+            self.draft.push('\n');
+            return None;
+        }
+        Some(std::mem::take(&mut self.draft) + line)
+    }
+
+    /// Drops the lines of a text that continues.
+    pub(super) fn drop_draft(&mut self) {
+        self.draft.clear();
+    }
+
+    /// Takes the next line for the answer to a question that has gone by itself, if it comes soon.
+    pub(super) fn expect_late_line(&mut self, now: Instant) {
+        self.late_until = Some(now + crate::timeouts::LATE_LINE);
+    }
+
+    /// True if the line was meant for a question that has gone by itself.
+    pub(super) fn is_late(&mut self, now: Instant) -> bool {
+        self.late_until.take().is_some_and(|until| now < until)
+    }
+
     /// When there is something to print though nothing happens.
-    pub(super) fn lines_wake_at(&self) -> Option<Instant> {
-        let (told, open) = (self.lines.told.panel.as_ref()?, self.panel.as_ref()?);
+    pub(super) fn wakes_at(&self, open: Option<&crate::panel::Panel>) -> Option<Instant> {
+        let (told, open) = (self.told.panel.as_ref()?, open?);
         let is_same = told.extension == *open.extension() && told.content == *open.content();
         (!is_same).then(|| told.at + crate::timeouts::PANEL_PRINTED)
     }

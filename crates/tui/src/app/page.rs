@@ -1,15 +1,25 @@
-//! A page to read: Markdown in the place of the transcript.
+//! `Page`: Markdown to read, in the place of the conversation.
 
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::keys::{Browse, Scroll};
+use super::component::put;
+use super::component::{Component, Flow, LIST, Scope};
+use super::{Mouse, MouseKind};
+use crate::clean::{CleanLine, span};
+use crate::keys::{Action, App, Browse, Context, Press, Scroll};
+use crate::look::Look;
 use crate::markdown;
-use crate::theme::Theme;
+use crate::theme::{Role, Theme};
+
+/// The rows that one turn of the wheel moves.
+const WHEEL: isize = 3;
 
 /// A page to read.
 #[derive(Debug)]
 pub(super) struct Page {
-    pub(super) title: String,
+    title: String,
     text: String,
     top: usize,
     /// How many rows are seen, as far as it was drawn.
@@ -30,7 +40,7 @@ impl Page {
     }
 
     /// A key that moves it. None for one that does not.
-    pub(super) fn browse(&mut self, action: Browse) -> Option<()> {
+    fn browse(&mut self, action: Browse) -> Option<()> {
         match action {
             Browse::Up => self.by(-1),
             Browse::Down => self.by(1),
@@ -44,7 +54,7 @@ impl Page {
         Some(())
     }
 
-    pub(super) fn scroll(&mut self, action: Scroll) {
+    fn scroll(&mut self, action: Scroll) {
         match action {
             Scroll::PageUp => self.by(-self.page()),
             Scroll::PageDown => self.by(self.page()),
@@ -57,7 +67,7 @@ impl Page {
     }
 
     /// Down, or up when negative.
-    pub(super) fn by(&mut self, rows: isize) {
+    fn by(&mut self, rows: isize) {
         self.top = self.top.saturating_add_signed(rows);
     }
 
@@ -66,7 +76,7 @@ impl Page {
     }
 
     /// The rows that are seen, and whether there are more above and below.
-    pub(super) fn rows(&mut self, width: u16, height: u16, theme: &Theme) -> (&[Line<'static>], bool, bool) {
+    fn rows(&mut self, width: u16, height: u16, theme: &Theme) -> (&[Line<'static>], bool, bool) {
         let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
         let drawn = match self.drawn.take() {
             Some(drawn) if fits(&drawn) => drawn,
@@ -81,5 +91,67 @@ impl Page {
         let (above, below) = (self.top > 0, end < drawn.lines.len());
         let lines = &self.drawn.insert(drawn).lines;
         (lines.get(self.top..end).unwrap_or_default(), above, below)
+    }
+
+    /// Draws the page with its frame.
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        let theme = &look.theme;
+        let title = CleanLine::new(&self.title).shortened(usize::from(area.width.saturating_sub(2)));
+        put(buffer, area, 0, &Line::from(span(title, theme.style(Role::Heading))));
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
+        let (lines, above, below) = self.rows(area.width, body.height, theme);
+        for (row, line) in (0..body.height).zip(lines) {
+            put(buffer, body, row, line);
+        }
+        let hint = match (above, below) {
+            (false, false) => "esc closes",
+            (_, true) => "↓ more · esc closes",
+            (true, false) => "the end · esc closes",
+        };
+        if area.height > 1 {
+            put(buffer, area, area.height - 1, &Line::from(span(hint, theme.style(Role::Muted))));
+        }
+    }
+}
+
+impl Component for Option<Page> {
+    fn cover_rows(&self) -> Option<u16> {
+        self.as_ref().map(|_| LIST)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        if let Some(page) = self {
+            page.draw(area, buffer, look);
+        }
+        None
+    }
+
+    fn key(&mut self, press: &Press, _: &mut Scope<'_>) -> Flow {
+        let Some(page) = self else { return Flow::PassedOn };
+        match press.action(Context::Browse) {
+            Some(Action::Browse(action)) => {
+                if page.browse(action).is_none() {
+                    *self = None;
+                }
+            }
+            Some(Action::Scroll(action)) => page.scroll(action),
+            Some(Action::App(App::Help)) => *self = None,
+            unclaimed => return Flow::Unclaimed(unclaimed),
+        }
+        Flow::Handled
+    }
+
+    fn paste(&mut self, _: &str, _: &mut Scope<'_>) -> Flow {
+        if self.is_some() { Flow::Handled } else { Flow::PassedOn }
+    }
+
+    fn mouse(&mut self, mouse: Mouse, _: &mut Scope<'_>) -> Flow {
+        let Some(page) = self else { return Flow::PassedOn };
+        match mouse.kind {
+            MouseKind::WheelUp => page.by(-WHEEL),
+            MouseKind::WheelDown => page.by(WHEEL),
+            MouseKind::Press | MouseKind::Drag | MouseKind::Release => {}
+        }
+        Flow::Handled
     }
 }

@@ -1,7 +1,5 @@
 //! What was sent, and what is to be done with the reply.
 
-use std::collections::BTreeMap;
-
 use crate::editor::Submission;
 use crate::queue::Queue;
 
@@ -81,46 +79,13 @@ pub(super) enum Taken {
     Sent,
 }
 
-/// What was sent and is not replied to.
-#[derive(Debug, Default)]
-pub(super) struct Open {
-    last: u64,
-    open: BTreeMap<String, Pending>,
-}
-
-impl Open {
-    /// The id of something that is sent.
-    pub(super) fn add(&mut self, pending: Pending) -> String {
-        self.last += 1;
-        let id = format!("ui-{}", self.last);
-        self.open.insert(id.clone(), pending);
-        id
-    }
-
-    pub(super) fn take(&mut self, id: &str) -> Option<Pending> {
-        self.open.remove(id)
-    }
-
-    /// The session that was shown, where `queue` waited, is not shown any more: of what was sent about it, only what the
-    /// person said matters, if it was not heard. `goes_on` is a session with the same conversation.
-    pub(super) fn leave(&mut self, queue: &Queue, goes_on: Option<&str>) {
-        let open = std::mem::take(&mut self.open).into_iter();
-        self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
-    }
-
-    /// Whether something like that is not replied to.
-    pub(super) fn any(&self, is: impl Fn(&Pending) -> bool) -> bool {
-        self.open.values().any(is)
-    }
-}
-
 impl Pending {
     pub(super) fn is_completions(&self) -> bool {
         matches!(self, Self::Completions(..))
     }
 
     /// What becomes of it when the session that was shown when it was sent is shown no more.
-    fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
+    pub(super) fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
         match self {
             Self::Prompt(said) | Self::Said(said) | Self::Command(said) => Some(Self::Before(said)),

@@ -15,8 +15,6 @@ const LONGEST: usize = 200;
 /// What is known of the session that is shown.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// None until `hello` is answered.
-    pub(super) id: Option<String>,
     /// Who answers. For one request that may be another than the session's own.
     pub(super) provider: String,
     pub(super) model: String,
@@ -43,7 +41,6 @@ const LONGEST_NAME: usize = 24;
 impl Session {
     pub(super) fn update(&mut self, data: StateData) {
         let ContextData { tokens, window, .. } = data.context;
-        self.id = Some(data.session);
         self.name = data.name.filter(|name| !name.is_empty());
         self.set_own_model(data.provider, data.model);
         self.thinking = data.thinking;

@@ -2,34 +2,40 @@
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Command, Params, ReloadExt, Request};
+use haft_protocol::rpc::{
+    Abort, Client, GetState, Hello, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
+};
 
+use crate::dialog::{Question, Wanted};
 use crate::keys::Keymap;
 use crate::look::Look;
-use crate::panel::Panel;
+use crate::picker::{Can, Row};
 use crate::queue::Queue;
 use crate::theme::{Appearance, Theme};
-use crate::timeouts;
 use crate::transcript::{Said, Transcript};
 
-use super::dialogs::Dialogs;
-use super::held::{Following, Held, Unsent};
+use super::areas::Areas;
+use super::component::{Component, Flow, Scope};
+use super::composer::MARK;
+use super::held::{Held, Queued, Unsent};
 use super::inline::Inline;
-use super::input::Input;
+use super::intent::{AnswerUse, ChoiceUse};
 use super::known::Known;
-use super::late::Late;
-use super::lines::Lines;
+use super::lines::{Lines, PrintSources};
+use super::menu::{Coming, Menu};
 use super::notes::Notes;
-use super::overlay::{Coming, Overlay};
+use super::outbox::Outbox;
 use super::page::Page;
-use super::pending::{Open, Pending};
+use super::pending::{Pending, Shown, Taken};
+use super::sending::Sendings;
 use super::session::Session;
 use super::settings::Settings;
+use super::stack::Stack;
+use super::status::StatusBar;
 use super::themes::Themes;
-use super::update::{Pastes, Sending, Shut};
-use super::view::Areas;
+use super::waiting::waiting;
 use super::work::Work;
-use super::{Ask, Effect};
+use super::{Ask, Effect, Printed};
 
 /// What the interface begins with.
 #[derive(Debug, Clone)]
@@ -74,65 +80,26 @@ pub struct State {
     pub(super) themes: Themes,
     pub(super) version: String,
     pub(super) session: Session,
-    pub(super) branch: Option<String>,
     /// What was said not to be used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
-    pub(super) transcript: Transcript,
-    /// Whether the keyboard is in the transcript.
-    pub(super) browses: bool,
-    /// Whether matches of a search are shown.
-    pub(super) searched: bool,
-    pub(super) input: Input,
-    pub(super) known: Known,
+    pub(super) stack: Stack,
     pub(super) lines: Lines,
     pub(super) inline: Inline,
     pub(super) queue: Queue,
     pub(super) notes: Notes,
-    pub(super) panel: Option<Panel>,
-    pub(super) shut: Shut,
-    pub(super) dialogs: Dialogs,
-    pub(super) overlay: Option<Overlay>,
     pub(super) coming: Option<Coming>,
-    pub(super) open: Open,
     pub(super) work: Work,
-    pub(super) pastes: Pastes,
-    pub(super) sending: Vec<Sending>,
+    pub(super) sending: Sendings,
     pub(super) held: Held,
-    /// Whose text the person's own editor has.
-    pub(super) edits: Edits,
-    /// Keys that were meant for a question that is over.
-    pub(super) late: Option<Late>,
-    pub(super) flash: Option<Flash>,
-    /// Until when the key that was pressed leaves, pressed again.
-    pub(super) quits_until: Option<Instant>,
+    pub(super) status: StatusBar,
     pub(super) extensions_at: Option<Instant>,
-    /// When a search that is not over goes on.
-    pub(super) searches_at: Option<Instant>,
     /// What is reloaded as soon as nothing is worked on.
     pub(super) reloads: Option<ReloadExt>,
     /// Whether a session is to be picked before anything is said.
     pub(super) resumes: bool,
-    /// A number for what is asked and is answered with it.
-    pub(super) number: u64,
     pub(super) title: String,
     pub(super) areas: Areas,
-    pub(super) effects: Vec<Effect>,
-}
-
-/// Whose text the person's own editor has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edits {
-    /// The prompt that is being written.
-    Prompt,
-    /// The question of that number.
-    Dialog(u64),
-}
-
-/// A word about what was done.
-#[derive(Debug)]
-pub(super) struct Flash {
-    pub(super) text: String,
-    pub(super) until: Instant,
+    pub(super) out: Outbox,
 }
 
 impl State {
@@ -140,9 +107,9 @@ impl State {
     pub fn new(options: Options, now: Instant) -> Self {
         let Options { size, keymap, settings, appearance, version, prompt, resume } = options;
         let themes = Themes::new(appearance, settings.get(super::settings::THEME));
-        let mut known = Known::new();
+        let mut known = Known::default();
         known.themes = themes.names();
-        let transcript = settings.transcript();
+        let stack = Stack::new(settings.transcript(), known);
         let (lines, inline) = (Lines::new(settings.screen()), Inline::new(settings.screen()));
         let mut held = Held::new();
         held.unsent.extend(prompt.as_deref().and_then(Unsent::prompt));
@@ -155,38 +122,22 @@ impl State {
             settings,
             themes,
             version,
-            known,
-            transcript,
+            stack,
             resumes: resume,
             session: Session::default(),
-            branch: None,
             untrusted: Vec::new(),
-            browses: false,
-            searched: false,
-            input: Input::default(),
             queue: Queue::default(),
             notes: Notes::default(),
-            panel: None,
-            shut: Shut::default(),
-            dialogs: Dialogs::default(),
-            overlay: None,
             coming: None,
-            open: Open::default(),
             work: Work::default(),
-            pastes: Pastes::default(),
-            sending: Vec::new(),
+            sending: Sendings::default(),
             held,
-            edits: Edits::Prompt,
-            late: None,
-            flash: None,
-            quits_until: None,
+            status: StatusBar::default(),
             extensions_at: None,
             reloads: None,
-            searches_at: None,
-            number: 0,
             title: String::new(),
             areas: Areas::default(),
-            effects: Vec::new(),
+            out: Outbox::default(),
         }
     }
 
@@ -207,12 +158,12 @@ impl State {
 
     /// The conversation.
     pub fn transcript(&mut self) -> &mut Transcript {
-        &mut self.transcript
+        self.stack.conversation.transcript_mut()
     }
 
     /// The session that is shown, as soon as it is known.
     pub fn session(&self) -> Option<&str> {
-        self.session.id.as_deref()
+        self.out.session()
     }
 
     /// Whether something is worked on.
@@ -223,52 +174,22 @@ impl State {
     /// When it looks different by itself, or wants to do something. None while nothing moves.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
         if self.lines.on {
-            return [self.extensions_at, self.lines_wake_at()].into_iter().flatten().min();
+            return [self.extensions_at, self.lines.wakes_at(self.stack.panel.panel())]
+                .into_iter()
+                .flatten()
+                .min();
         }
         let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
-        let flash = self.flash.as_ref().map(|flash| flash.until);
-        let inner = [self.transcript.wakes_at(now), self.dialogs.wakes_at(now)];
-        [spinner, flash, self.quits_until, self.extensions_at, self.searches_at]
-            .into_iter()
-            .chain(inner)
-            .flatten()
-            .min()
-    }
-
-    pub(super) fn effect(&mut self, effect: Effect) {
-        self.effects.push(effect);
-    }
-
-    pub(super) fn ask(&mut self, ask: Ask) {
-        self.effects.push(Effect::Ask(ask));
-    }
-
-    /// A command about the session that is shown.
-    pub(super) fn send<C: Params>(&mut self, command: C, pending: Pending) {
-        let session = self.session.id.clone();
-        self.send_to(command, session, pending);
-    }
-
-    /// A command about a session.
-    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
-        let id = Some(self.open.add(pending));
-        let request = Request { id, command: command.into(), session };
-        self.effects.push(Effect::Send(Box::new(request)));
+        let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_at];
+        others.into_iter().flatten().min()
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.tell(Said::Info(text.into()));
+        self.stack.conversation.say(Said::Info(text.into()));
     }
 
     pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.tell(Said::Error(text.into()));
-    }
-
-    /// Something of haft's own, behind the conversation.
-    fn tell(&mut self, said: Said) {
-        if let Some(Following::Said(said)) = self.held.keeps(Following::Said(said)) {
-            self.transcript.say(said);
-        }
+        self.stack.conversation.say(Said::Error(text.into()));
     }
 
     /// A word in the status line.
@@ -276,25 +197,150 @@ impl State {
         let text = text.into();
         self.lines.say(&text);
         if !self.lines.on {
-            self.flash = Some(Flash { text, until: self.now + timeouts::FLASH });
+            self.status.flash(text, self.now);
         }
     }
 
     /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
-            true => self.tell(Said::Page(title.to_owned(), text)),
-            false => self.overlay = Some(Overlay::Page(Page::new(title, text))),
+            true => self.stack.conversation.say(Said::Page(title.to_owned(), text)),
+            false => (self.stack.menu, self.stack.page) = (None, Some(Page::new(title, text))),
         }
-    }
-
-    pub(super) fn next_number(&mut self) -> u64 {
-        self.number += 1;
-        self.number
     }
 
     /// How many columns the text of the editor has.
     pub(super) fn text_width(&self) -> u16 {
-        self.size.0.saturating_sub(super::view::MARK)
+        self.size.0.saturating_sub(MARK)
+    }
+
+    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
+    pub(super) fn offer(&mut self, give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow) -> Flow {
+        let (now, width, main) = (self.now, self.text_width(), self.areas.main);
+        let Self { stack, out, keymap, .. } = self;
+        stack.offer(&mut Scope { now, keymap, width, main, out }, give)
+    }
+
+    /// Returns what is to be printed since the last time, as rows of a width.
+    pub fn print(&mut self, now: Instant, width: u16) -> Printed {
+        let waiting = waiting(&self.queue, &self.held, self.work.is_on());
+        let Self { lines, version, session, notes, stack, .. } = self;
+        let Stack { dialogs, menu, panel, conversation, composer, .. } = stack;
+        let session = self.out.session().is_some().then_some(&*session);
+        let facts = PrintSources {
+            version,
+            session,
+            works: self.work.is_on(),
+            waiting,
+            transcript: conversation.transcript_mut(),
+            notes,
+            editor: composer.editor(),
+            picker: menu.as_ref().map(Menu::picker),
+            panel: panel.panel(),
+            dialogs,
+        };
+        lines.print(facts, now, width)
+    }
+
+    /// Notes that the rows that were to be printed stand on the terminal.
+    pub fn was_printed(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.shown() {
+            dialog.was_printed(now);
+        }
+    }
+
+    /// True if nobody may see what is typed.
+    pub fn hides_input(&self) -> bool {
+        let wanted = self.stack.dialogs.first().map(|dialog| &dialog.question().wanted);
+        wanted == Some(&Wanted::Input { secret: true })
+    }
+
+    /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
+    pub(super) fn is_below(&self) -> bool {
+        self.inline.is_on() && self.stack.shows_conversation()
+    }
+
+    /// Another conversation begins.
+    pub(super) fn begin_printing(&mut self, fallback: &str) {
+        self.inline.begin(self.session.about().unwrap_or(fallback));
+    }
+
+    /// Who speaks, and what it wants to be asked about.
+    pub(super) fn greet(&mut self) {
+        let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
+        let approve = Some(self.settings.approve());
+        let hello = Hello { token: None, client: Some(client), ui: Some(true), approve };
+        self.out.send_to(hello, None, Pending::Hello);
+    }
+
+    /// How the session is, and what there is in it.
+    pub(super) fn refresh(&mut self) {
+        self.ask_state();
+        self.out.send(ListCommands {}, Pending::Commands);
+        self.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        self.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+    }
+
+    /// The terminal has taken all of what was drawn last.
+    pub fn was_drawn(&mut self, now: Instant) {
+        if let Some(dialog) = self.stack.dialogs.shown() {
+            dialog.was_drawn(now);
+        }
+    }
+
+    /// Nothing of what was drawn is on the screen any more.
+    pub fn was_hidden(&mut self) {
+        self.stack.dialogs.hidden();
+    }
+
+    /// Asks something of haft's own.
+    pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
+        self.stack.dialogs.open(question, purpose, self.now);
+        if self.settings.bell() {
+            self.out.effect(Effect::Bell);
+        }
+    }
+
+    pub(super) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) {
+        self.lines.list_changed();
+        (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
+    }
+
+    /// What could not be said is in the editor.
+    pub(super) fn give_back_unsent(&mut self) {
+        let unsent = std::mem::take(&mut self.held.unsent);
+        self.stack.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
+    }
+
+    /// Ends what is worked on; what waits comes back.
+    pub(super) fn abort(&mut self) {
+        self.out.send(Abort { queued: Some(true) }, Pending::Abort);
+        self.take_back(Taken::Editor);
+    }
+
+    pub(super) fn take_back(&mut self, taken: Taken) {
+        if taken == Taken::Editor {
+            self.give_back_unsent();
+        }
+        self.held.waiting = Queued::Asked;
+        self.out.send(TakeQueued {}, Pending::Taken(taken));
+    }
+
+    pub(super) fn ask_state(&mut self) {
+        let (begun, told) = (self.work.begun, self.held.told);
+        self.out.send(GetState {}, Pending::State { begun, told });
+    }
+
+    /// Stops the command of the person's that began last.
+    pub(super) fn stop_shell(&mut self) {
+        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
+            self.out.ask(Ask::StopShell { number });
+        }
+    }
+
+    /// Asks for the conversation; what happens until it is known follows it.
+    pub(super) fn begin_conversation(&mut self, id: &str) {
+        self.stack.conversation.read();
+        self.out.ask(Ask::Conversation { session: id.to_owned() });
     }
 }

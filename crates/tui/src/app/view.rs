@@ -1,30 +1,26 @@
 //! How the whole looks: the transcript or what stands in its place, notes, what is worked on, the editor or a question,
 //! and the status line.
 
+pub(super) mod below;
 mod editor;
-mod inline;
 mod layout;
-mod page;
 mod popup;
 mod rows;
-mod search;
-mod status;
 mod welcome;
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::text::Line;
 
 use crate::look::Look;
 use crate::theme::Role;
+use crate::transcript::Found;
 
-use super::overlay::Overlay;
+use super::areas::Areas;
+use super::search::SearchField;
 use super::state::State;
+use super::status::StatusFacts;
 
-pub(super) use layout::{Areas, main_area};
-
-/// How many columns the mark before the editor takes.
-pub(super) const MARK: u16 = 2;
+pub(super) use layout::main_area;
 
 /// Draws everything, and says where the terminal's cursor stands.
 pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
@@ -39,25 +35,47 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
     };
     state.areas = areas;
     let above = match is_below {
-        true => inline::live(state, areas.main, buffer, look),
+        true => {
+            state.stack.conversation.transcript_mut().draw_live(areas.main, buffer, look);
+            None
+        }
         false => main(state, areas.main, buffer, look),
     };
     rows::notes(state, areas.notes, buffer, look);
     rows::work(state, areas.work, buffer, look);
     rows::queue(state, areas.queue, buffer, look);
-    search::draw(state, areas.search, buffer, look);
+    if let Some((search, found)) = search(state) {
+        search.draw(found, areas.search, buffer, look);
+    }
     let below = ask(state, areas, buffer, look);
-    status::draw(state, areas.status, buffer, look);
+    let searching = match state.stack.conversation.transcript().found() {
+        Found::Searching(done) if search(state).is_none() => Some(done),
+        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    };
+    let facts = StatusFacts {
+        session: &state.session,
+        keymap: &state.keymap,
+        searching,
+        browses: state.stack.conversation.browses(),
+        works: state.work.is_on(),
+        questions: state.stack.dialogs.behind(),
+    };
+    state.status.draw(facts, areas.status, buffer, look);
     // What has the keyboard has the cursor.
-    let cursor = match (state.dialogs.is_empty(), &state.overlay) {
+    let cursor = match (state.stack.dialogs.is_empty(), state.stack.cover_rows().is_some()) {
         (false, _) => below,
-        (true, Some(_)) => above,
-        (true, None) if state.panel.is_some() || state.browses => None,
-        (true, None) => search::cursor(state, areas.search).or(below),
+        (true, true) => above,
+        (true, false) if state.stack.conversation.browses() => None,
+        (true, false) => search(state).and_then(|(search, _)| search.cursor(areas.search)).or(below),
     };
     // On a screen that has no room for what it is in, it stands at the edge.
     let (right, bottom) = (area.right().checked_sub(1)?, area.bottom().checked_sub(1)?);
     cursor.map(|(x, y)| (x.min(right), y.min(bottom)))
+}
+
+/// The rows that everything below the conversation wants, where that is printed.
+pub(super) fn rows_below(state: &mut State, screen: Rect, look: &Look) -> u16 {
+    layout::wanted_below(state, screen, look).rows()
 }
 
 /// The transcript, or what stands in its place.
@@ -65,37 +83,30 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     if area.is_empty() {
         return None;
     }
-    match &mut state.overlay {
-        Some(Overlay::Picker(picker, _)) => return picker.draw(area, buffer, look),
-        Some(Overlay::Page(page)) => {
-            page::draw(page, area, buffer, look);
-            return None;
-        }
-        None => {}
+    if let Some(cursor) = state.stack.draw_cover(area, buffer, look) {
+        return cursor;
     }
-    if let Some(panel) = &state.panel {
-        panel.draw(area, buffer, look);
-    } else if state.transcript.is_empty() {
+    if state.stack.conversation.transcript().is_empty() {
         welcome::draw(state, area, buffer, look);
     } else {
-        state.transcript.draw(area, buffer, look);
+        state.stack.conversation.transcript_mut().draw(area, buffer, look);
     }
     None
 }
 
 /// The editor, or the question that stands in its place.
 fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
-    if let Some(asked) = state.dialogs.shown() {
-        return asked.dialog.draw(areas.ask, buffer, look);
+    if !state.stack.dialogs.is_empty() {
+        return state.stack.dialogs.draw(areas.ask, buffer, look);
     }
     let cursor = editor::draw(state, areas.ask, buffer, look);
     popup::draw(state, areas, buffer, look);
     cursor
 }
 
-/// Draws a line into a row of an area.
-fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
-    if row < area.height {
-        buffer.set_line(area.x, area.y + row, line, area.width);
-    }
+/// The search that is typed, and its outcome so far.
+pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
+    let in_conversation =
+        state.stack.conversation.search().map(|search| (search, state.stack.conversation.found()));
+    in_conversation.or_else(|| state.stack.composer.search())
 }

@@ -1,8 +1,8 @@
 //! What the person said and nobody has read yet, as it is shown.
 
-use crate::queue::When;
+use crate::queue::{Queue, When};
 
-use super::state::State;
+use super::held::Held;
 
 /// What something waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,20 +17,18 @@ pub(super) enum Until {
     Session,
 }
 
-impl State {
-    /// What waits, in the order in which it is read. A command of the person's is what it was, not what it printed.
-    pub(super) fn waiting(&self) -> Vec<(Until, String)> {
-        let works = self.work.is_on();
-        let at_agent = self.queue.waiting().map(|waiting| {
-            let until = match (waiting.when, waiting.shell) {
-                (When::FollowUp, _) => Until::Done,
-                (When::Now | When::Steer, true) if !works => Until::Prompt,
-                (When::Now | When::Steer, _) => Until::Step,
-            };
-            let mark = if waiting.shell { "!" } else { "" };
-            (until, format!("{mark}{}", waiting.text))
-        });
-        let unsent = self.held.unsent.iter().map(|unsent| (Until::Session, unsent.submission.text.clone()));
-        at_agent.chain(unsent).collect()
-    }
+/// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
+/// without its output.
+pub(super) fn waiting(queue: &Queue, held: &Held, works: bool) -> Vec<(Until, String)> {
+    let at_agent = queue.waiting().map(|waiting| {
+        let until = match (waiting.when, waiting.shell) {
+            (When::FollowUp, _) => Until::Done,
+            (When::Now | When::Steer, true) if !works => Until::Prompt,
+            (When::Now | When::Steer, _) => Until::Step,
+        };
+        let mark = if waiting.shell { "!" } else { "" };
+        (until, format!("{mark}{}", waiting.text))
+    });
+    let unsent = held.unsent.iter().map(|unsent| (Until::Session, unsent.submission.text.clone()));
+    at_agent.chain(unsent).collect()
 }

@@ -80,13 +80,14 @@ pub(super) fn lines(outside: &str) -> Vec<DiffLine> {
             part = Some(begun);
         } else {
             part = None;
-            lines.push(outside_of_parts(line));
+            lines.extend(outside_of_parts(line));
         }
     }
     lines
 }
 
-fn outside_of_parts(line: &str) -> DiffLine {
+/// Returns a line outside of parts. The names of files are left out: the path says the same.
+fn outside_of_parts(line: &str) -> Option<DiffLine> {
     const HEADERS: &[&str] = &[
         "--- ",
         "+++ ",
@@ -101,15 +102,15 @@ fn outside_of_parts(line: &str) -> DiffLine {
         "Binary files",
     ];
     if HEADERS.iter().any(|header| line.starts_with(header)) {
-        return diff_line(Kind::File, None, line);
+        return None;
     }
     let mut chars = line.chars();
-    match chars.next() {
+    Some(match chars.next() {
         Some('+') => diff_line(Kind::Added, None, chars.as_str()),
         Some('-') => diff_line(Kind::Removed, None, chars.as_str()),
         Some(' ') => diff_line(Kind::Context, None, chars.as_str()),
         _ => diff_line(Kind::Context, None, line),
-    }
+    })
 }
 
 fn diff_line(kind: Kind, number: Option<usize>, text: &str) -> DiffLine {

@@ -56,13 +56,6 @@ impl Editor {
         }
     }
 
-    /// An image that goes along, at the cursor.
-    pub fn attach(&mut self, path: PathBuf) {
-        if let Some(atom) = self.atoms.image(path) {
-            self.put(&atom.to_string());
-        }
-    }
-
     /// Puts images in the place of the paths that were pasted, as one step, where those still stand. Whether they did.
     pub fn fold_images(&mut self, text: &str, paths: Vec<PathBuf>) -> bool {
         let before = self.text.get(..self.cursor).unwrap_or_default();

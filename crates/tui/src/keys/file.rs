@@ -53,7 +53,7 @@ impl Keymap {
     /// use haft_tui::keys::{Context, Edit, Keymap};
     ///
     /// let keymap = Keymap::read("[keys]\n\"editor.undo\" = [\"alt+u\"]\n")?;
-    /// assert_eq!(keymap.action(Context::Editor, "alt+u".parse().unwrap()), Some(Edit::Undo.into()));
+    /// assert_eq!(keymap.press("alt+u".parse().unwrap()).action(Context::Editor), Some(Edit::Undo.into()));
     /// let error = Keymap::read("[keys]\n\"editor.undo\" = [\"ctrl+o\"]\n").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
@@ -207,7 +207,7 @@ mod tests {
         check("[keys]\n", "fine");
         let text = "[keys]\n'editor.line_start' = ['home']\npicker.close = ['f4', 'esc', 'ctrl+c']\n";
         let keymap = Keymap::read(text).unwrap();
-        let means = |context, key: &str| keymap.action(context, key.parse().unwrap());
+        let means = |context, key: &str| keymap.press(key.parse().unwrap()).action(context);
         assert_eq!(means(Context::Editor, "home"), Some(Edit::LineStart.into()));
         assert_eq!(means(Context::Editor, "ctrl+a"), None);
         assert_eq!(means(Context::Picker, "f4"), Some(Picker::Close.into()));
@@ -218,7 +218,7 @@ mod tests {
     fn an_action_may_have_no_key() {
         let keymap = Keymap::read("[keys]\n'editor.yank' = []\n'app.help' = ['ctrl+y']\n").unwrap();
         assert_eq!(keymap.keys(Edit::Yank), []);
-        assert_eq!(keymap.action(Context::Editor, "ctrl+y".parse().unwrap()), Some(App::Help.into()));
+        assert_eq!(keymap.press("ctrl+y".parse().unwrap()).action(Context::Editor), Some(App::Help.into()));
     }
 
     #[test]

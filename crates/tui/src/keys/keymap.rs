@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ACTIONS, Action, Chord, Context, Entry, Section};
+use super::{ACTIONS, Action, Chord, Context, Entry, Press, Section};
 
 /// Which key does what: the table, with what the user's file changes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +43,10 @@ impl Keymap {
         Self { meanings: meanings.collect(), keys }
     }
 
-    /// What a key means where the keyboard is. None for text that is typed, and for what means nothing there; in a panel
-    /// that is the extension's.
-    pub fn action(&self, context: Context, chord: Chord) -> Option<Action> {
-        let sections = context.layers().iter().flat_map(|layer| layer.iter());
-        sections.filter_map(|section| self.meanings.get(&(*section, chord))).next().copied()
+    /// Looks up everything that a key means.
+    pub fn press(&self, chord: Chord) -> Press {
+        let action = |section: Section| Some((section, *self.meanings.get(&(section, chord))?));
+        Press::new(chord, Section::ALL.iter().copied().filter_map(action).collect())
     }
 
     /// The keys of an action, the one to show first.
@@ -132,7 +131,7 @@ mod tests {
     fn a_key_means_what_the_place_says() {
         let keymap = Keymap::default();
         let check = |context, key: &str, expect: Option<Action>| {
-            assert_eq!(keymap.action(context, key.parse().unwrap()), expect, "{context:?} {key}");
+            assert_eq!(keymap.press(key.parse().unwrap()).action(context), expect, "{context:?} {key}");
         };
         check(Context::Editor, "up", Some(Edit::RowUp.into()));
         check(Context::Completion, "up", Some(Completion::Previous.into()));
@@ -154,7 +153,7 @@ mod tests {
         {
             for c in '!'..='~' {
                 let chord = Chord::new(crate::keys::Code::Char(c), crate::keys::Modifiers::default());
-                assert_eq!(keymap.action(context, chord), None, "{context:?} {c}");
+                assert_eq!(keymap.press(chord).action(context), None, "{context:?} {c}");
             }
         }
     }

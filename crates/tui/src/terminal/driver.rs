@@ -1,10 +1,6 @@
 //! `Driver`: the loop between the terminal, the interface, the program and the connection.
 
 mod draw;
-mod effects;
-mod wait;
-
-pub(super) use wait::until;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -23,13 +19,13 @@ use super::input::{self, Input};
 use super::modes::Modes;
 use super::pace::Pace;
 use super::paint::Painter;
-use super::perform::Performs as _;
+use super::perform::Performs;
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
 use super::strip::Strip;
-use super::{ANSWERS, MOST_LINES};
+use super::{ANSWERS, MOST_LINES, clipboard};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
-use crate::app::{Answer, Event};
+use crate::app::{Answer, Ask, Effect, Event};
 use crate::image::CellSize;
 use crate::look::Look;
 use crate::theme::{Appearance, ColorDepth, Theme};
@@ -304,6 +300,129 @@ impl<I: Interface, P: Program> Driver<I, P> {
         self.cells = cells;
         changed.then_some(cells)
     }
+
+    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    async fn happening(&mut self) -> Happening {
+        let now = Instant::now();
+        if self.tick_due.is_none_or(|at| at > now) {
+            self.tick_due = self.tick_at(now);
+        }
+        let wakes_at = self.wakes_at();
+        tokio::select! {
+            signal = self.signals.next() => Happening::Signal(signal),
+            events = self.input.next() => Happening::Input(events),
+            count = lines(&mut self.lines, &mut self.batch) => Happening::Lines(count),
+            Some(answer) = self.answers.recv() => Happening::Answer(answer),
+            Some(done) = self.tasks.join_next() => Happening::Done(done),
+            () = image(&mut self.gallery) => Happening::Image,
+            () = until(wakes_at) => Happening::Time,
+        }
+    }
+
+    /// When there is something to do though nothing happens.
+    fn wakes_at(&self) -> Option<Instant> {
+        let frame = self.pace.due_at().filter(|_| !self.input.is_paused()).map(|at| at.max(self.draws_from));
+        [frame, self.tick_due, self.replies.gives_up_at()].into_iter().flatten().min()
+    }
+
+    /// When the interface is told the time. It cannot keep the loop busy with it.
+    fn tick_at(&self, now: Instant) -> Option<Instant> {
+        let wanted = self.interface.wakes_at(now)?;
+        Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let (program, answer) = (self.program.clone(), self.answer.clone());
+        self.tasks.spawn(async move {
+            program.answer(ask, answer).await;
+            Done::Asked
+        });
+    }
+
+    fn copy(&self, text: &str) -> Result<Event, TerminalError> {
+        let copied = match clipboard::copy(text, self.environment.tmux) {
+            Ok(sequence) => self.say(&sequence).map(Ok)?,
+            Err(error) => Err(error),
+        };
+        Ok(Event::Copied(copied))
+    }
+
+    fn title(&self, title: &str) -> Result<(), TerminalError> {
+        if !self.environment.ignores_unknown() {
+            return Ok(());
+        }
+        self.say(&super::title::title(title))
+    }
+
+    /// Writes to the terminal beside the frames; nothing while another program has it.
+    fn say(&self, text: &str) -> Result<(), TerminalError> {
+        if self.input.is_paused() {
+            return Ok(());
+        }
+        out::write(text).map_err(TerminalError::Write)
+    }
+
+    /// Gives the terminal to the person's editor. The error is for the person.
+    fn open_editor(&mut self, text: &str) -> Result<(), String> {
+        if self.input.is_paused() {
+            return Err("An editor is open already.".to_owned());
+        }
+        let mut command = editor::command(&self.environment)?;
+        let name = command.first().cloned().unwrap_or_default();
+        let draft = Draft::new(text)
+            .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
+        command.push(draft.path().to_string_lossy().into_owned());
+        self.input.pause();
+        self.give_back();
+        let program = self.program.clone();
+        self.tasks.spawn(async move {
+            let ended = program.edit(command).await;
+            Done::Edited(draft, name, ended)
+        });
+        Ok(())
+    }
+
+    async fn suspend(&mut self) -> Result<Option<Event>, TerminalError> {
+        if self.input.is_paused() || cfg!(not(unix)) {
+            return Ok(None);
+        }
+        self.give_back();
+        // What cannot be stopped goes on.
+        let _ = self.signals.stop().await;
+        self.guard.take_again()?;
+        self.forget();
+        Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
+    }
+}
+
+impl<I: Interface, P: Program> Performs for Driver<I, P> {
+    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
+            Event::Edited(_) | Event::Copied(_) => self.pace.touched(now),
+            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Tick => self.pace.changed(now),
+            Event::Typed(_) | Event::Interrupt => self.pace.changed(now),
+        }
+        self.interface.update(now, event)
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+        match effect {
+            // Nobody takes commands any more: that the connection is over is an event of its own.
+            Effect::Send(request) => drop(self.requests.send(*request)),
+            Effect::Ask(ask) => self.ask(ask),
+            Effect::Copy(text) => return self.copy(&text).map(Some),
+            Effect::OpenEditor(text) => {
+                return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
+            }
+            Effect::Suspend => return self.suspend().await,
+            Effect::Redraw => self.redraw(),
+            Effect::Bell => self.say("\x07")?,
+            Effect::Title(title) => self.title(&title)?,
+            Effect::Quit => self.end = self.end.or(Some(End::Quit)),
+        }
+        Ok(None)
+    }
 }
 
 /// Hashers begin with a random key, which is random enough for numbers of images.
@@ -317,4 +436,28 @@ fn cell_size() -> Option<CellSize> {
     let size = crossterm::terminal::window_size().ok()?;
     let (width, height) = (size.width.checked_div(size.columns)?, size.height.checked_div(size.rows)?);
     (CELL_WIDTHS.contains(&width) && CELL_HEIGHTS.contains(&height)).then_some(CellSize { width, height })
+}
+
+/// How many lines have come; none once none comes any more.
+async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
+    match lines {
+        Some(lines) => lines.recv_many(batch, MOST_LINES).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// An image is ready.
+async fn image(gallery: &mut Option<Gallery>) {
+    match gallery {
+        Some(gallery) => gallery.ready().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits until a time; for ever where there is none.
+pub(super) async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
 }

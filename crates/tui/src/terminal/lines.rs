@@ -15,22 +15,10 @@ use tokio::task::{JoinError, JoinSet};
 use self::typed::{Echo, Typed};
 use super::perform::Performs;
 use super::signals::{Signal, Signals};
-use super::{ANSWERS, Connection, End, Interface, MOST_LINES, Program, TerminalError, out};
+use super::{ANSWERS, Connection, End, MOST_LINES, Printing, Program, TerminalError, out};
 use crate::app::{Answer, Effect, Event, Printed};
 use crate::clean::CleanLine;
 use crate::timeouts;
-
-/// An interface whose news can be printed.
-pub trait Printing: Interface {
-    /// What is to be printed since it was asked last, as rows of a width.
-    fn print(&mut self, now: Instant, width: u16) -> Printed;
-
-    /// That stands on the terminal.
-    fn was_printed(&mut self, now: Instant);
-
-    /// Whether nobody may see what is typed next.
-    fn hides_input(&self) -> bool;
-}
 
 /// Runs an interface with printed and typed lines until it is over. Needs a runtime of one thread with IO and time, and
 /// that thread for itself.

@@ -1,25 +1,10 @@
 //! `theme.json`: haft's own fields, and zot's beside them.
 
-use ratatui_core::style::Style;
 use serde_json::{Map, Value};
-use std::time::Duration;
 
-use super::problem::{Problem, ThemeError, Wrong, shown};
-use super::{Appearance, Inner, Parsed, Role, Theme, resolved, spec, zot};
-use crate::clean::CleanLine;
-use crate::timeouts::{SPINNER_MAX, SPINNER_MIN};
-
-/// The longest file.
-pub(super) const MAX_BYTES: usize = 256 * 1024;
-
-/// The longest name and description, in columns.
-const MAX_NAME: usize = 200;
-
-/// Pictures of a spinner, and the columns of each.
-const FRAMES: (usize, usize) = (64, 12);
-
-/// Messages beside it, and the columns of each.
-const MESSAGES: (usize, usize) = (256, 60);
+use super::draft::Draft;
+use super::problem::{MAX_BYTES, Problem, ThemeError, Wrong};
+use super::{Appearance, Inner, Parsed, Theme, resolved, zot};
 
 /// The fields of haft's own at the top.
 const FIELDS: &[&str] = &["name", "description", "base", "styles", "dark", "light", "spinner"];
@@ -41,7 +26,7 @@ pub(super) fn parse(text: &str, appearance: Appearance) -> Result<Parsed, ThemeE
     draft.inner.name = draft.text(&fields, "name").unwrap_or_else(|| "unnamed".into());
     draft.inner.description = draft.text(&fields, "description").unwrap_or_default();
     zot::read(&mut draft, &fields, appearance);
-    draft.own(&fields, appearance);
+    own(&mut draft, &fields, appearance);
     let Draft { mut inner, problems } = draft;
     inner.styles = resolved(&inner.written);
     Ok(Parsed { theme: Theme(inner.into()), problems })
@@ -58,105 +43,23 @@ fn base(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> Option<Appe
     }
 }
 
-/// A theme that is being read.
-pub(super) struct Draft {
-    pub(super) inner: Inner,
-    problems: Vec<Problem>,
-}
-
-impl Draft {
-    pub(super) fn problem(&mut self, field: &[&str], wrong: Wrong) {
-        let field = field.iter().map(|part| shown(part)).collect::<Vec<_>>().join(".");
-        self.problems.push(Problem { field, wrong });
-    }
-
-    /// Lays a style over what a role has.
-    pub(super) fn put(&mut self, role: Role, style: Style) {
-        if let Some(written) = self.inner.written.get_mut(role.at()) {
-            *written = written.patch(style);
-        }
-    }
-
-    /// The fields of haft's own.
-    fn own(&mut self, fields: &Map<String, Value>, appearance: Appearance) {
-        let variant = match appearance {
-            Appearance::Dark => "dark",
-            Appearance::Light => "light",
-        };
-        for (name, value) in fields {
-            match name.as_str() {
-                "styles" => self.styles(name, value),
-                "spinner" if !zot::is_spinner_color(value) => self.spinner(name, value),
-                "name" | "description" | "base" | "dark" | "light" => {}
-                other if zot::is_field(other) || IGNORED.contains(&other) => {}
-                other => self.problem(&[other], Wrong::unknown(other, FIELDS.iter().copied())),
-            }
-        }
-        // What holds for one background counts more than what holds for both.
-        if let Some(value) = fields.get(variant) {
-            self.styles(variant, value);
-        }
-    }
-
-    fn styles(&mut self, at: &str, value: &Value) {
-        let Some(styles) = value.as_object() else { return self.problem(&[at], Wrong::NoObject) };
-        for (name, value) in styles {
-            let Some(role) = Role::named(name) else {
-                let wrong = Wrong::unknown(name, Role::ALL.iter().map(|role| role.name()));
-                self.problem(&[at, name], wrong);
-                continue;
-            };
-            match spec::read(value) {
-                Ok(style) => self.put(role, style),
-                Err((None, wrong)) => self.problem(&[at, name], wrong),
-                Err((Some(part), wrong)) => self.problem(&[at, name, part], wrong),
-            }
-        }
-    }
-
-    fn spinner(&mut self, at: &str, value: &Value) {
-        for (name, value) in value.as_object().into_iter().flatten() {
-            if !self.spinner_field(&[at, name], name, value) {
-                let wrong = Wrong::unknown(name, ["frames", "messages", "interval_ms"].into_iter());
-                self.problem(&[at, name], wrong);
-            }
-        }
-    }
-
-    /// Whether it is a field of a spinner.
-    pub(super) fn spinner_field(&mut self, at: &[&str], name: &str, value: &Value) -> bool {
-        let set: Result<(), Wrong> = match name {
-            "frames" => lines(value, FRAMES).map(|frames| self.inner.spinner.frames = frames),
-            "messages" => lines(value, MESSAGES).map(|messages| self.inner.spinner.messages = messages),
-            "interval_ms" => interval(value).map(|interval| self.inner.spinner.interval = interval),
-            _ => return false,
-        };
-        if let Err(wrong) = set {
-            self.problem(at, wrong);
-        }
-        true
-    }
-
-    fn text(&mut self, fields: &Map<String, Value>, name: &str) -> Option<CleanLine> {
-        let text = fields.get(name)?.as_str();
-        if text.is_none() {
-            self.problem(&[name], Wrong::NoText);
-        }
-        text.map(|text| CleanLine::new(text).shortened(MAX_NAME)).filter(|text| text.columns() > 0)
-    }
-}
-
-fn lines(value: &Value, (most, columns): (usize, usize)) -> Result<Vec<CleanLine>, Wrong> {
-    let texts = value.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(Value::as_str);
-    let lines: Option<Vec<CleanLine>> = texts.map(|text| text.map(CleanLine::new)).collect();
-    let fits = |lines: &Vec<CleanLine>| {
-        (1..=most).contains(&lines.len()) && lines.iter().all(|line| (1..=columns).contains(&line.columns()))
+/// The fields of haft's own.
+fn own(draft: &mut Draft, fields: &Map<String, Value>, appearance: Appearance) {
+    let variant = match appearance {
+        Appearance::Dark => "dark",
+        Appearance::Light => "light",
     };
-    lines.filter(fits).ok_or(Wrong::NoList { most, columns })
-}
-
-fn interval(value: &Value) -> Result<Duration, Wrong> {
-    let interval = value.as_u64().map(Duration::from_millis);
-    let fits = interval.filter(|interval| (SPINNER_MIN..=SPINNER_MAX).contains(interval));
-    fits.ok_or(Wrong::NoInterval { least: SPINNER_MIN.as_millis(), most: SPINNER_MAX.as_millis() })
+    for (name, value) in fields {
+        match name.as_str() {
+            "styles" => draft.styles(name, value),
+            "spinner" if !zot::is_spinner_color(value) => draft.spinner(name, value),
+            "name" | "description" | "base" | "dark" | "light" => {}
+            other if zot::is_field(other) || IGNORED.contains(&other) => {}
+            other => draft.problem(&[other], Wrong::unknown(other, FIELDS.iter().copied())),
+        }
+    }
+    // What holds for one background counts more than what holds for both.
+    if let Some(value) = fields.get(variant) {
+        draft.styles(variant, value);
+    }
 }

@@ -3,7 +3,8 @@
 use haft_core::sanitize::sanitize_line;
 use serde_json::Value;
 
-use super::file::MAX_BYTES;
+/// The longest file.
+pub(super) const MAX_BYTES: usize = 256 * 1024;
 
 /// Why a theme cannot be used at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@
 use ratatui_core::style::Style;
 use serde_json::{Map, Value};
 
-use super::file::Draft;
+use super::draft::Draft;
 use super::problem::Wrong;
 use super::{Appearance, Role, spec};
 

@@ -4,11 +4,13 @@ use std::time::Instant;
 
 use haft_protocol::message::AssistantBlock;
 
-use super::Transcript;
 use super::args::Sum;
 use super::call::{Call, Origin, Phase};
+use super::calls::Calls;
+use super::document::{Document, Moved};
 use super::item::{Item, Kind, Thinking};
 use super::note::Note;
+use super::notes::note;
 use super::text::Text;
 use crate::clean::Clean;
 
@@ -47,42 +49,40 @@ impl Answer {
     pub(super) fn has(&self, at: usize) -> bool {
         self.items.contains(&at)
     }
-}
 
-impl Transcript {
     /// Another answer begins.
-    pub(super) fn answer_starts(&mut self, now: Instant) {
-        self.close_words(now);
-        self.answer = Answer::default();
+    pub(super) fn starts(&mut self, doc: &mut Document, now: Instant) {
+        self.close(doc, now);
+        *self = Self::default();
     }
 
     /// The model says so much more.
-    pub(super) fn words(&mut self, delta: &str, words: Words, now: Instant) {
+    pub(super) fn words(&mut self, doc: &mut Document, delta: &str, words: Words, now: Instant) {
         if delta.is_empty() {
             return;
         }
-        let open = self.answer.open.filter(|at| self.items.get(*at).is_some_and(|item| words.is(item)));
+        let open = self.open.filter(|at| doc.items.get(*at).is_some_and(|item| words.is(item)));
         let at = open.unwrap_or_else(|| {
-            self.close_words(now);
-            let at = self.push(match words {
+            self.close(doc, now);
+            let at = doc.push(match words {
                 Words::Text => Kind::Text(Box::default()),
                 Words::Thinking => {
                     Kind::Thinking(Box::new(Thinking { began: Some(now), ..Thinking::default() }))
                 }
             });
-            self.answer.items.push(at);
-            self.answer.open = Some(at);
+            self.items.push(at);
+            self.open = Some(at);
             at
         });
-        if let Some(text) = self.changed(at).and_then(Item::words) {
+        if let Some(text) = doc.changed(at).and_then(Item::words) {
             text.push(delta);
         }
     }
 
     /// What grows is whole.
-    pub(super) fn close_words(&mut self, now: Instant) {
-        let Some(at) = self.answer.open.take() else { return };
-        let Some(item) = self.changed(at) else { return };
+    pub(super) fn close(&mut self, doc: &mut Document, now: Instant) {
+        let Some(at) = self.open.take() else { return };
+        let Some(item) = doc.changed(at) else { return };
         if let Kind::Thinking(thinking) = &mut item.kind {
             thinking.over = true;
             thinking.took = thinking.began.map(|began| now.saturating_duration_since(began));
@@ -90,73 +90,79 @@ impl Transcript {
         if let Some(text) = item.words() {
             text.finish();
         }
-        if !self.layouts.has(at) {
-            self.compress([at]);
-        }
+        doc.compress(at);
     }
 
     /// A call is part of the answer.
-    pub(super) fn answer_calls(&mut self, at: usize) {
-        self.answer.items.push(at);
+    pub(super) fn adds_call(&mut self, at: usize) {
+        self.items.push(at);
     }
 
     /// The answer is complete, and so long; interceptors may still change it.
-    pub(super) fn answer_given(&mut self, text_bytes: u64) {
-        self.answer.told = Some(text_bytes);
+    pub(super) fn given(&mut self, text_bytes: u64) {
+        self.told = Some(text_bytes);
     }
 
     /// Pieces were left out.
-    pub(super) fn answer_has_gap(&mut self) {
-        self.answer.gap = true;
+    pub(super) fn has_gap(&mut self) {
+        self.gap = true;
     }
 
     /// What was given is not shown: nobody said what it is in the end.
-    pub(super) fn answer_withheld(&mut self, now: Instant) {
-        self.close_words(now);
-        if self.answer.told.take().is_none_or(|bytes| bytes == 0) {
+    pub(super) fn withheld(&mut self, doc: &mut Document, now: Instant) {
+        self.close(doc, now);
+        if self.told.take().is_none_or(|bytes| bytes == 0) {
             return;
         }
-        for at in self.answer.items.clone() {
-            if let Some(item) = self.changed(at)
+        for at in self.items.clone() {
+            if let Some(item) = doc.changed(at)
                 && let Kind::Text(text) = &mut item.kind
             {
                 **text = Text::whole("");
             }
         }
-        self.note(Note::muted("an extension withheld the answer"));
+        note(doc, Note::muted("an extension withheld the answer"));
     }
 
     /// The model begins its answer anew: what was shown of it does not count.
-    pub(super) fn answer_anew(&mut self, now: Instant) {
-        self.close_words(now);
-        self.put_answer(&[]);
-        self.answer = Answer::default();
+    pub(super) fn begins_anew(&mut self, doc: &mut Document, calls: &mut Calls, now: Instant) -> Moved {
+        self.close(doc, now);
+        let moved = self.put_all(doc, calls, &[]);
+        *self = Self::default();
+        moved
     }
 
     /// The answer is over, however it came to be.
-    pub(super) fn answer_over(&mut self, now: Instant) {
-        self.close_words(now);
-        self.answer = Answer::default();
+    pub(super) fn over(&mut self, doc: &mut Document, now: Instant) {
+        self.close(doc, now);
+        *self = Self::default();
     }
 
     /// What the answer is in the end.
-    pub(super) fn answered(&mut self, content: &[AssistantBlock], now: Instant) {
-        self.close_words(now);
-        let shown = self.text_of_answer();
-        let (told, gap) = (self.answer.told, self.answer.gap);
-        self.put_answer(content);
-        let said = self.text_of_answer();
+    pub(super) fn answered(
+        &mut self,
+        doc: &mut Document,
+        calls: &mut Calls,
+        content: &[AssistantBlock],
+        now: Instant,
+    ) -> Moved {
+        self.close(doc, now);
+        let shown = self.text(doc);
+        let (told, gap) = (self.told, self.gap);
+        let moved = self.put_all(doc, calls, content);
+        let said = self.text(doc);
         let bytes = u64::try_from(haft_protocol::message::text_of(content).len()).unwrap_or(u64::MAX);
         let replaced = told.is_some_and(|told| told != bytes) || !gap && !shown.is_empty() && shown != said;
         if replaced {
-            self.note(Note::muted("an extension changed the answer"));
+            note(doc, Note::muted("an extension changed the answer"));
         }
-        self.answer = Answer::default();
+        *self = Self::default();
+        moved
     }
 
     /// Without what is blank, which may be cut off at either end.
-    fn text_of_answer(&self) -> String {
-        let items = self.answer.items.iter().filter_map(|at| self.items.get(*at));
+    fn text(&self, doc: &Document) -> String {
+        let items = self.items.iter().filter_map(|at| doc.items.get(*at));
         let texts = items.filter_map(|item| match &item.kind {
             Kind::Text(text) => Some(text.as_str()),
             Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
@@ -165,15 +171,15 @@ impl Transcript {
     }
 
     /// Puts blocks in the place of the answer's items. What stands between those stands behind them from then on.
-    fn put_answer(&mut self, content: &[AssistantBlock]) {
-        let from = self.answer.items.first().copied().unwrap_or(self.items.len()).min(self.items.len());
-        let mut old: Vec<Option<Item>> = self.items.split_off(from).into_iter().map(Some).collect();
+    fn put_all(&mut self, doc: &mut Document, calls: &mut Calls, content: &[AssistantBlock]) -> Moved {
+        let from = self.items.first().copied().unwrap_or(doc.items.len()).min(doc.items.len());
+        let mut old: Vec<Option<Item>> = doc.items.split_off(from).into_iter().map(Some).collect();
         let mut places = vec![None; old.len()];
         let mut items = Vec::new();
         let mut called = Vec::new();
         for block in content {
-            let before = self.before(block, from, &old);
-            let place = self.items.len();
+            let before = self.before(calls, block, from, &old);
+            let place = doc.items.len();
             let item = before.and_then(|at| old.get_mut(at)?.take());
             if let Some(item) = put(item, block) {
                 if let AssistantBlock::ToolCall(call) = block {
@@ -183,50 +189,42 @@ impl Transcript {
                     *moved = Some(place);
                 }
                 items.push(place);
-                self.items.push(item);
+                doc.items.push(item);
             }
         }
         for (at, item) in old.into_iter().enumerate() {
-            let dropped = self.answer.items.contains(&(from + at));
+            let dropped = self.items.contains(&(from + at));
             if let Some(item) = item.filter(|_| !dropped) {
                 if let Some(moved) = places.get_mut(at) {
-                    *moved = Some(self.items.len());
+                    *moved = Some(doc.items.len());
                 }
-                self.items.push(item);
+                doc.items.push(item);
             }
         }
-        self.answer.items = items;
-        self.moved(from, &places);
-        self.calls.extend(called);
+        self.items = items;
+        let moved = Moved { from, places };
+        doc.forget_from(from);
+        calls.moved(&moved);
+        calls.extend(called);
+        moved
     }
 
     /// Which of the old items a block is: the first of its kind that is left.
-    fn before(&self, block: &AssistantBlock, from: usize, old: &[Option<Item>]) -> Option<usize> {
+    fn before(
+        &self,
+        calls: &Calls,
+        block: &AssistantBlock,
+        from: usize,
+        old: &[Option<Item>],
+    ) -> Option<usize> {
         let words = match block {
             AssistantBlock::Text { .. } => Words::Text,
             AssistantBlock::Thinking { .. } => Words::Thinking,
-            AssistantBlock::ToolCall(call) => return self.calls.get(&call.id)?.checked_sub(from),
+            AssistantBlock::ToolCall(call) => return calls.of_model(&call.id)?.checked_sub(from),
         };
-        let of_answer = |at: &usize| self.answer.items.contains(&(from + at));
+        let of_answer = |at: &usize| self.items.contains(&(from + at));
         let is = |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.is(item));
         (0..old.len()).filter(of_answer).find(is)
-    }
-
-    /// Items stand elsewhere, from one on; those without a place are gone.
-    fn moved(&mut self, from: usize, places: &[Option<usize>]) {
-        let place = |at: usize| match at.checked_sub(from) {
-            Some(index) => places.get(index).copied().flatten(),
-            None => Some(at),
-        };
-        let stays = |at: &mut usize| place(*at).map(|new| *at = new).is_some();
-        self.calls.retain(|_, at| stays(at));
-        self.hosted.retain(|_, at| stays(at));
-        self.shells.retain(|_, at| stays(at));
-        self.told.moved(from, places);
-        self.forget_searched(from);
-        self.settled.moved(from);
-        let forgotten = self.layouts.forget_from(from);
-        self.compress(forgotten);
     }
 }
 

@@ -1,13 +1,17 @@
 //! What is seen, on the screen.
 
+use std::ops::RangeInclusive;
+
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::Transcript;
+use super::document::{Document, Position};
 use super::row::Shown;
-use super::view::Position;
+use super::view::View;
 use crate::clean::{CleanLine, span};
+use crate::image::Placement;
 use crate::look::Look;
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap};
@@ -16,22 +20,21 @@ use crate::wrap::{Hang, Mode, wrap};
 const NEAR: usize = 50;
 
 impl Transcript {
-    pub(super) fn paint(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    /// Draws what is seen. What it takes to draw is kept for the next frame; nothing else changes.
+    pub fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
         let area = area.intersection(buffer.area);
         if area.is_empty() {
             return;
         }
-        if !self.layouts.fit(area.width, look, buffer.area.height) {
-            let forgotten = self.layouts.forget_from(0);
-            self.compress(forgotten);
-            self.forget_searched(0);
+        if !self.doc.fit(area.width, look, buffer.area.height) {
+            self.finder.forget_from(0);
         }
-        self.look(usize::from(area.height));
+        self.view.look(&mut self.doc, usize::from(area.height));
         let shown = std::mem::take(&mut self.view.shown);
-        let mut marks = self.marks(&shown);
+        let mut marks = self.finder.marks(&mut self.doc, &shown);
         for (y, at) in (area.y..).zip(&shown) {
             let row = Rect { y, height: 1, ..area };
-            self.paint_row(*at, row, buffer, look);
+            paint_row(&mut self.doc, *at, row, buffer, look);
             let style = look.theme.style(Role::SearchMatch);
             for mark in marks.iter_mut().filter(|mark| mark.at == *at) {
                 let style = if mark.current {
@@ -43,36 +46,19 @@ impl Transcript {
             }
             self.paint_selection(*at, row, buffer, look);
         }
-        self.place(&shown, area, buffer);
+        self.view.placements = place(&mut self.doc, &shown, area, buffer);
         self.view.shown = shown;
         if self.view.below && !self.view.follow {
-            self.paint_below(area, buffer, look);
+            paint_below(&self.doc, &self.view, area, buffer, look);
         }
-        self.forget_far();
-    }
-
-    pub(super) fn paint_row(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let is_head = self.items.get(at.item).is_some_and(|item| item.running().is_some())
-            && at.row == self.gap_rows(at.item);
-        let head = is_head.then(|| self.items.get(at.item)?.running()).flatten();
-        let head = head.map(|call| call.head(area.width, &look.theme, Some(look.now)));
-        let Some(row) = self.rows(at.item).get(at.row) else { return };
-        let Shown { line, indent, ground, over, .. } = row;
-        if let Some(ground) = ground {
-            buffer.set_style(area, ground);
-        }
-        let indent = indent.min(area.width - 1);
-        buffer.set_line(area.x + indent, area.y, head.as_ref().unwrap_or(line), area.width - indent);
-        if let Some(over) = over {
-            buffer.set_style(area, over);
-        }
+        self.doc.keep_only(near(&self.view));
     }
 
     /// What is selected of a row, and the cursor.
     fn paint_selection(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let columns = self.selected_columns(at);
+        let columns = self.selecting.columns(at);
         let cursor = self.browse.as_ref().map(|browse| browse.cursor).filter(|cursor| cursor.at == at);
-        let Some(row) = self.rows(at.item).get(at.row) else { return };
+        let Some(row) = self.doc.rows(at.item).get(at.row) else { return };
         if let Some((from, to)) = columns {
             let to = to.min(row.cells().last().map_or(from, |cell| cell.from + cell.columns.max(1) - 1));
             lay(buffer, area, from.max(row.first_column()), to, look.theme.style(Role::Selection));
@@ -85,38 +71,90 @@ impl Transcript {
             lay(buffer, area, from, from + columns - 1, style);
         }
     }
+}
 
-    /// That there is more below what is seen.
-    fn paint_below(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
-        if area.height < 2 {
-            return;
-        }
-        let last = self.view.shown.last().map_or(0, |at| at.item);
-        let below = (self.items.len() - last.min(self.items.len())).saturating_sub(1);
-        let text = match below {
-            0 => "── ↓ more · shift+end ──".to_owned(),
-            below => format!("── ↓ {below} more · shift+end ──"),
-        };
-        let text = span(CleanLine::new(&text), look.theme.style(Role::Muted));
-        let y = area.bottom() - 1;
-        let row = Rect { y, height: 1, ..area };
-        for x in row.left()..row.right() {
-            if let Some(cell) = buffer.cell_mut((x, y)) {
-                cell.reset();
-            }
-        }
-        buffer.set_style(row, look.theme.style(Role::Background));
-        if let Some(line) = wrap(&[text], area.width, &Hang::default(), Mode::Columns).first() {
-            buffer.set_line(area.x, y, line, area.width);
+/// Draws a row of an item.
+pub(super) fn paint_row(doc: &mut Document, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
+    let is_head = doc.items.get(at.item).is_some_and(|item| item.running().is_some())
+        && at.row == doc.gap_rows(at.item);
+    let head = is_head.then(|| doc.items.get(at.item)?.running()).flatten();
+    let head = head.map(|call| call.head(area.width, &look.theme, Some(look.now)));
+    let Some(row) = doc.rows(at.item).get(at.row) else { return };
+    let Shown { line, indent, ground, over, .. } = row;
+    if let Some(ground) = ground {
+        buffer.set_style(area, ground);
+    }
+    let indent = indent.min(area.width - 1);
+    buffer.set_line(area.x + indent, area.y, head.as_ref().unwrap_or(line), area.width - indent);
+    if let Some(over) = over {
+        buffer.set_style(area, over);
+    }
+}
+
+/// That there is more below what is seen.
+fn paint_below(doc: &Document, view: &View, area: Rect, buffer: &mut Buffer, look: &Look) {
+    if area.height < 2 {
+        return;
+    }
+    let last = view.shown.last().map_or(0, |at| at.item);
+    let below = (doc.items.len() - last.min(doc.items.len())).saturating_sub(1);
+    let text = match below {
+        0 => "── ↓ more · shift+end ──".to_owned(),
+        below => format!("── ↓ {below} more · shift+end ──"),
+    };
+    let text = span(CleanLine::new(&text), look.theme.style(Role::Muted));
+    let y = area.bottom() - 1;
+    let row = Rect { y, height: 1, ..area };
+    for x in row.left()..row.right() {
+        if let Some(cell) = buffer.cell_mut((x, y)) {
+            cell.reset();
         }
     }
+    buffer.set_style(row, look.theme.style(Role::Background));
+    if let Some(line) = wrap(&[text], area.width, &Hang::default(), Mode::Columns).first() {
+        buffer.set_line(area.x, y, line, area.width);
+    }
+}
 
-    /// Keeps the layouts of what is seen and of what is around it.
-    fn forget_far(&mut self) {
-        let first = self.view.shown.first().map_or(0, |at| at.item).saturating_sub(NEAR);
-        let last = self.view.shown.last().map_or(0, |at| at.item).saturating_add(NEAR);
-        let forgotten = self.layouts.keep_only(first..=last);
-        self.compress(forgotten);
+/// Returns the items that are seen, and those around them, which stay laid out.
+fn near(view: &View) -> RangeInclusive<usize> {
+    let first = view.shown.first().map_or(0, |at| at.item).saturating_sub(NEAR);
+    let last = view.shown.last().map_or(0, |at| at.item).saturating_add(NEAR);
+    first..=last
+}
+
+/// Places the images that are seen whole. Of one that is cut off above, the words stand in its first row.
+fn place(doc: &mut Document, shown: &[Position], area: Rect, buffer: &mut Buffer) -> Vec<Placement> {
+    let mut placements = Vec::new();
+    for (nth, (y, at)) in (area.y..).zip(shown).enumerate() {
+        let row = doc.rows(at.item).get(at.row);
+        let Some((part, column)) = row.and_then(|row| Some((row.part?.clone(), row.first_column()))) else {
+            continue;
+        };
+        if part.row > 0 {
+            if nth == 0 {
+                let words = Position { row: at.row.saturating_sub(part.row), ..*at };
+                put_words(doc, words, Rect { y, height: 1, ..area }, buffer);
+            }
+            continue;
+        }
+        let (columns, rows) = part.size;
+        let last = Position { row: at.row + usize::from(rows) - 1, ..*at };
+        if shown.get(nth + usize::from(rows) - 1) != Some(&last) {
+            continue;
+        }
+        let x = area.x.saturating_add(u16::try_from(column).unwrap_or(u16::MAX)).min(area.right());
+        let space = Rect { x, y, width: area.right() - x, height: rows };
+        let image = Rect { width: columns.min(space.width), ..space };
+        placements.push(Placement::mark(part.image, image, space, buffer));
+    }
+    placements
+}
+
+fn put_words(doc: &mut Document, words: Position, row: Rect, buffer: &mut Buffer) {
+    if let Some(shown) = doc.rows(words.item).get(words.row) {
+        let indent = shown.indent.min(row.width.saturating_sub(1));
+        buffer.set_line(row.x + indent, row.y, shown.line, row.width - indent);
     }
 }
 

@@ -2,89 +2,85 @@
 
 use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
-use super::Transcript;
+use super::document::Document;
 use super::item::{Item, Kind, Page};
 use super::note::{Note, Tag};
 use crate::clean::{Clean, CleanLine};
 use crate::figures::{lasted, tokens};
 
-impl Transcript {
-    /// Puts a note at the end, or in the place of the one that it goes on with.
-    pub(super) fn note(&mut self, note: Note) {
-        let Some(last) = self.items.last().and_then(Item::note) else {
-            self.push(Kind::Note(Box::new(note)));
-            return;
-        };
-        let goes_on = match (last.tag, note.tag) {
-            (Tag::Retry, Tag::Retry) | (Tag::Gap(_), Tag::Gap(_)) => true,
-            (Tag::Failure, Tag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
-            (Tag::Failure, Tag::Failure) => note.text.as_str().contains(last.text.as_str()),
-            _ => false,
-        };
-        // What has been printed stays as it is.
-        let goes_on = goes_on && self.items.last().is_some_and(|last| !last.printed);
-        if goes_on && let Some(item) = self.changed(self.items.len() - 1) {
-            item.kind = Kind::Note(Box::new(note));
-            return;
-        }
-        self.push(Kind::Note(Box::new(note)));
+/// Puts a note at the end, or in the place of the one that it goes on with.
+pub(super) fn note(doc: &mut Document, note: Note) {
+    let Some(last) = doc.items.last().and_then(Item::note) else {
+        doc.push(Kind::Note(Box::new(note)));
+        return;
+    };
+    let goes_on = match (last.tag, note.tag) {
+        (Tag::Retry, Tag::Retry) | (Tag::Gap(_), Tag::Gap(_)) => true,
+        (Tag::Failure, Tag::Failure) if last.text.as_str().contains(note.text.as_str()) => return,
+        (Tag::Failure, Tag::Failure) => note.text.as_str().contains(last.text.as_str()),
+        _ => false,
+    };
+    // What has been printed stays as it is.
+    let goes_on = goes_on && doc.items.last().is_some_and(|last| !last.printed);
+    if goes_on && let Some(item) = doc.changed(doc.items.len() - 1) {
+        item.kind = Kind::Note(Box::new(note));
+        return;
     }
+    doc.push(Kind::Note(Box::new(note)));
+}
 
-    pub(super) fn noted(&mut self, event: &E) {
-        if let Some(note) = of_run(event).or_else(|| of_session(event)) {
-            self.note(note);
-        }
-        if let E::EventGap { lost } = event {
-            let before = match self.items.last().and_then(Item::note).map(|note| note.tag) {
-                Some(Tag::Gap(before)) => before,
-                Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+pub(super) fn noted(doc: &mut Document, event: &E) {
+    if let Some(note) = of_run(event).or_else(|| of_session(event)) {
+        self::note(doc, note);
+    }
+    if let E::EventGap { lost } = event {
+        let before = match doc.items.last().and_then(Item::note).map(|note| note.tag) {
+            Some(Tag::Gap(before)) => before,
+            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+        };
+        note(doc, Note::gap(before.saturating_add(*lost)));
+    }
+    if let E::ExtDisplay { extension, text } = event {
+        let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
+        let page = Page { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };
+        doc.push(Kind::Page(Box::new(page)));
+    }
+    compacted(doc, event);
+}
+
+/// In the place of the row that says that it goes on.
+fn compacted(doc: &mut Document, event: &E) {
+    let E::CompactionEnd { summary, tokens_before, tokens_after, messages_summed_up, by, error, .. } = event
+    else {
+        return;
+    };
+    let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let note = match (summary, error) {
+        (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
+        (None, None) => Note::muted(&format!("the context was not summed up{by}")),
+        (Some(summary), None) => {
+            let messages = match messages_summed_up {
+                None => String::new(),
+                Some(1) => ", 1 message".to_owned(),
+                Some(many) => format!(", {many} messages"),
             };
-            self.note(Note::gap(before.saturating_add(*lost)));
+            let after = tokens_after.map(|after: u64| format!(" → {}", tokens(after))).unwrap_or_default();
+            let before = tokens(*tokens_before);
+            let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
+            let but = if shorter { "" } else { ", and is no shorter by that" };
+            let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
+            Note::muted(&text).with_more(Some(summary))
         }
-        if let E::ExtDisplay { extension, text } = event {
-            let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
-            let page = Page { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };
-            self.push(Kind::Page(Box::new(page)));
-        }
-        self.compacted(event);
-    }
-
-    /// In the place of the row that says that it goes on.
-    fn compacted(&mut self, event: &E) {
-        let E::CompactionEnd { summary, tokens_before, tokens_after, messages_summed_up, by, error, .. } =
-            event
-        else {
-            return;
-        };
-        let by = by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-        let note = match (summary, error) {
-            (_, Some(error)) => Note::error(&format!("the context was not summed up{by}: {error}")),
-            (None, None) => Note::muted(&format!("the context was not summed up{by}")),
-            (Some(summary), None) => {
-                let messages = match messages_summed_up {
-                    None => String::new(),
-                    Some(1) => ", 1 message".to_owned(),
-                    Some(many) => format!(", {many} messages"),
-                };
-                let after =
-                    tokens_after.map(|after: u64| format!(" → {}", tokens(after))).unwrap_or_default();
-                let before = tokens(*tokens_before);
-                let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
-                let but = if shorter { "" } else { ", and is no shorter by that" };
-                let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
-                Note::muted(&text).with_more(Some(summary))
-            }
-        };
-        let goes_on = |at: &usize| {
-            let item = self.items.get(*at).filter(|item| !item.printed);
-            item.and_then(Item::note).is_some_and(|note| note.tag == Tag::Compacting)
-        };
-        // Not much comes between the two.
-        let at = (0..self.items.len()).rev().take(100).find(goes_on);
-        match at.and_then(|at| self.changed(at)) {
-            Some(item) => item.kind = Kind::Note(Box::new(note)),
-            None => self.note(note),
-        }
+    };
+    let goes_on = |at: &usize| {
+        let item = doc.items.get(*at).filter(|item| !item.printed);
+        item.and_then(Item::note).is_some_and(|note| note.tag == Tag::Compacting)
+    };
+    // Not much comes between the two.
+    let at = (0..doc.items.len()).rev().take(100).find(goes_on);
+    match at.and_then(|at| doc.changed(at)) {
+        Some(item) => item.kind = Kind::Note(Box::new(note)),
+        None => self::note(doc, note),
     }
 }
 

@@ -1,15 +1,11 @@
-//! An image that somebody sent or a tool gave: its rows, and where they are seen.
+//! An image that somebody sent or a tool gave, and its rows.
 
 use std::sync::Arc;
 
 use haft_protocol::content::{Content, Image};
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
 
-use super::Transcript;
 use super::row::{Part, Row};
-use super::view::Position;
-use crate::image::{ImageFacts, Images, Placement};
+use crate::image::{ImageFacts, Images};
 
 /// An image. What it is made of is kept for terminals that can show it.
 #[derive(Debug, Clone)]
@@ -50,42 +46,5 @@ impl Picture {
         let part = |row| Some(Part { image: self.image.clone(), size, row });
         let rest = (1..usize::from(size.1)).map(|row| Row { part: part(row), ..blank.clone() });
         std::iter::once(Row { part: part(0), ..first.clone() }).chain(rest).collect()
-    }
-}
-
-impl Transcript {
-    /// Places the images that are seen whole. Of one that is cut off above, the words stand in its first row.
-    pub(super) fn place(&mut self, shown: &[Position], area: Rect, buffer: &mut Buffer) {
-        self.view.placements.clear();
-        for (nth, (y, at)) in (area.y..).zip(shown).enumerate() {
-            let row = self.rows(at.item).get(at.row);
-            let Some((part, column)) = row.and_then(|row| Some((row.part?.clone(), row.first_column())))
-            else {
-                continue;
-            };
-            if part.row > 0 {
-                if nth == 0 {
-                    let words = Position { row: at.row.saturating_sub(part.row), ..*at };
-                    self.put_words(words, Rect { y, height: 1, ..area }, buffer);
-                }
-                continue;
-            }
-            let (columns, rows) = part.size;
-            let last = Position { row: at.row + usize::from(rows) - 1, ..*at };
-            if shown.get(nth + usize::from(rows) - 1) != Some(&last) {
-                continue;
-            }
-            let x = area.x.saturating_add(u16::try_from(column).unwrap_or(u16::MAX)).min(area.right());
-            let space = Rect { x, y, width: area.right() - x, height: rows };
-            let image = Rect { width: columns.min(space.width), ..space };
-            self.view.placements.push(Placement::mark(part.image, image, space, buffer));
-        }
-    }
-
-    fn put_words(&mut self, words: Position, row: Rect, buffer: &mut Buffer) {
-        if let Some(shown) = self.rows(words.item).get(words.row) {
-            let indent = shown.indent.min(row.width.saturating_sub(1));
-            buffer.set_line(row.x + indent, row.y, shown.line, row.width - indent);
-        }
     }
 }

@@ -7,7 +7,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::columns_of;
+use crate::clean::{CleanLine, columns_of, span};
 
 /// A row that is kept.
 #[derive(Debug, Clone, Default)]
@@ -118,4 +118,22 @@ impl<'a> Shown<'a> {
     pub(super) fn first_column(self) -> usize {
         usize::from(self.indent) + usize::from(self.frame)
     }
+}
+
+/// A row as one line.
+pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
+    let blank = CleanLine::repeated(' ', usize::from(row.indent));
+    let mut line = Line::from(vec![span(blank, Style::new())]);
+    line.spans.extend(row.line.spans.iter().cloned());
+    if row.indent == 0 {
+        line.spans.remove(0);
+    }
+    if let Some(over) = row.over {
+        line = line.patch_style(over);
+        line.spans.iter_mut().for_each(|span| span.style = span.style.patch(over));
+    }
+    if let Some(ground) = row.ground {
+        line = line.patch_style(ground);
+    }
+    line
 }

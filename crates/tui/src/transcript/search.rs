@@ -16,8 +16,9 @@ mod needle;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Transcript;
-use super::view::Position;
+use super::document::{Document, Position};
+use super::select::Point;
+use super::view::View;
 use hunt::Hunt;
 use needle::{Needle, Place};
 
@@ -37,16 +38,19 @@ pub enum Found {
     Stopped,
 }
 
-impl Found {
-    /// Whether there is a match.
-    pub fn is_match(self) -> bool {
-        self == Self::Match
-    }
+/// The search in a conversation, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct Finder {
+    search: Option<Search>,
+    /// How many bytes searches have read.
+    scanned: usize,
+    /// The match that was gone to last, for the cursor.
+    landing: Option<Point>,
 }
 
 /// What is searched for.
 #[derive(Debug)]
-pub(super) struct Search {
+struct Search {
     needle: Arc<Needle>,
     /// Where one was when it began.
     origin: (Position, bool),
@@ -75,18 +79,19 @@ pub(super) struct Mark {
     pub(super) current: bool,
 }
 
-impl Transcript {
-    pub(super) fn searched(&mut self, text: &str) -> Found {
+impl Finder {
+    /// Searches for a text, and goes to the match that is nearest above, or else to the nearest below; to none for an
+    /// empty text.
+    pub(super) fn search(&mut self, doc: &mut Document, view: &mut View, text: &str) -> Found {
         if text.trim().is_empty() {
-            self.end_search();
+            self.end();
             return Found::Nothing;
         }
-        let last = self.view.shown.get(self.page() - 1).or(self.view.shown.last()).copied();
-        let start = last.unwrap_or_else(|| self.last());
+        let start = view.last_seen().unwrap_or_else(|| doc.last());
         let needle = Arc::new(Needle::new(text));
         let new = Search {
             needle,
-            origin: (self.view.top, self.view.follow),
+            origin: (view.top, view.follow),
             start,
             at: None,
             found: Found::Nothing,
@@ -97,34 +102,35 @@ impl Transcript {
         };
         let mut search = match self.search.take() {
             Some(before) => {
-                self.fold_again(before.unfolded);
+                fold_again(doc, before.unfolded);
                 let narrows = new.needle.narrows(&before.needle);
                 let misses = if narrows { before.misses } else { Vec::new() };
                 Search { origin: before.origin, start: before.start, misses, ..new }
             }
             None => new,
         };
-        search.hunt = Some(Hunt::around(search.start, self.items.len()));
+        search.hunt = Some(Hunt::around(search.start, doc.items.len()));
         self.search = Some(search);
-        self.hunt()
+        self.hunt(doc, view)
     }
 
-    pub(super) fn other_match(&mut self, older: bool) -> Found {
-        let items = self.items.len();
+    /// Goes to the match before (`true`), or to the one after.
+    pub(super) fn next_match(&mut self, doc: &mut Document, view: &mut View, older: bool) -> Found {
+        let items = doc.items.len();
         let Some(Search { at, start, hunt, .. }) = &self.search else { return Found::Nothing };
         let (at, start) = (*at, *start);
         if hunt.as_ref().is_some_and(|hunt| at.is_none() || hunt.older == older) {
-            return self.hunt();
+            return self.hunt(doc, view);
         }
         let next = match at {
             None if older => Hunt::above(start.item, None),
             None => Hunt::below(start.item, items),
             Some((item, nth)) => {
-                let count = self.places(item).len();
+                let count = self.places(doc, item).len();
                 let next =
                     if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
                 if let Some(next) = next {
-                    self.go_to(item, next);
+                    self.go_to(doc, view, item, next);
                     return self.hunted(Found::Match);
                 }
                 match (older, item.checked_sub(1)) {
@@ -137,11 +143,11 @@ impl Transcript {
         if let Some(search) = &mut self.search {
             search.hunt = Some(next);
         }
-        self.hunt()
+        self.hunt(doc, view)
     }
 
     /// What came of it so far.
-    pub(super) fn search_result(&self) -> Found {
+    pub(super) fn found(&self) -> Found {
         match &self.search {
             Some(Search { hunt: Some(hunt), .. }) => Found::Searching(hunt.done()),
             Some(search) => search.found,
@@ -150,7 +156,7 @@ impl Transcript {
     }
 
     /// One moves by oneself: what was not found yet is not gone to.
-    pub(super) fn stop_hunt(&mut self) {
+    pub(super) fn stop(&mut self) {
         if self.search.as_ref().is_some_and(|search| search.hunt.is_some()) {
             self.hunted(Found::Stopped);
         }
@@ -165,33 +171,48 @@ impl Transcript {
     }
 
     /// Nothing that is known of the items from one on holds: others stand there.
-    pub(super) fn forget_searched(&mut self, from: usize) {
+    pub(super) fn forget_from(&mut self, from: usize) {
         if let Some(search) = &mut self.search {
             search.misses.truncate(from);
         }
     }
 
     /// Back to where one was before it was searched.
-    pub(super) fn search_left(&mut self) {
+    pub(super) fn leave(&mut self, doc: &mut Document, view: &mut View) {
         let Some(search) = self.search.take() else { return };
-        self.fold_again(search.unfolded);
-        (self.view.top, self.view.follow) = search.origin;
-        self.look(self.view.height);
+        fold_again(doc, search.unfolded);
+        (view.top, view.follow) = search.origin;
+        view.look(doc, view.height);
+    }
+
+    /// Ends the search where it led.
+    pub(super) fn end(&mut self) {
+        self.search = None;
+    }
+
+    /// Returns how many bytes searches have read.
+    pub(super) fn scanned(&self) -> usize {
+        self.scanned
+    }
+
+    /// Takes the match that was gone to last.
+    pub(super) fn take_landing(&mut self) -> Option<Point> {
+        self.landing.take()
     }
 
     /// Where it stands on the rows of an item.
-    fn places(&mut self, item: usize) -> Arc<[Place]> {
+    fn places(&mut self, doc: &mut Document, item: usize) -> Arc<[Place]> {
         let Some(needle) = self.search.as_ref().map(|search| Arc::clone(&search.needle)) else {
             return Arc::default();
         };
         // Laid out first, if it has to be.
-        self.rows(item);
-        let layout = self.layouts.number(item);
+        doc.rows(item);
+        let layout = doc.layouts.number(item);
         let kept = self.search.as_ref().and_then(|search| search.places.get(&item));
         if let Some((_, places)) = kept.filter(|(of, _)| Some(*of) == layout) {
             return Arc::clone(places);
         }
-        let places: Arc<[Place]> = needle.places(self.rows(item)).into();
+        let places: Arc<[Place]> = needle.places(doc.rows(item)).into();
         if let (Some(search), Some(layout)) = (&mut self.search, layout) {
             if search.places.len() >= KEPT {
                 search.places.clear();
@@ -202,30 +223,22 @@ impl Transcript {
     }
 
     /// Unfolds what may hide a match.
-    fn unfold(&mut self, at: usize) -> bool {
-        let folds = self.folds;
-        let Some(item) = self.items.get_mut(at).filter(|item| item.folds() && !item.is_open(folds)) else {
+    fn unfold(&mut self, doc: &mut Document, at: usize) -> bool {
+        let folds = doc.folds;
+        let Some(item) = doc.items.get_mut(at).filter(|item| item.folds() && !item.is_open(folds)) else {
             return false;
         };
         let before = item.unfolded.replace(true);
         if let Some(search) = &mut self.search {
             let old = search.unfolded.replace((at, before));
-            self.fold_again(old);
+            fold_again(doc, old);
         }
         true
     }
 
-    fn fold_again(&mut self, unfolded: Option<(usize, Option<bool>)>) {
-        if let Some((at, before)) = unfolded
-            && let Some(item) = self.items.get_mut(at)
-        {
-            item.unfolded = before;
-        }
-    }
-
     /// Looks at a match.
-    fn go_to(&mut self, item: usize, nth: usize) -> bool {
-        let places = self.places(item);
+    fn go_to(&mut self, doc: &mut Document, view: &mut View, item: usize, nth: usize) -> bool {
+        let places = self.places(doc, item);
         let Some((row, column, _)) = places.get(nth).and_then(|place| place.first()).copied() else {
             return false;
         };
@@ -233,25 +246,23 @@ impl Transcript {
             search.at = Some((item, nth));
             if search.unfolded.is_some_and(|(unfolded, _)| unfolded != item) {
                 let unfolded = search.unfolded.take();
-                self.fold_again(unfolded);
+                fold_again(doc, unfolded);
             }
         }
         let at = Position { item, row };
-        self.look(self.view.height);
-        let page = self.page();
-        if !self.view.shown.iter().take(page).any(|shown| *shown == at) {
-            let before = i64::try_from(self.view.height / 3).unwrap_or_default();
-            let top = self.walk(at, -before);
-            self.look_from(top);
+        view.look(doc, view.height);
+        let page = view.page();
+        if !view.shown.iter().take(page).any(|shown| *shown == at) {
+            let before = i64::try_from(view.height / 3).unwrap_or_default();
+            let top = doc.walk(at, -before);
+            view.look_from(doc, top);
         }
-        if let Some(browse) = &mut self.browse {
-            browse.cursor = super::select::Point { at, column };
-        }
+        self.landing = Some(Point { at, column });
         true
     }
 
     /// The parts of the rows that are seen which were searched for.
-    pub(super) fn marks(&mut self, shown: &[Position]) -> Vec<Mark> {
+    pub(super) fn marks(&mut self, doc: &mut Document, shown: &[Position]) -> Vec<Mark> {
         let Some(search) = &self.search else { return Vec::new() };
         let looked_at = search.at;
         let mut items: Vec<usize> = shown.iter().map(|at| at.item).collect();
@@ -261,7 +272,7 @@ impl Transcript {
             // What is seen of an item is one piece of its rows, and its matches are in their order.
             let rows = || shown.iter().filter(|at| at.item == item).map(|at| at.row);
             let (Some(first), Some(last)) = (rows().next(), rows().next_back()) else { continue };
-            let places = self.places(item);
+            let places = self.places(doc, item);
             let from = places.partition_point(|place| place.last().is_none_or(|(row, _, _)| *row < first));
             let seen = places.iter().enumerate().skip(from);
             let seen = seen.take_while(|(_, place)| place.first().is_some_and(|(row, _, _)| *row <= last));
@@ -274,5 +285,13 @@ impl Transcript {
             }
         }
         marks
+    }
+}
+
+fn fold_again(doc: &mut Document, unfolded: Option<(usize, Option<bool>)>) {
+    if let Some((at, before)) = unfolded
+        && let Some(item) = doc.items.get_mut(at)
+    {
+        item.unfolded = before;
     }
 }

@@ -1,7 +1,6 @@
-//! What is selected: from one place to another, or whole lines.
+//! `Selecting`: the text that is selected, by the keyboard or by the mouse.
 
-use super::Transcript;
-use super::view::Position;
+use super::document::{Document, Position};
 
 /// No clipboard of a terminal takes more bytes: what is behind them is not laid out.
 const LONGEST: usize = 100_000;
@@ -15,11 +14,11 @@ pub(super) struct Point {
 
 /// From where to where, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Selection {
-    pub(super) mark: Point,
-    pub(super) to: Point,
+struct Selection {
+    mark: Point,
+    to: Point,
     /// Whether whole lines are meant.
-    pub(super) lines: bool,
+    lines: bool,
 }
 
 impl Selection {
@@ -39,19 +38,68 @@ impl Selection {
     }
 }
 
-impl Transcript {
-    pub(super) fn selected_columns(&self, at: Position) -> Option<(usize, usize)> {
+/// The selection, and the button of the mouse that makes one.
+#[derive(Debug, Default)]
+pub(super) struct Selecting {
+    selection: Option<Selection>,
+    /// The place where the button of the mouse went down.
+    pressed: Option<Point>,
+}
+
+impl Selecting {
+    pub(super) fn clear(&mut self) {
+        self.selection = None;
+    }
+
+    /// True if something is selected.
+    pub(super) fn is_some(&self) -> bool {
+        self.selection.is_some()
+    }
+
+    /// Begins a selection at the cursor, or ends one of the same kind.
+    pub(super) fn mark(&mut self, cursor: Point, lines: bool) {
+        let new = Selection { mark: cursor, to: cursor, lines };
+        let again = self.selection.is_some_and(|selection| selection.lines == lines);
+        self.selection = (!again).then_some(new);
+    }
+
+    /// Extends the selection to the cursor.
+    pub(super) fn extend(&mut self, cursor: Point) {
+        if let Some(selection) = &mut self.selection {
+            selection.to = cursor;
+        }
+    }
+
+    /// Notes that the button of the mouse went down.
+    pub(super) fn press(&mut self, at: Option<Point>) {
+        self.selection = None;
+        self.pressed = at;
+    }
+
+    /// Selects from where the button of the mouse went down.
+    pub(super) fn drag(&mut self, to: Option<Point>) {
+        if let (Some(mark), Some(to)) = (self.pressed, to) {
+            self.selection = Some(Selection { mark, to, lines: false });
+        }
+    }
+
+    /// Returns the place where the button of the mouse went down, which went up now.
+    pub(super) fn release(&mut self) -> Option<Point> {
+        self.pressed.take()
+    }
+
+    pub(super) fn columns(&self, at: Position) -> Option<(usize, usize)> {
         self.selection.as_ref().and_then(|selection| selection.columns(at))
     }
 
-    /// What is selected, as text, without frames; of what is too long for every clipboard, the begin.
-    pub(super) fn selected(&mut self) -> Option<String> {
+    /// Returns the text that is selected, without frames; of one that is too long for every clipboard, the begin.
+    pub(super) fn text(&self, doc: &mut Document) -> Option<String> {
         let selection = self.selection?;
         let (from, to) = selection.ends();
         let mut text: Vec<String> = Vec::new();
         let mut length = 0;
-        for item in from.at.item..=to.at.item.min(self.items.len().saturating_sub(1)) {
-            let rows = self.rows(item);
+        for item in from.at.item..=to.at.item.min(doc.items.len().saturating_sub(1)) {
+            let rows = doc.rows(item);
             let first = if item == from.at.item { from.at.row } else { 0 };
             let after = if item == to.at.item { to.at.row + 1 } else { rows.len() };
             for row in first..after.min(rows.len()) {
@@ -68,11 +116,5 @@ impl Transcript {
         }
         let text = text.join("\n");
         (!text.trim().is_empty()).then_some(text)
-    }
-
-    /// A place on the screen that was drawn last.
-    pub(super) fn point(&self, column: u16, row: u16) -> Option<Point> {
-        let at = self.view.shown.get(usize::from(row)).or(self.view.shown.last())?;
-        Some(Point { at: *at, column: usize::from(column) })
     }
 }

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 
 use ratatui_core::style::Style;
 
-use super::Transcript;
+use super::answer::Answer;
+use super::document::{Document, Moved};
 use crate::clean::{CleanLine, span};
 use crate::wrap::{Hang, Mode, wrap};
 
@@ -51,7 +52,8 @@ struct Part {
 
 impl Told {
     /// Items stand elsewhere, from one on; those without a place are gone.
-    pub(super) fn moved(&mut self, from: usize, places: &[Option<usize>]) {
+    pub(super) fn moved(&mut self, Moved { from, places }: &Moved) {
+        let from = *from;
         let old = std::mem::take(&mut self.open);
         let mut seen = self.seen.min(from);
         let was_seen = self.seen.saturating_sub(from);
@@ -71,49 +73,44 @@ impl Told {
         }
         self.seen = seen;
     }
-}
 
-impl Transcript {
     /// The person typed this: it stands on the terminal, so that it is not printed once more.
-    pub fn typed(&mut self, text: &str) {
-        self.told.typed.push(text.trim_end().to_owned());
+    pub(super) fn typed(&mut self, text: &str) {
+        self.typed.push(text.trim_end().to_owned());
     }
 
     /// What is to be printed since it was asked last, as rows of a width; each comes once.
-    pub fn spoken(&mut self, width: u16) -> Vec<CleanLine> {
-        let mut told = std::mem::take(&mut self.told);
+    pub(super) fn spoken(&mut self, doc: &Document, answer: &Answer, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
-        let skipped = self.items.len().saturating_sub(MOST_AT_ONCE);
-        if told.seen == 0 && skipped > 0 {
-            told.seen = skipped;
+        let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
+        if self.seen == 0 && skipped > 0 {
+            self.seen = skipped;
             rows.push(CleanLine::new(&format!("what was said before, {skipped} entries, is not printed")));
         }
-        for at in told.seen..self.items.len() {
-            told.open.insert(at, Part::default());
+        for at in self.seen..doc.items.len() {
+            self.open.insert(at, Part::default());
         }
-        told.seen = self.items.len();
-        let open = std::mem::take(&mut told.open);
-        for (at, mut part) in open {
-            let Some(item) = self.items.get(at) else { continue };
+        self.seen = doc.items.len();
+        for (at, mut part) in std::mem::take(&mut self.open) {
+            let Some(item) = doc.items.get(at) else { continue };
             if part.version != Some(item.version) {
                 part.version = Some(item.version);
-                let words = part.say(item, self.folds, &mut told.typed);
+                let words = part.say(item, doc.folds, &mut self.typed);
                 rows.extend(words.into_iter().flat_map(|line| line.rows(width)));
             }
             // What the answer is in the end is told last.
-            if !part.over || self.answer.has(at) {
-                told.open.insert(at, part);
+            if !part.over || answer.has(at) {
+                self.open.insert(at, part);
             }
         }
-        self.told = told;
         rows
     }
+}
 
-    /// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
-    pub fn last_output(&self, width: u16) -> Option<Vec<CleanLine>> {
-        let words = self.items.iter().rev().find_map(item::whole_output)?;
-        Some(words.into_iter().flat_map(|line| line.rows(width)).collect())
-    }
+/// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
+pub(super) fn last_output(doc: &Document, width: u16) -> Option<Vec<CleanLine>> {
+    let words = doc.items.iter().rev().find_map(item::whole_output)?;
+    Some(words.into_iter().flat_map(|line| line.rows(width)).collect())
 }
 
 /// A line before it is cut to a width.

@@ -22,10 +22,10 @@ fn all(text: &str) -> Vec<Line<'static>> {
     let mut lines = markdown::render(text, 30, &theme);
     lines.extend(markdown::render(&format!("```rust\n{text}\n```\n"), 30, &theme));
     lines.extend(markdown::render(&format!("|{text}|b|\n|-|-|\n|[{text}]({text})|`{text}`|\n"), 30, &theme));
-    lines.extend(Diff::from_unified(text).lines(30, &theme));
     let details = serde_json::json!({"diff": {"path": text, "unified": text, "added": 1, "removed": 1}});
     let diff = Diff::from_details(&RawJson::from_value(&details).unwrap()).unwrap();
     lines.push(diff.title(&theme));
+    lines.extend(diff.lines(30, &theme));
     lines.extend(highlight("rust", &Clean::new(text), &theme).unwrap().into_iter().map(Line::from));
     lines.push(ImageFacts::named(text, 1).line(&theme));
     lines.extend(wrap(&[span(CleanLine::new(text), Style::new())], 7, &Hang::default(), Mode::Words));

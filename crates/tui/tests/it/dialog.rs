@@ -56,7 +56,7 @@ impl Open {
     fn keys(&mut self, keys: &str) -> Reply {
         let mut reply = Reply::Open;
         for key in keys.split(' ') {
-            reply = self.dialog.key(key.parse().unwrap(), &Keymap::default(), self.now);
+            reply = self.dialog.key(&Keymap::default().press(key.parse().unwrap()), self.now);
         }
         reply
     }

@@ -1,7 +1,7 @@
 //! Changes of files.
 
 use haft_protocol::RawJson;
-use haft_tui::diff::{Diff, is_unified};
+use haft_tui::diff::Diff;
 use haft_tui::theme::{ColorDepth, Theme};
 use insta::assert_snapshot;
 
@@ -37,8 +37,7 @@ fn any_unified_diff() {
     let git = format!(
         "diff --git a/x b/x\nindex 1..2 100644\n{UNIFIED}\x1b[31m-coloured\x1b[0m\n+plus\nBinary files a and b differ\n"
     );
-    let diff = Diff::from_unified(&git);
-    assert_eq!((diff.added, diff.removed), (4, 3));
+    let diff = Diff::from_details(&details(&git, false)).unwrap();
     let theme = Theme::dark().reduced(ColorDepth::Sixteen);
     assert_snapshot!(styled(&diff.lines(60, &theme)));
 }
@@ -47,9 +46,7 @@ fn any_unified_diff() {
 fn what_is_no_diff() {
     assert_eq!(Diff::from_details(&RawJson::parse("{\"files\": 3}").unwrap()), None);
     assert_eq!(Diff::from_details(&RawJson::parse("[]").unwrap()), None);
-    assert!(is_unified(UNIFIED));
-    assert!(!is_unified("a\n- b\n+ c\n@@ x @@\n"));
     let text = "@@ -1,99999999999999999999 +1 @@\n@@ -1,2 +1,2 @@\nodd\n";
-    let shown = Diff::from_unified(text).lines(40, &Theme::dark());
+    let shown = Diff::from_details(&details(text, false)).unwrap().lines(40, &Theme::dark());
     assert_eq!(drawn(&shown, 40), "  @@ -1,99999999999999999999 +1 @@\n⋯\n  odd");
 }

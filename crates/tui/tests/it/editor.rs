@@ -65,7 +65,11 @@ fn run(editor: &mut Editor, steps: &[Step], width: u16) {
             Step::Paste(text) => {
                 editor.paste(text, |_| false);
             }
-            Step::Attach => editor.attach("/pictures/a.png".into()),
+            Step::Attach => {
+                if let Pasted::Images { text, paths } = editor.paste("/pictures/a.png", |_| true) {
+                    editor.fold_images(&text, paths);
+                }
+            }
             Step::Act(edit) => {
                 let _ = editor.act(*edit, width);
             }
@@ -350,8 +354,9 @@ fn text_from_outside_is_made_fit() {
 #[test]
 fn an_editor_outside_may_move_images() {
     let mut editor = with_text("see ");
-    editor.attach("/a.png".into());
-    editor.insert(" and");
+    editor.paste("/a.png", |_| true);
+    assert!(editor.fold_images("/a.png", vec!["/a.png".into()]));
+    editor.insert("and");
     editor.paste(&"x\n".repeat(11), |_| false);
     let text = editor.submission().text;
     assert_eq!(text, format!("see [image #1: a.png] and{}", "x\n".repeat(11).trim_end()));

@@ -156,7 +156,8 @@ proptest! {
         let mut panel = open(&text, &[&text, &text], &text);
         let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
         panel.resized(Rect::new(0, 0, width, height));
-        panel.key(haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default()), &Keymap::default());
+        let chord = haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default());
+        panel.key(&Keymap::default().press(chord));
         if let Some(Command::PanelKey(key)) = panel.paste(&text) {
             let text = key.text.unwrap();
             prop_assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')));

@@ -59,7 +59,7 @@ fn shown(picker: &mut Picker, size: (u16, u16)) -> String {
 fn keys(picker: &mut Picker, keys: &str) -> Picked {
     let mut picked = Picked::Open;
     for key in keys.split_whitespace() {
-        picked = picker.key(key.parse().unwrap(), &Keymap::default());
+        picked = picker.key(&Keymap::default().press(key.parse().unwrap()));
     }
     picked
 }
@@ -342,7 +342,7 @@ proptest! {
         let rows = rows.into_iter().map(|(text, depth, group)| Row { depth, group, ..row(&text, "d") });
         let mut picker = Picker::new("List", rows.clone().collect(), ALL);
         for (at, (chord, width, height, pasted)) in steps.into_iter().enumerate() {
-            picker.key(chord, &Keymap::default());
+            picker.key(&Keymap::default().press(chord));
             if at % 5 == 4 {
                 picker.paste(&pasted);
                 picker.set_rows(rows.clone().skip(at).collect());

@@ -130,6 +130,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "protocol",
         &[
             // Values and names.
+            "named_enum",
             "defence",
             "limits",
             "ids",
@@ -223,6 +224,41 @@ const LAYERS: &[(&str, &[&str])] = &[
             "agent",
         ],
     ),
+    (
+        "tui",
+        &[
+            "timeouts",
+            "mouse",
+            "figures",
+            "fuzzy",
+            // Text and how it looks.
+            "clean",
+            "wrap",
+            "theme",
+            "image",
+            "look",
+            "highlight",
+            "markdown",
+            "diff",
+            // Keys, and what they write.
+            "keys",
+            "editor",
+            "frame",
+            "field",
+            "complete",
+            "history",
+            "queue",
+            // Parts of the screen.
+            "picker",
+            "panel",
+            "transcript",
+            "dialog",
+            // The whole, and the terminal around it.
+            "app",
+            "terminal",
+        ],
+    ),
+    ("host", &["timeouts", "wire", "session", "process", "extension", "supervision", "agent", "host"]),
     (
         "rpc",
         &[

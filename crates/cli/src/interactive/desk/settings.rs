@@ -52,10 +52,4 @@ mod tests {
         let unfinished = all_keys().map(Key::summary).filter(|about| !about.ends_with(['.', '…']));
         assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
     }
-
-    #[test]
-    fn every_setting_of_the_interface_can_be_set() {
-        use haft_config::{Tui, can_be_set};
-        assert!(Tui::KEYS.iter().all(can_be_set));
-    }
 }

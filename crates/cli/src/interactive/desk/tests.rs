@@ -81,30 +81,13 @@ async fn a_command_can_be_stopped() {
 
 #[tokio::test]
 async fn a_question_that_is_lost_is_answered_all_the_same() {
-    let world = World::new();
-    let asks = [
-        Ask::Conversation { session: "0199".into() },
-        Ask::Files,
-        Ask::Branch,
-        Ask::History,
-        Ask::Image { number: 3, path: "a.png".into() },
-        Ask::Providers,
-        Ask::Logout { provider: "openai".into() },
-        Ask::Delete { session: "0199".into() },
-        Ask::Rename { session: "0199".into(), name: "x".into() },
-        Ask::Trust,
-        Ask::Grant { digest: "d".into() },
-        Ask::Settings,
-        Ask::Set { name: "tui.screen".into(), value: "big".into() },
-        Ask::Themes,
-    ];
-    for ask in asks {
-        let shown = format!("{ask:?}");
-        let name = shown.split([' ', '{']).next().unwrap();
-        let answer = world.desk.blocking(ask, |_, _| panic!("a mistake of haft's own")).await;
-        let answer = format!("{:?}", answer.unwrap());
-        assert!(answer.starts_with(&format!("{name}(")), "{shown}: {answer}");
-    }
+    let desk = World::new().desk;
+    let lost: Vec<String> = desk.read(|_| panic!("a mistake of haft's own")).await;
+    assert_eq!(lost, Vec::<String>::new());
+    let lost: Result<(), Failure> = desk.attempt(|_| panic!("a mistake of haft's own")).await;
+    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
+    let lost: Result<(), Failure> = desk.spawned(async { panic!("a mistake of haft's own") }).await;
+    assert!(lost.unwrap_err().error.starts_with("haft failed here"));
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ fn the_environment_is_read_and_checked() {
 
 #[test]
 fn every_level_is_read_alike_by_flag_and_file() {
-    for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
+    for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL.iter().copied()) {
         for key in ["thinking", "reasoning"] {
             let text = format!("\n{key} = '{name}'");
             let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();

@@ -113,8 +113,8 @@ pub(super) fn header() -> Header {
 
 /// A whole file.
 pub(super) fn file(entries: &[Entry]) -> Vec<u8> {
-    let mut bytes = line::of_header(&header()).unwrap();
-    entries.iter().for_each(|entry| bytes.extend(line::of_entry(entry).unwrap()));
+    let mut bytes = header().to_line().unwrap();
+    entries.iter().for_each(|entry| bytes.extend(entry.to_line().unwrap()));
     bytes
 }
 
@@ -127,15 +127,14 @@ fn each_entry_has_one_form_on_disk() {
 #[test]
 fn what_was_written_is_read_again() {
     for entry in chain(samples()) {
-        let written = line::of_entry(&entry).unwrap();
+        let written = entry.to_line().unwrap();
         let line = written.strip_suffix(b"\n").unwrap();
         let reading = line::read(line).unwrap();
         assert_eq!((&reading.entry, reading.unread), (&entry, None));
-        assert!(line::Prefix::read(line).is_some(), "{}", String::from_utf8_lossy(line));
     }
     let fork = Header { forked_from: Some(Origin { session: SessionId::from(1), entry: None }), ..header() };
     for header in [header(), fork] {
-        let written = line::of_header(&header).unwrap();
+        let written = header.to_line().unwrap();
         assert_eq!(line::read_header(written.strip_suffix(b"\n").unwrap()), Ok(header));
     }
 }
@@ -169,6 +168,6 @@ fn what_is_not_known_is_kept_as_it_stands() {
     ] {
         let reading = line::read(text.as_bytes()).unwrap();
         assert_eq!(reading.unread.is_some(), unread, "{text}");
-        assert_eq!(line::of_entry(&reading.entry).unwrap(), format!("{text}\n").into_bytes());
+        assert_eq!(reading.entry.to_line().unwrap(), format!("{text}\n").into_bytes());
     }
 }

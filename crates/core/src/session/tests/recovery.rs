@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::lines::{chain, file, header, samples};
 use crate::session::entry::*;
-use crate::session::{EntryId, Index, Recovered, Repair, line, recover};
+use crate::session::survey::Survey;
+use crate::session::{EntryId, Recovered, Repair, recover};
 
 /// The lengths that a file may have at the end of a line, and how many entries it has then.
 fn ends(bytes: &[u8]) -> Vec<usize> {
@@ -116,71 +117,38 @@ fn files_of_version_1_are_read_for_ever() {
     assert_eq!((recovered.header, recovered.entries), (Some(header()), chain(samples())));
 }
 
-fn index_of(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'static str>)> {
+/// What a list shows of a file.
+fn survey_of(bytes: &[u8]) -> Survey {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
-    let index = Index::of(file.path()).unwrap();
-    let id = |at: usize| index.rows()[at].id();
-    index
-        .rows()
-        .iter()
-        .enumerate()
-        .map(|(at, row)| (row.id(), index.parent(at).map(id), row.kind()))
-        .collect()
+    Survey::of(&std::fs::File::open(file.path()).unwrap()).unwrap()
 }
 
 #[test]
-fn the_index_says_what_the_whole_file_says() {
-    let mut entries = chain(samples());
-    entries[4].parent = Some(EntryId::from(1));
-    entries[7].parent = None;
-    let kind = |entry: &Entry| EntryBody::KINDS.iter().copied().find(|kind| *kind == entry.body.kind());
-    let expect: Vec<_> = entries.iter().map(|entry| (entry.id, entry.parent, kind(entry))).collect();
-    assert_eq!(index_of(&file(&entries)), expect);
-    // Lines of others, with white space, and one longer than what is read at a time.
-    let mut spaced =
-        String::from_utf8(file(&entries)).unwrap().replace("\"parent\":", "\"parent\": ").into_bytes();
-    let long = Name { name: "x".repeat(700_000) };
-    let last = Entry {
+fn a_survey_says_what_the_whole_file_says() {
+    let written = file(&chain(samples()));
+    // Lines of others, with white space; one longer than what is read at a time; damaged ones; a torn end.
+    let spaced = String::from_utf8(written.clone()).unwrap().replace(":", ": ").into_bytes();
+    let long = Entry {
         id: EntryId::from(99),
-        parent: Some(EntryId::from(2)),
-        body: long.into(),
-        ..entries[0].clone()
+        body: Name { name: "x".repeat(700_000) }.into(),
+        ..chain(samples()).remove(0)
     };
-    spaced.extend(line::of_entry(&last).unwrap());
-    let expect = [expect, vec![(last.id, last.parent, Some("name"))]].concat();
-    assert_eq!(index_of(&spaced), expect);
-    // A damaged parent that goes on behind the end of its line.
-    for parent in ["\n".repeat(32), "\0".repeat(32), "0\n".repeat(16)] {
-        let damaged = format!("{{\"type\":\"name\",\"id\":\"{:032x}\",\"parent\":\"{parent}\",}}\n", 98);
-        assert_eq!(index_of(damaged.as_bytes()), []);
-        assert_eq!(index_of(&[damaged.as_bytes(), &spaced].concat()), expect);
-    }
-}
-
-/// What the index says, read line by line: the parent is the entry before, or the first one of its name.
-fn read_one_by_one(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'static str>)> {
-    let (mut rows, mut last) = (Vec::new(), None);
-    for text in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n")) {
-        let usual = line::Prefix::read(text).and_then(|prefix| {
-            let parent = prefix.parent.map(EntryId::from_digits);
-            let kind = String::from_utf8_lossy(prefix.kind).into_owned();
-            (parent != Some(None)).then_some((EntryId::from_digits(prefix.id)?, parent.flatten(), kind))
+    let long = [&*written, &long.to_line().unwrap()].concat();
+    let damaged = [&*written, b"\0\0\0\n{\"type\":\"session\"}\n{\"type\":\"message\",\"id"].concat();
+    for bytes in [written, spaced, long, damaged] {
+        let entries = recover(&bytes).entries;
+        let survey = survey_of(&bytes);
+        let messages = entries.iter().filter(|entry| entry.body.kind() == "message").count();
+        assert_eq!(
+            (survey.messages, survey.last),
+            (messages, entries.last().map(|entry| entry.time.clone()))
+        );
+        let name = entries.iter().rev().find_map(|entry| {
+            if let EntryBody::Name(name) = &entry.body { Some(name.name.clone()) } else { None }
         });
-        let odd = || {
-            let head = line::Head::read(std::str::from_utf8(text).ok()?).ok()?;
-            Some((head.id, head.parent, head.kind))
-        };
-        let is_usual = usual.is_some();
-        let Some((id, parent, kind)) = usual.or_else(odd).filter(|(_, _, kind)| kind != line::HEADER) else {
-            continue;
-        };
-        let known = rows.iter().any(|(id, _, _)| Some(*id) == parent);
-        let parent = parent.filter(|parent| last == Some(*parent) || known);
-        rows.push((id, parent, EntryBody::KINDS.iter().copied().find(|known| *known == kind)));
-        last = is_usual.then_some(id);
+        assert_eq!(survey.name, name);
     }
-    rows
 }
 
 proptest! {
@@ -205,22 +173,5 @@ proptest! {
             prop_assert!(known.insert(entry.id));
         }
         prop_assert_eq!(recovered.whole, memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
-    }
-
-    /// Most lines of the index are read by comparing them with the one before.
-    #[test]
-    fn the_index_is_what_its_lines_say(
-        changes in proptest::collection::vec((any::<prop::sample::Index>(), "[0-9a-fA-F\"\n{]"), 0..60),
-        cut in any::<prop::sample::Index>(),
-    ) {
-        let bodies = samples();
-        let twice = [bodies.clone(), bodies.clone(), bodies[..2].to_vec()].concat();
-        let mut bytes = file(&chain(twice.into_iter().flat_map(|body| [body.clone(), body]).collect()));
-        for (at, text) in changes {
-            let at = at.index(bytes.len());
-            bytes[at] = text.as_bytes()[0];
-        }
-        bytes.truncate(cut.index(bytes.len() + 1));
-        prop_assert_eq!(index_of(&bytes), read_one_by_one(&bytes));
     }
 }

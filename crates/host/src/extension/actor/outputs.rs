@@ -6,7 +6,6 @@ use haft_protocol::ext::{SetStatus, capability};
 use super::{Actor, now};
 use crate::extension::Snapshot;
 use crate::extension::send_queue::Filter;
-use crate::process::Process;
 use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
 
@@ -17,7 +16,7 @@ impl Actor {
             match output {
                 Output::Write { number, line, droppable } => self.write(number, line, droppable),
                 Output::CloseInput => self.queue.0.close(),
-                Output::Terminate => self.terminate(),
+                Output::Terminate => self.child.terminate(&self.log),
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
                 Output::Fault(code, message) => self.fault(code, message),
@@ -40,12 +39,6 @@ impl Actor {
             self.queue.0.push_droppable(line);
         } else if !self.queue.0.push(number, line) {
             self.session.refuse(number);
-        }
-    }
-
-    fn terminate(&mut self) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            self.log.host(format_args!("cannot be terminated: {error}"));
         }
     }
 

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::seldom::Seldom;
+use super::child::Child;
 use crate::process::{Exit, Process};
 use crate::wire::decode::{Decoding, Heard};
 use crate::wire::framer::Framer;
@@ -55,19 +56,14 @@ pub(super) async fn incoming(
 }
 
 /// Waits for any of these.
-pub(super) async fn happened(
-    seldom: &Seldom,
-    alarm: &mut Alarm,
-    process: &mut Option<Process>,
-    stderr: &mut Option<JoinHandle<()>>,
-) -> Happening {
+pub(super) async fn happened(seldom: &Seldom, alarm: &mut Alarm, child: &mut Child) -> Happening {
     poll_fn(|context| {
         seldom.poll(context, |context| {
             let any = async {
                 tokio::select! {
                     () = alarm.rung() => Happening::Alarm,
-                    exit = exited(process) => Happening::Exit(exit),
-                    () = finished(stderr) => Happening::StderrEnd,
+                    exit = exited(&mut child.process) => Happening::Exit(exit),
+                    () = finished(&mut child.stderr) => Happening::StderrEnd,
                 }
             };
             pin!(any).poll(context)

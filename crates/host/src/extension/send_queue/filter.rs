@@ -57,8 +57,13 @@ mod tests {
         let mut tools = ToolFilter::default();
         tools.add(&["bash".into()]);
         let filter = Filter::new(&events, tools);
-        let check =
-            |name, tool, expect| assert_eq!(filter.wants(&EventLine::new(Topic { name, tool }, None, 0)), expect, "{name} {tool:?}");
+        let check = |name, tool, expect| {
+            assert_eq!(
+                filter.wants(&EventLine::new(Topic { name, tool }, None, 0)),
+                expect,
+                "{name} {tool:?}"
+            )
+        };
         check("turn_end", None, true);
         check("turn_start", None, false);
         check("tool_call", Some("BASH"), true);

@@ -99,8 +99,7 @@ impl WaitingLines {
     /// True if a line that must arrive may be added. A line of any size fits where no such line waits: the session
     /// refuses lines that are too long for a frame.
     pub(super) fn has_room_for(&self, bytes: usize) -> bool {
-        self.kept.lines < MAX_KEPT
-            && (self.kept.lines == 0 || self.kept.bytes + bytes <= self.max_kept_bytes)
+        self.kept.lines < MAX_KEPT && (self.kept.lines == 0 || self.kept.bytes + bytes <= self.max_kept_bytes)
     }
 
     /// Adds a line that must arrive.

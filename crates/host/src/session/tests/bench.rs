@@ -190,7 +190,7 @@ impl Bench {
         let after = Duration::from_secs(after);
         let question =
             Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
-        self.session.ask(question);
+        self.session.send(question);
         self.settle();
         id
     }

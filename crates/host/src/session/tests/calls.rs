@@ -135,7 +135,7 @@ fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
         bench.pass(Duration::from_millis(2));
     }
     assert_eq!(bench.faults(), ["rate_limited", "rate_limited"], "one that it is slow, one that it ends");
-    assert!(!bench.session.is_in_use());
+    assert!(!bench.session.phase.is_in_use());
 }
 
 #[test]

@@ -170,3 +170,13 @@ fn a_question_that_never_reached_it_is_not_left_waiting() {
     assert!(bench.transcript.contains("= tool: closed its input and kept running"), "{}", bench.transcript);
     assert_eq!(bench.faults(), ["exited"]);
 }
+
+#[test]
+fn a_program_that_was_not_got_at_is_told_of() {
+    let told = ended_before_hello(&format!("exited with status 126{PRINTED}pyenv: cannot execute"));
+    insta::assert_snapshot!(told, @"ended before hello: exited with status 126: what it runs could not be run; where that is a shim, as those of pyenv, it may lie outside of what a sandbox lets it reach: name the interpreter itself as `exec`; it printed: pyenv: cannot execute");
+    assert!(ended_before_hello("exited with status 127").contains("was not found; where"));
+    for other in ["exited with status 1", "exited with status 1267", "was ended by signal 9"] {
+        assert_eq!(ended_before_hello(other), format!("ended before hello: {other}"));
+    }
+}

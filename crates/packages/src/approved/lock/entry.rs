@@ -140,7 +140,7 @@ impl Entry {
 
     /// Whether it is this version that was approved, by the same word of the user's: what runs and what the user switches on
     /// and off leave their own marks in an entry.
-    pub fn is_same_version(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_version(&self, other: &Self) -> bool {
         let version = |entry: &Self| (entry.tree, entry.manifest, entry.sandbox);
         version(self) == version(other)
             && self.approved == other.approved
@@ -173,7 +173,7 @@ impl Entry {
     /// One of the versions before this one, counted from the newest, with this one behind it; none when there is none, or when
     /// the user keeps its files, which are not haft's to change. Going back is an answer to a newer version that waits for
     /// one: it runs if this one ran before that.
-    pub fn rolled_back(&self, index: usize) -> Option<Self> {
+    pub(crate) fn rolled_back(&self, index: usize) -> Option<Self> {
         let mut rest = self.previous.clone();
         if rest.get(index).is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
             return None;

@@ -12,8 +12,7 @@ use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
 /// The user is about to see what the model said. Asked for every message with text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptAssistantMessage {
     /// The text blocks, joined by a newline; or an earlier interceptor's replacement.
     pub text: String,

@@ -12,8 +12,7 @@ use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
 /// A prompt is about to be worked on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeAgentStart {
     /// What the user said.
     pub prompt: String,

@@ -14,8 +14,7 @@ use crate::ids::RequestId;
 
 /// The conversation is about to be summed up, so that it fits into the model's window. Answered within the time of a
 /// tool call, since a model may have to be asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeCompact {
     /// Why.
     pub reason: CompactReason,
@@ -44,8 +43,7 @@ pub struct InterceptBeforeCompact {
 }
 
 /// One message of a conversation that is about to be summed up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompactEntry {
     /// Its name in the session.
     pub id: String,

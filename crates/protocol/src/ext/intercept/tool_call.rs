@@ -13,8 +13,7 @@ use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
 /// A tool is about to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptToolCall {
     /// The model's id of the call; one of the host's, if it is a `host_call`.
     pub tool_id: ToolCallId,
@@ -23,7 +22,7 @@ pub struct InterceptToolCall {
     pub tool_name: String,
     /// The arguments as they stand: the model's, or an earlier interceptor's.
     #[serde(deserialize_with = "crate::json::object")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    #[schemars(schema_with = "crate::json::object_schema")]
     pub tool_args: RawJson,
     /// The extension that has the host run the tool; absent when the model called it, and for extensions that do not
     /// announce `host_services`. Since haft.

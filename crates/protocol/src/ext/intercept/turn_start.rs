@@ -12,8 +12,7 @@ use crate::ext::answer::AnswerError;
 use crate::ids::RequestId;
 
 /// The model is about to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptTurnStart {
     /// The step within this prompt, counted from 1.
     pub step: u32,

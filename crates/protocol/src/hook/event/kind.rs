@@ -40,8 +40,7 @@ macro_rules! kinds {
         }
 
         /// What happened, with its particulars. All fields are always there; durations are in nanoseconds.
-        #[derive(Debug, Clone, PartialEq, Serialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
         #[serde(untagged)]
         pub enum Payload {
             $($(#[$doc])* $kind($payload),)*
@@ -133,8 +132,7 @@ impl Kind {
 }
 
 /// How much an event matters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// For who looks for a fault.

@@ -8,8 +8,7 @@ use crate::hook::{Meta, TurnContext};
 use crate::json::RawJson;
 
 /// The params of `hook.event`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct LegacyEvent {
     /// Which kind.
@@ -64,7 +63,6 @@ impl<'de> Deserialize<'de> for LegacyKind {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for LegacyKind {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LegacyKind".into()

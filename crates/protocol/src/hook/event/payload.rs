@@ -7,8 +7,7 @@ use crate::json::RawJson;
 macro_rules! payloads {
     ($($(#[$doc:meta])* $payload:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         $($(#[$doc])*
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "PascalCase", default)]
         pub struct $payload {
             $($(#[$field_doc])* pub $field: $type,)*
@@ -103,7 +102,7 @@ payloads! {
         /// The tool.
         tool: String,
         /// Its arguments; `null` when there is nothing.
-        #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+        #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
         arguments: Option<RawJson>,
     }
 

@@ -7,8 +7,7 @@ use crate::hook::Meta;
 use crate::json::RawJson;
 
 /// The params of `hook.runtime_event`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RuntimeEvent {
     /// `evt-1`, counted for each process.
@@ -35,8 +34,7 @@ pub struct RuntimeEvent {
 }
 
 /// What tells an event.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventSource {
     /// `agent`.
@@ -47,8 +45,7 @@ pub struct EventSource {
 }
 
 /// What an event is about. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventScope {
     /// Which process of the host.
@@ -93,8 +90,7 @@ pub struct EventScope {
 }
 
 /// What an event belongs to. Absent parts are unknown.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Correlation {
     /// Where in the turn: `meta.TracePath` of other calls.
@@ -112,8 +108,7 @@ pub struct Correlation {
 }
 
 /// What else is said of an event of an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Attrs {
     /// What acts: `meta.Source` of other calls.

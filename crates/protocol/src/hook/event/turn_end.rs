@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A turn is over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct TurnEnd {
     /// [`COMPLETED`](Self::COMPLETED), [`ERROR`](Self::ERROR) or [`ABORTED`](Self::ABORTED).
@@ -45,8 +44,7 @@ impl TurnEnd {
 }
 
 /// Skills at one point of a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct SkillSnapshot {
     /// From 1.
@@ -59,8 +57,7 @@ pub struct SkillSnapshot {
 }
 
 /// A tool that ran in a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolExecution {
     /// The tool.

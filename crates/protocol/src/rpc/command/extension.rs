@@ -6,13 +6,11 @@ use crate::ids::{ExtensionName, PanelId};
 use crate::read::null_is_default;
 
 /// The commands that a person can type.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListCommands {}
 
 /// A command is run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunCommand {
     /// Its name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -23,8 +21,7 @@ pub struct RunCommand {
 }
 
 /// What may follow a command is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompleteCommand {
     /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -35,13 +32,11 @@ pub struct CompleteCommand {
 }
 
 /// The extensions there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListExtensions {}
 
 /// Extensions are looked for again.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadExt {
     /// The extension that is started again; absent: all are looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,8 +44,7 @@ pub struct ReloadExt {
 }
 
 /// A key, while an extension's panel has the focus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelKey {
     /// Whose panel.
     pub extension: ExtensionName,
@@ -65,8 +59,7 @@ pub struct PanelKey {
 }
 
 /// The room of a panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelResize {
     /// Whose panel.
     pub extension: ExtensionName,
@@ -79,8 +72,7 @@ pub struct PanelResize {
 }
 
 /// The person closed a panel.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelClose {
     /// Whose panel.
     pub extension: ExtensionName,

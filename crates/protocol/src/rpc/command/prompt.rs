@@ -6,8 +6,7 @@ use crate::content::Image;
 use crate::read::null_is_default;
 
 /// A message for the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prompt {
     /// The text; may be empty beside images. One that begins with `/` and the name of a command or a template is run as
     /// that, if it is not `plain`.
@@ -21,8 +20,7 @@ pub struct Prompt {
 }
 
 /// Something for the agent at work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Steer {
     /// The text.
     pub message: String,
@@ -32,8 +30,7 @@ pub struct Steer {
 }
 
 /// What comes next.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FollowUp {
     /// The text.
     pub message: String,
@@ -43,8 +40,7 @@ pub struct FollowUp {
 }
 
 /// Comes to an end in good order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interrupt {
     /// What the model is told when it is asked for the last time; without it, words of haft's own.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -52,13 +48,11 @@ pub struct Interrupt {
 }
 
 /// Takes back what waits for the agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TakeQueued {}
 
 /// Stops at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Abort {
     /// Whether prompts that wait are taken back, too: each is replied to with `aborted` and never begins. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]

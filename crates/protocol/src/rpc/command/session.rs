@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A session of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NewSession {
     /// Whether it leaves no file; absent: as the process was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -13,23 +12,19 @@ pub struct NewSession {
 }
 
 /// Another session for commands that name none: the field `session`, which this command needs, says which.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SwitchSession {}
 
 /// A session is not needed any more.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CloseSession {}
 
 /// The sessions there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListSessions {}
 
 /// The same conversation up to some entry, in a session of its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Fork {
     /// The last entry that both have, as `tree` names it; absent: where the session stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,13 +32,11 @@ pub struct Fork {
 }
 
 /// The entries of a session.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Tree {}
 
 /// The session goes on from an entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MoveTo {
     /// The entry that the next one follows, as `tree` names it; absent: the session goes on from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,8 +48,7 @@ pub struct MoveTo {
 }
 
 /// A name for people.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SetName {
     /// The name; an empty one takes it away.
     #[serde(deserialize_with = "crate::ids::printable")]

@@ -7,16 +7,14 @@ use crate::ext::CompletionItem;
 use crate::ids::ExtensionName;
 
 /// The commands that a person can type.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandsData {
     /// The commands, those of extensions first.
     pub commands: Vec<CommandInfo>,
 }
 
 /// A command.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandInfo {
     /// Its name, without the slash.
     pub name: String,
@@ -31,8 +29,7 @@ pub struct CommandInfo {
 }
 
 /// What may follow a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionsData {
     /// The items, the likeliest first. None where the command does not complete, or its extension fails to.
     #[serde(default)]
@@ -40,8 +37,7 @@ pub struct CompletionsData {
 }
 
 /// What a command came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResult {
     /// What it wanted.
     pub action: CommandAction,
@@ -51,8 +47,7 @@ pub struct CommandResult {
 }
 
 /// What a command wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {
     /// A prompt: it is worked on, or waits behind another one; events follow as for the command `prompt`.
@@ -68,16 +63,14 @@ pub enum CommandAction {
 }
 
 /// The extensions there are.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionsData {
     /// The extensions, in the order in which they are asked.
     pub extensions: Vec<ExtensionInfo>,
 }
 
 /// An extension, and how it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionInfo {
     /// Its name.
     pub name: ExtensionName,
@@ -115,8 +108,7 @@ pub struct ExtensionInfo {
 }
 
 /// An extension's item in the status line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StatusItem {
     /// The extension's name for it.
     pub key: String,
@@ -125,8 +117,7 @@ pub struct StatusItem {
 }
 
 /// What a reload did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadData {
     /// Extensions that ran before and were stopped: replaced, or not there any more.
     pub stopped: u64,

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Who answers, and what it can do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloData {
     /// The version of the protocol: 1.
     pub protocol_version: u32,
@@ -23,8 +22,7 @@ pub struct HelloData {
 }
 
 /// A sign of life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Pong {
     /// Always `true`.
     pub pong: bool,

@@ -8,16 +8,14 @@ use crate::json::RawJson;
 use crate::message::{AssistantBlock, Message, Time};
 
 /// The conversation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct MessagesData {
     /// The messages, oldest first.
     pub messages: Vec<ShownMessage>,
 }
 
 /// A message as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum ShownMessage {
     /// What the user said.
@@ -44,8 +42,7 @@ pub enum ShownMessage {
 }
 
 /// What a tool call came to, as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownBlock {
     /// A result.

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::{Time, Usage};
 
 /// A session that is open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionData {
     /// Its id, by which commands name it.
     pub session: String,
@@ -18,8 +17,7 @@ pub struct SessionData {
 }
 
 /// The sessions there are.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionsData {
     /// Those that are open in the order in which they were opened, then those of this directory on the disk, the one that
     /// was written last first.
@@ -27,8 +25,7 @@ pub struct SessionsData {
 }
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct SessionInfo {
     /// Its id.
     pub session: String,
@@ -67,8 +64,7 @@ pub struct SessionInfo {
 }
 
 /// The entries of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TreeData {
     /// Every entry behind the one that it follows.
     pub entries: Vec<EntryInfo>,
@@ -78,8 +74,7 @@ pub struct TreeData {
 }
 
 /// Where a session goes on from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MovedData {
     /// The entry that the next one follows; absent at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,8 +85,7 @@ pub struct MovedData {
 }
 
 /// An entry of a session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryInfo {
     /// Its id.
     pub id: String,

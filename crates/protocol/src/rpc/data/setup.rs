@@ -7,8 +7,7 @@ use crate::json::RawJson;
 use crate::thinking::Thinking;
 
 /// The model that is asked from the next step on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelData {
     /// Its provider.
     pub provider: String,
@@ -17,16 +16,14 @@ pub struct ModelData {
 }
 
 /// The models that can be asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelsData {
     /// The models, those of a provider together.
     pub models: Vec<ModelInfo>,
 }
 
 /// What is known of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelInfo {
     /// The model, as its provider calls it.
     pub id: String,
@@ -50,24 +47,21 @@ pub struct ModelInfo {
 }
 
 /// How much the model thinks from the next step on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThinkingData {
     /// The level: the nearest to the wanted one that the model has.
     pub level: Thinking,
 }
 
 /// The tools there are.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsData {
     /// The tools, in the order that the model is shown them.
     pub tools: Vec<ToolInfo>,
 }
 
 /// A tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolInfo {
     /// Its name.
     pub name: String,
@@ -83,8 +77,7 @@ pub struct ToolInfo {
 }
 
 /// The tools that are offered from the next step on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolsSet {
     /// Their names; a name without a tool is not among them.
     pub active: Vec<String>,

@@ -6,32 +6,28 @@ use crate::message::Usage;
 use crate::thinking::Thinking;
 
 /// Work has begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Started {
     /// Always `true`.
     pub started: bool,
 }
 
 /// A message waits for its place in the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuedData {
     /// Whether a prompt is worked on, which takes it; if not, it waits for the next one.
     pub running: bool,
 }
 
 /// Whether there was something to interrupt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptData {
     /// Whether a prompt was worked on.
     pub interrupted: bool,
 }
 
 /// How a session is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StateData {
     /// The provider of the model.
     pub provider: String,
@@ -64,8 +60,7 @@ pub struct StateData {
 }
 
 /// How full the model's window is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ContextData {
     /// Tokens of the conversation and all that is sent along with it.
     pub tokens: u64,
@@ -77,8 +72,7 @@ pub struct ContextData {
 }
 
 /// Messages that wait, oldest first, as text. Images are told by a word.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueueData {
     /// For the end of the current tools.
     pub steering: Vec<String>,

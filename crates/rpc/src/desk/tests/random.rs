@@ -71,7 +71,7 @@ impl Shell {
             Step::Done(at, fails) if !self.doing.is_empty() => {
                 let (ticket, _) = self.doing.remove(at % self.doing.len());
                 let failure = || Failure::new(ErrorCode::Failed, "x");
-                let outcome = if fails { Err(failure()) } else { Ok(RawJson::empty_object()) };
+                let outcome = if fails { Err(failure()) } else { Ok(Payload::of(NoData {})) };
                 let effects = self.desk.done(ticket, outcome);
                 self.carry_out(effects);
             }

@@ -1,15 +1,15 @@
 //! Commands about keys and trust: `/login`, `/logout`, `/trust`.
 
 use super::super::Ask;
-use super::super::dialogs::Purpose;
-use super::super::overlay::Coming;
+use super::super::intent::AnswerUse;
+use super::super::menu::Coming;
 use super::super::state::State;
 use crate::dialog::{Question, Wanted};
 
 pub(super) fn login(state: &mut State, args: &str) {
     if args.is_empty() {
         state.coming = Some(Coming::Login);
-        state.ask(Ask::Providers);
+        state.out.ask(Ask::Providers);
         return;
     }
     let provider = args.split_whitespace().next().unwrap_or_default();
@@ -30,18 +30,18 @@ pub(super) fn login(state: &mut State, args: &str) {
         within: None,
         default: None,
     };
-    state.ask_person(question, Purpose::Key { provider: args.to_owned() });
+    state.ask_person(question, AnswerUse::Key { provider: args.to_owned() });
 }
 
 pub(super) fn logout(state: &mut State, args: &str) {
     if args.is_empty() {
         state.coming = Some(Coming::Logout);
-        state.ask(Ask::Providers);
+        state.out.ask(Ask::Providers);
         return;
     }
-    state.ask(Ask::Logout { provider: args.to_owned() });
+    state.out.ask(Ask::Logout { provider: args.to_owned() });
 }
 
 pub(super) fn trust(state: &mut State, _args: &str) {
-    state.ask(Ask::Trust);
+    state.out.ask(Ask::Trust);
 }

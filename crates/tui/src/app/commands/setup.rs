@@ -6,7 +6,8 @@ use haft_protocol::rpc::{
 };
 use haft_protocol::thinking::Thinking;
 
-use super::super::overlay::{Coming, Purpose};
+use super::super::intent::ChoiceUse;
+use super::super::menu::Coming;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Ask, settings as table};
@@ -14,18 +15,18 @@ use crate::picker::{Can, Row};
 
 pub(super) fn model(state: &mut State, args: &str) {
     match args {
-        "" => state.send(GetModels {}, Pending::Models(Shown::Picker)),
+        "" => state.out.send(GetModels {}, Pending::Models(Shown::Picker)),
         // It says itself whose model it is: also one that nobody knows.
-        whole if whole.contains('/') => state.set_model(whole),
-        name if state.known.models.is_some() => state.choose_model(name),
-        name => state.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
+        whole if whole.contains('/') => set_model(state, whole),
+        name if state.stack.composer.known().models.is_some() => choose_model(state, name),
+        name => state.out.send(GetModels {}, Pending::Models(Shown::One(name.to_owned()))),
     }
 }
 
 pub(super) fn thinking(state: &mut State, args: &str) {
     if args.is_empty() {
         // A model's own levels are beside what it does when nothing is said.
-        let own = state.levels().into_iter().filter(|level| *level != Thinking::Default);
+        let own = levels(state).into_iter().filter(|level| *level != Thinking::Default);
         let rows = std::iter::once(Thinking::Default).chain(own).map(|level| Row {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
@@ -38,23 +39,23 @@ pub(super) fn thinking(state: &mut State, args: &str) {
             ..Row::default()
         });
         let rows = rows.collect();
-        state.pick("Thinking", rows, Can::default(), Purpose::Thinking);
+        state.pick("Thinking", rows, Can::default(), ChoiceUse::Thinking);
         return;
     }
     match args.parse::<Thinking>() {
-        Ok(level) => state.set_thinking(level),
+        Ok(level) => set_thinking(state, level),
         Err(error) => state.error(error.to_string()),
     }
 }
 
 pub(super) fn tools(state: &mut State, args: &str) {
     let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.send(GetTools {}, Pending::Tools(shown));
+    state.out.send(GetTools {}, Pending::Tools(shown));
 }
 
 pub(super) fn extensions(state: &mut State, args: &str) {
     let shown = if args.is_empty() { Shown::Picker } else { Shown::One(args.to_owned()) };
-    state.send(ListExtensions {}, Pending::Extensions(shown));
+    state.out.send(ListExtensions {}, Pending::Extensions(shown));
 }
 
 pub(super) fn reload(state: &mut State, args: &str) {
@@ -70,7 +71,9 @@ pub(super) fn reload(state: &mut State, args: &str) {
 
 pub(super) fn skills(state: &mut State, _args: &str) {
     let rows: Vec<Row> = state
-        .known
+        .stack
+        .composer
+        .known()
         .skills()
         .map(|info| Row {
             key: info.name.clone(),
@@ -81,14 +84,14 @@ pub(super) fn skills(state: &mut State, _args: &str) {
         .collect();
     match rows.is_empty() {
         true => state.info("there are no skills"),
-        false => state.pick("Skills", rows, Can::default(), Purpose::Skills),
+        false => state.pick("Skills", rows, Can::default(), ChoiceUse::Skills),
     }
 }
 
 pub(super) fn settings(state: &mut State, args: &str) {
     let one = Some(args).filter(|args| !args.is_empty()).map(str::to_owned);
     state.coming = Some(Coming::Settings(one));
-    state.ask(Ask::Settings);
+    state.out.ask(Ask::Settings);
 }
 
 pub(super) fn theme(state: &mut State, args: &str) {
@@ -100,7 +103,7 @@ pub(super) fn theme(state: &mut State, args: &str) {
             ..Row::default()
         });
         let rows = rows.collect();
-        state.pick("Theme", rows, Can::default(), Purpose::Theme);
+        state.pick("Theme", rows, Can::default(), ChoiceUse::Theme);
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {
@@ -108,7 +111,7 @@ pub(super) fn theme(state: &mut State, args: &str) {
         return;
     }
     state.themes.choose(args);
-    state.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
+    state.out.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
 /// How many names are offered in place of one that nobody has.
@@ -117,70 +120,69 @@ const NEAREST: usize = 3;
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.7;
 
-impl State {
-    pub(in crate::app) fn set_model(&mut self, model: &str) {
-        self.send(SetModel { model: model.to_owned() }, Pending::Model);
-    }
+pub(in crate::app) fn set_model(state: &mut State, model: &str) {
+    state.out.send(SetModel { model: model.to_owned() }, Pending::Model);
+}
 
-    /// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
-    /// is a mistake.
-    pub(in crate::app) fn choose_model(&mut self, name: &str) {
-        let (provider, models) = (&self.session.provider, self.known.models.as_deref().unwrap_or_default());
-        let known = models.iter().filter(|model| model.provider == *provider).count();
-        // The one that is asked is always among them, whatever is known.
-        if known < 2 || models.iter().any(|model| model.id == name) {
-            return self.set_model(name);
-        }
-        let likeness = |id: &str| strsim::jaro_winkler(id, name);
-        let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
-        // Of another provider only what is none of this one's.
-        if alike.iter().any(|model| model.provider == *provider) {
-            alike.retain(|model| model.provider == *provider);
-        }
-        alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
-        let alike: Vec<_> =
-            alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
-        let meant = match alike.join(", ") {
-            nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
-            nearest => format!("did you mean {nearest}?"),
-        };
-        self.error(format!(
-            "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
-        ));
+/// Has the model of that id answer, if there is one: of a provider whose models are known, a name that none of them has
+/// is a mistake.
+pub(in crate::app) fn choose_model(state: &mut State, name: &str) {
+    let (provider, models) =
+        (&state.session.provider, state.stack.composer.known().models.as_deref().unwrap_or_default());
+    let known = models.iter().filter(|model| model.provider == *provider).count();
+    // The one that is asked is always among them, whatever is known.
+    if known < 2 || models.iter().any(|model| model.id == name) {
+        return set_model(state, name);
     }
-
-    /// The levels that the model can be told to think at, as far as is known.
-    fn levels(&self) -> Vec<Thinking> {
-        let (provider, id) = (&self.session.provider, &self.session.model);
-        let models = self.known.models.as_deref().unwrap_or_default();
-        let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
-        let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
-        levels.unwrap_or_else(|| Thinking::ALL.to_vec())
+    let likeness = |id: &str| strsim::jaro_winkler(id, name);
+    let mut alike: Vec<_> = models.iter().filter(|model| likeness(&model.id) >= ALIKE).collect();
+    // Of another provider only what is none of this one's.
+    if alike.iter().any(|model| model.provider == *provider) {
+        alike.retain(|model| model.provider == *provider);
     }
+    alike.sort_by(|a, b| likeness(&b.id).total_cmp(&likeness(&a.id)));
+    let alike: Vec<_> =
+        alike.iter().take(NEAREST).map(|model| format!("{}/{}", model.provider, model.id)).collect();
+    let meant = match alike.join(", ") {
+        nearest if nearest.is_empty() => "/model shows them all;".to_owned(),
+        nearest => format!("did you mean {nearest}?"),
+    };
+    state.error(format!(
+        "{name} is none of the {known} models known of {provider}; {meant} /model {provider}/{name} asks for it all the same"
+    ));
+}
 
-    /// The next level; behind the last comes the first.
-    pub(in crate::app) fn next_thinking(&mut self) {
-        let levels = self.levels();
-        // Where the model has a nearer one only, it still goes on.
-        let now = self.session.wanted_thinking.unwrap_or(self.session.thinking);
-        let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
-        if let Some(level) = levels.get(at).or(levels.first()) {
-            self.set_thinking(*level);
-        }
+/// The levels that the model can be told to think at, as far as is known.
+fn levels(state: &State) -> Vec<Thinking> {
+    let (provider, id) = (&state.session.provider, &state.session.model);
+    let models = state.stack.composer.known().models.as_deref().unwrap_or_default();
+    let model = models.iter().find(|model| (&model.provider, &model.id) == (provider, id));
+    let levels = model.and_then(|model| model.thinking.clone()).filter(|levels| !levels.is_empty());
+    levels.unwrap_or_else(|| Thinking::ALL.to_vec())
+}
+
+/// The next level; behind the last comes the first.
+pub(in crate::app) fn next_thinking(state: &mut State) {
+    let levels = levels(state);
+    // Where the model has a nearer one only, it still goes on.
+    let now = state.session.wanted_thinking.unwrap_or(state.session.thinking);
+    let at = levels.iter().position(|level| *level == now).map_or(0, |at| at + 1);
+    if let Some(level) = levels.get(at).or(levels.first()) {
+        set_thinking(state, *level);
     }
+}
 
-    fn set_thinking(&mut self, level: Thinking) {
-        self.session.wanted_thinking = Some(level);
-        self.send(SetThinking { level }, Pending::Thinking);
-    }
+fn set_thinking(state: &mut State, level: Thinking) {
+    state.session.wanted_thinking = Some(level);
+    state.out.send(SetThinking { level }, Pending::Thinking);
+}
 
-    /// How an extension is, and what it brings.
-    pub(in crate::app) fn show_extension(&mut self, name: &str) {
-        let known = self.session.extensions.iter().find(|info| info.name.as_str() == name);
-        match known.map(page) {
-            Some(text) => self.show_page(&format!("Extension {name}"), text),
-            None => self.error(format!("there is no extension {name}; /ext shows them all")),
-        }
+/// How an extension is, and what it brings.
+pub(in crate::app) fn show_extension(state: &mut State, name: &str) {
+    let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
+    match known.map(page) {
+        Some(text) => state.show_page(&format!("Extension {name}"), text),
+        None => state.error(format!("there is no extension {name}; /ext shows them all")),
     }
 }
 

@@ -11,12 +11,12 @@ use super::super::known::{SKILL, source_of};
 use super::super::state::State;
 
 pub(super) fn quit(state: &mut State, _args: &str) {
-    state.effect(Effect::Quit);
+    state.out.effect(Effect::Quit);
 }
 
 pub(super) fn copy(state: &mut State, _args: &str) {
-    match state.transcript.last_answer().map(str::to_owned) {
-        Some(text) => state.copy(text),
+    match state.stack.conversation.transcript().last_answer().map(str::to_owned) {
+        Some(text) => state.out.effect(Effect::Copy(text)),
         None => state.flash("there is no answer yet"),
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn help(state: &mut State, _args: &str) {
 fn commands(state: &State) -> String {
     let mut text = format!("## Commands of haft\n\n{}", super::markdown());
     let mut last = "";
-    for info in &state.known.others {
+    for info in &state.stack.composer.known().others {
         let heading = match source_of(info).as_str() {
             _ if info.extension.is_some() => "Commands of extensions",
             SKILL => "Skills",

@@ -2,101 +2,103 @@
 
 use std::time::Instant;
 
-use super::super::overlay::Overlay;
-use super::super::state::State;
+use super::super::dialogs::Dialogs;
+use super::super::notes::Notes;
+use super::super::session::Session;
 use super::super::waiting::Until;
-use super::{Panel, Printed, ROWS};
+use super::{Lines, Panel, Printed, ROWS};
 use crate::clean::{Clean, CleanLine};
+use crate::editor::Editor;
+use crate::picker::Picker;
 use crate::timeouts;
+use crate::transcript::Transcript;
 use crate::transcript::spoken::rows_of;
 
-impl State {
-    /// What is to be printed since it was asked last, as rows of a width.
+/// The parts of the interface that are printed.
+pub(in crate::app) struct PrintSources<'s> {
+    pub(in crate::app) version: &'s str,
+    /// None until the session is known.
+    pub(in crate::app) session: Option<&'s Session>,
+    pub(in crate::app) works: bool,
+    pub(in crate::app) waiting: Vec<(Until, String)>,
+    pub(in crate::app) transcript: &'s mut Transcript,
+    pub(in crate::app) notes: &'s Notes,
+    pub(in crate::app) editor: &'s Editor,
+    pub(in crate::app) picker: Option<&'s Picker>,
+    pub(in crate::app) panel: Option<&'s crate::panel::Panel>,
+    pub(in crate::app) dialogs: &'s mut Dialogs,
+}
+
+impl Lines {
+    /// Returns what is to be printed since the last time, as rows of a width.
     ///
     /// While something is asked that grants something, nothing else is: nobody else's words stand between the question
     /// and the answer.
-    pub fn print(&mut self, now: Instant, width: u16) -> Printed {
+    pub(in crate::app) fn print(&mut self, facts: PrintSources<'_>, now: Instant, width: u16) -> Printed {
         let mut rows: Vec<CleanLine> = Vec::new();
         let mut asks = false;
-        rows.extend(self.greeting());
-        rows.append(&mut self.lines.said);
-        if !self.grants_now() {
-            rows.extend(self.begun());
-            rows.extend(self.transcript.spoken(width));
-            rows.extend(self.new_notes());
-            rows.extend(self.changed_queue());
-            rows.extend(self.ended());
+        rows.extend(self.greeting(&facts));
+        rows.append(&mut self.said);
+        if !self.grants_now(facts.dialogs) {
+            rows.extend(self.begun(facts.works));
+            rows.extend(facts.transcript.spoken(width));
+            rows.extend(self.new_notes(facts.notes));
+            rows.extend(self.changed_queue(facts.waiting));
+            rows.extend(self.ended(facts.works));
         }
-        rows.extend(self.held_text());
-        rows.extend(self.opened_list());
-        if !self.grants_now() {
-            rows.extend(self.changed_panel(now));
+        rows.extend(self.held_text(facts.editor));
+        rows.extend(self.opened_list(facts.picker));
+        if !self.grants_now(facts.dialogs) {
+            rows.extend(self.changed_panel(facts.panel, now));
         }
         let mut rows: Vec<CleanLine> = rows.iter().flat_map(|row| rows_of(row, 0, width)).collect();
-        let number = self.dialogs.number();
-        if number != self.lines.told.dialog {
-            if self.lines.told.dialog.is_some() && number.is_none() {
+        let number = facts.dialogs.number();
+        if number != self.told.dialog {
+            if self.told.dialog.is_some() && number.is_none() {
                 rows.push("the question is over".into());
             }
-            self.lines.told.dialog = number;
-            if let Some(asked) = self.dialogs.shown() {
+            self.told.dialog = number;
+            if let Some(dialog) = facts.dialogs.shown() {
                 // These are rows already: what would be granted is not divided, so that nothing of it is left out.
-                rows.extend(asked.dialog.spoken(width));
-                asks = asked.dialog.question().grants;
+                rows.extend(dialog.spoken(width));
+                asks = dialog.question().grants;
             }
         }
         Printed { rows, asks }
     }
 
-    /// What was to be printed stands on the terminal.
-    pub fn was_printed(&mut self, now: Instant) {
-        if let Some(asked) = self.dialogs.shown() {
-            asked.dialog.was_printed(now);
-        }
+    /// True if something is asked that grants something, and stands there.
+    fn grants_now(&self, dialogs: &Dialogs) -> bool {
+        let grants = dialogs.first().is_some_and(|dialog| dialog.question().grants);
+        grants && dialogs.number() == self.told.dialog
     }
 
-    /// Whether nobody may see what is typed.
-    pub fn hides_input(&self) -> bool {
-        use crate::dialog::Wanted;
-        let wanted = self.dialogs.first().map(|asked| &asked.dialog.question().wanted);
-        wanted == Some(&Wanted::Input { secret: true })
-    }
-
-    /// Whether something is asked that grants something, and stands there.
-    fn grants_now(&self) -> bool {
-        let grants = self.dialogs.first().is_some_and(|asked| asked.dialog.question().grants);
-        grants && self.dialogs.number() == self.lines.told.dialog
-    }
-
-    fn greeting(&mut self) -> Vec<CleanLine> {
-        if self.lines.told.greeted || self.session.id.is_none() {
-            return Vec::new();
-        }
-        self.lines.told.greeted = true;
-        let session = &self.session;
-        let head = format!("haft {}, {}/{}", self.version, session.provider, session.model);
+    fn greeting(&mut self, facts: &PrintSources<'_>) -> Vec<CleanLine> {
+        let Some(session) = facts.session.filter(|_| !self.told.greeted) else { return Vec::new() };
+        self.told.greeted = true;
+        let head = format!("haft {}, {}/{}", facts.version, session.provider, session.model);
         vec![CleanLine::new(&head), "type a prompt and enter; /help prints what else can be typed".into()]
     }
 
-    fn begun(&mut self) -> Option<CleanLine> {
-        let begins = self.work.is_on() && !self.lines.told.works;
-        self.lines.told.works |= begins;
+    fn begun(&mut self, works: bool) -> Option<CleanLine> {
+        let begins = works && !self.told.works;
+        self.told.works |= begins;
         begins.then(|| "working".into())
     }
 
-    fn ended(&mut self) -> Option<CleanLine> {
-        let ends = !self.work.is_on() && self.lines.told.works;
-        self.lines.told.works &= !ends;
+    fn ended(&mut self, works: bool) -> Option<CleanLine> {
+        let ends = !works && self.told.works;
+        self.told.works &= !ends;
         ends.then(|| "ready".into())
     }
 
-    fn new_notes(&mut self) -> Vec<CleanLine> {
-        let new = self.notes.count().saturating_sub(self.lines.told.notes);
-        self.lines.told.notes = self.notes.count();
+    fn new_notes(&mut self, notes: &Notes) -> Vec<CleanLine> {
+        let new = notes.count().saturating_sub(self.told.notes);
+        self.told.notes = notes.count();
         let new = usize::try_from(new).unwrap_or(usize::MAX);
-        let skipped = self.notes.iter().count().saturating_sub(new);
+        let skipped = notes.iter().count().saturating_sub(new);
         let mut rows = Vec::new();
-        for note in self.notes.iter().skip(skipped) {
+        for note in notes.iter().skip(skipped) {
             let kind = match note.level {
                 haft_protocol::event::Level::Error => "error: ",
                 haft_protocol::event::Level::Warn => "warning: ",
@@ -112,9 +114,8 @@ impl State {
     }
 
     /// What waits that did not before.
-    fn changed_queue(&mut self) -> Vec<CleanLine> {
-        let now = self.waiting();
-        let before = std::mem::replace(&mut self.lines.told.queue, now.clone());
+    fn changed_queue(&mut self, now: Vec<(Until, String)>) -> Vec<CleanLine> {
+        let before = std::mem::replace(&mut self.told.queue, now.clone());
         let new = now.iter().filter(|waiting| !before.contains(waiting));
         let row = |(until, text): &(Until, String)| {
             let until = match until {
@@ -129,32 +130,32 @@ impl State {
     }
 
     /// What would be sent by an empty line.
-    fn held_text(&mut self) -> Vec<CleanLine> {
-        let revision = self.input.editor.revision();
-        let before = std::mem::replace(&mut self.lines.told.editor, revision);
-        if before == revision || self.input.editor.is_empty() {
+    fn held_text(&mut self, editor: &Editor) -> Vec<CleanLine> {
+        let revision = editor.revision();
+        let before = std::mem::replace(&mut self.told.editor, revision);
+        if before == revision || editor.is_empty() {
             return Vec::new();
         }
-        let text = self.input.editor.submission().text;
+        let text = editor.submission().text;
         let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
         rows.extend(Clean::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
     }
 
     /// A list that is new, or its next rows.
-    fn opened_list(&mut self) -> Vec<CleanLine> {
-        let Some(Overlay::Picker(picker, _)) = &self.overlay else {
-            self.lines.told.list = None;
+    fn opened_list(&mut self, picker: Option<&Picker>) -> Vec<CleanLine> {
+        let Some(picker) = picker else {
+            self.told.list = None;
             return Vec::new();
         };
-        let (told, upto) = self.lines.told.list.unwrap_or_default();
-        if told == self.lines.lists {
+        let (told, upto) = self.told.list.unwrap_or_default();
+        if told == self.lists {
             return Vec::new();
         }
         let from = if told == 0 || upto >= picker.fitting() { 0 } else { upto };
         let rows = picker.numbered(from, ROWS);
         let upto = from + rows.len();
-        self.lines.told.list = Some((self.lines.lists, upto));
+        self.told.list = Some((self.lists, upto));
         let left = picker.fitting().saturating_sub(upto);
         let more = if left > 0 { format!(", `more` for {left} more") } else { String::new() };
         let mut all = vec![CleanLine::new(&format!("{}:", picker.title()))];
@@ -167,9 +168,9 @@ impl State {
     }
 
     /// A panel that is new, says something else, or is closed. What changes quickly is printed now and then.
-    fn changed_panel(&mut self, now: Instant) -> Vec<CleanLine> {
-        let told = &mut self.lines.told.panel;
-        let Some(open) = &self.panel else {
+    fn changed_panel(&mut self, open: Option<&crate::panel::Panel>, now: Instant) -> Vec<CleanLine> {
+        let told = &mut self.told.panel;
+        let Some(open) = open else {
             let closed = told.take();
             let row = |panel: Panel| CleanLine::new(&format!("[{}] the panel is closed", panel.extension));
             return closed.map(row).into_iter().collect();

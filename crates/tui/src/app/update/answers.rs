@@ -1,18 +1,19 @@
 //! What the program says.
 
+use super::super::commands;
+use super::super::view::below;
+use super::{approve, events, pick, prompt, shell};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::Failure;
 
-use super::super::dialogs::Purpose as Asked;
-use super::super::held::Following;
-use super::super::input::Files;
-use super::super::overlay::{Coming, Purpose, setting_row};
+use super::super::conversation::Following;
+use super::super::intent::{AnswerUse, ChoiceUse};
+use super::super::menu::{Coming, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
 use crate::dialog::{Question, Wanted};
-use crate::history::History;
 use crate::picker::{Can, Row};
 use haft_protocol::rpc::ListSessions;
 
@@ -25,212 +26,208 @@ fn first_words(messages: &[Message]) -> String {
     first.unwrap_or_else(|| "a new session".to_owned())
 }
 
-impl State {
-    pub(super) fn answer(&mut self, answer: Answer) {
-        match answer {
-            Answer::Conversation(session, messages) => self.conversation(&session, messages),
-            Answer::Files(files) => {
-                self.input.files = Files::Known;
-                self.known.set_files(files);
-                self.input.complete(&self.known);
-            }
-            Answer::Branch(branch) => self.branch = branch,
-            Answer::History(Ok(text)) => {
-                let typed: Vec<String> = self.input.history.prompts().to_vec();
-                self.input.history = History::decode(&text).history;
-                for prompt in typed {
-                    self.input.history.push(&prompt);
-                }
-            }
-            Answer::History(Err(failure)) => self.error(failure.error),
-            Answer::Image(number, image) => self.image(number, image),
-            Answer::Providers(providers) => self.providers(providers),
-            Answer::Login(outcome) | Answer::Logout(outcome) => {
-                self.known.providers = None;
-                self.known.models = None;
-                self.told(outcome);
-            }
-            Answer::Export(Ok(path)) => self.info(format!("written to {}", path.display())),
-            Answer::Export(Err(failure)) => self.error(failure.error),
-            Answer::Delete(Ok(_)) => {
-                self.flash("deleted");
-                self.send(ListSessions {}, Pending::Sessions(Shown::No));
-            }
-            Answer::Delete(Err(failure)) => self.error(failure.error),
-            Answer::Rename(Ok((session, name))) => self.renamed(&session, name),
-            Answer::Rename(Err(failure)) => self.error(failure.error),
-            Answer::Trust(Ok(trusted)) => self.trust(trusted),
-            Answer::Trust(Err(failure)) => self.error(failure.error),
-            Answer::Grant(outcome) => self.granted(outcome),
-            Answer::ShellOutput(number, text) => self.transcript.shell_output(number, &text),
-            Answer::ShellEnd(number, outcome) => self.shell_end(number, outcome),
-            Answer::Settings(rows) => self.settings_rows(rows),
-            Answer::Set(Ok(row)) => self.setting(&row),
-            Answer::Set(Err(failure)) => self.error(failure.error),
-            Answer::Themes(files) => {
-                let problems = self.themes.set_files(files);
-                self.known.themes = self.themes.names();
-                let missing = self.themes.missing().map(|name| {
-                    format!("there is no theme {name} ({}); /theme shows them all", settings::THEME)
-                });
-                problems.into_iter().chain(missing).for_each(|problem| self.error(problem));
-            }
+pub(super) fn answer(state: &mut State, answer: Answer) {
+    match answer {
+        Answer::Conversation(session, messages) => show_messages(state, &session, messages),
+        Answer::Files(files) => {
+            state.stack.composer.set_files(files);
+        }
+        Answer::Branch(branch) => state.status.set_branch(branch),
+        Answer::History(Ok(text)) => {
+            state.stack.composer.set_history(&text);
+        }
+        Answer::History(Err(failure)) => state.error(failure.error),
+        Answer::Image(number, image) => prompt::image_read(state, number, image),
+        Answer::Providers(providers) => show_providers(state, providers),
+        Answer::Login(outcome) | Answer::Logout(outcome) => {
+            state.stack.composer.known_mut().providers = None;
+            state.stack.composer.known_mut().models = None;
+            told(state, outcome);
+        }
+        Answer::Export(Ok(path)) => state.info(format!("written to {}", path.display())),
+        Answer::Export(Err(failure)) => state.error(failure.error),
+        Answer::Delete(Ok(_)) => {
+            state.flash("deleted");
+            state.out.send(ListSessions {}, Pending::Sessions(Shown::No));
+        }
+        Answer::Delete(Err(failure)) => state.error(failure.error),
+        Answer::Rename(Ok((session, name))) => pick::renamed(state, &session, name),
+        Answer::Rename(Err(failure)) => state.error(failure.error),
+        Answer::Trust(Ok(trusted)) => trust(state, trusted),
+        Answer::Trust(Err(failure)) => state.error(failure.error),
+        Answer::Grant(outcome) => granted(state, outcome),
+        Answer::ShellOutput(number, text) => {
+            state.stack.conversation.transcript_mut().shell_output(number, &text)
+        }
+        Answer::ShellEnd(number, outcome) => shell::shell_end(state, number, outcome),
+        Answer::Settings(rows) => settings_rows(state, rows),
+        Answer::Set(Ok(row)) => setting(state, &row),
+        Answer::Set(Err(failure)) => state.error(failure.error),
+        Answer::Themes(files) => {
+            let problems = state.themes.set_files(files);
+            state.stack.composer.known_mut().themes = state.themes.names();
+            let missing = state
+                .themes
+                .missing()
+                .map(|name| format!("there is no theme {name} ({}); /theme shows them all", settings::THEME));
+            problems.into_iter().chain(missing).for_each(|problem| state.error(problem));
         }
     }
+}
 
-    fn told(&mut self, outcome: Result<String, Failure>) {
-        match outcome {
-            Ok(text) => self.info(text),
-            Err(failure) => self.error(failure.error),
+fn told(state: &mut State, outcome: Result<String, Failure>) {
+    match outcome {
+        Ok(text) => state.info(text),
+        Err(failure) => state.error(failure.error),
+    }
+}
+
+fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
+    if state.out.session() != Some(session) {
+        return;
+    }
+    match messages {
+        Ok(messages) => {
+            below::leave_conversation(state);
+            state.begin_printing(&first_words(&messages));
+            state.stack.conversation.restore(&messages);
+        }
+        Err(failure) => state.error(format!("the conversation cannot be shown: {failure}")),
+    }
+    follow(state);
+    match state.resumes {
+        true => commands::run(state, "resume", ""),
+        false => prompt::say_unsent(state),
+    }
+}
+
+/// What could not be shown before the conversation is shown behind it.
+pub(super) fn follow(state: &mut State) {
+    for following in state.stack.conversation.arrived() {
+        match following {
+            Following::Event(event) => events::shown_event(state, &event),
+            Following::Said(said) => state.stack.conversation.transcript_mut().say(said),
         }
     }
+}
 
-    fn conversation(&mut self, session: &str, messages: Result<std::sync::Arc<Vec<Message>>, Failure>) {
-        if self.session.id.as_deref() != Some(session) {
+fn show_providers(state: &mut State, providers: Vec<Provider>) {
+    let (purpose, title) = match state.coming.take() {
+        Some(Coming::Login) => (ChoiceUse::Login, "Store a key for"),
+        Some(Coming::Logout) => (ChoiceUse::Logout, "Remove the key of"),
+        other => {
+            state.coming = other;
+            state.stack.composer.learn(|known| known.providers = Some(providers));
             return;
         }
-        match messages {
-            Ok(messages) => {
-                self.leave_conversation();
-                self.begin_printing(&first_words(&messages));
-                self.transcript.restore(&messages);
-            }
-            Err(failure) => self.error(format!("the conversation cannot be shown: {failure}")),
-        }
-        self.follow();
-        match self.resumes {
-            true => self.run("resume", ""),
-            false => self.say_unsent(),
-        }
+    };
+    let shown = providers.iter().filter(|provider| purpose == ChoiceUse::Login || provider.stored);
+    let rows: Vec<Row> = shown
+        .map(|provider| Row {
+            key: provider.name.clone(),
+            text: provider.name.clone(),
+            detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
+            current: provider.key.is_some(),
+            ..Row::default()
+        })
+        .collect();
+    state.stack.composer.known_mut().providers = Some(providers);
+    if rows.is_empty() {
+        state.info("there is no stored key");
+        return;
     }
+    state.pick(title, rows, Can::default(), purpose);
+}
 
-    /// What could not be shown before the conversation is shown behind it.
-    pub(super) fn follow(&mut self) {
-        for following in self.held.shown() {
-            match following {
-                Following::Event(event) => self.shown_event(&event),
-                Following::Said(said) => self.transcript.say(said),
-            }
-        }
+fn trust(state: &mut State, trusted: Trusted) {
+    let Trusted { project, granted, items, digest } = trusted;
+    if items.is_empty() {
+        state.info(format!("{project} brings nothing that would have to be trusted"));
+        return;
     }
-
-    fn providers(&mut self, providers: Vec<Provider>) {
-        let (purpose, title) = match self.coming.take() {
-            Some(Coming::Login) => (Purpose::Login, "Store a key for"),
-            Some(Coming::Logout) => (Purpose::Logout, "Remove the key of"),
-            other => {
-                self.coming = other;
-                self.known.providers = Some(providers);
-                self.input.complete(&self.known);
-                return;
-            }
-        };
-        let shown = providers.iter().filter(|provider| purpose == Purpose::Login || provider.stored);
-        let rows: Vec<Row> = shown
-            .map(|provider| Row {
-                key: provider.name.clone(),
-                text: provider.name.clone(),
-                detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
-                current: provider.key.is_some(),
-                ..Row::default()
-            })
-            .collect();
-        self.known.providers = Some(providers);
-        if rows.is_empty() {
-            self.info("there is no stored key");
-            return;
-        }
-        self.pick(title, rows, Can::default(), purpose);
+    let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
+    if granted {
+        state.show_page(
+            "Trusted",
+            format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
+        );
+        return;
     }
+    let question = Question {
+        owner: None,
+        wanted: Wanted::Confirm,
+        title: format!("Trust {project}?"),
+        message: items.join("\n"),
+        call: None,
+        grants: true,
+        within: None,
+        default: None,
+    };
+    state.ask_person(question, AnswerUse::Grant { digest });
+}
 
-    fn trust(&mut self, trusted: Trusted) {
-        let Trusted { project, granted, items, digest } = trusted;
-        if items.is_empty() {
-            self.info(format!("{project} brings nothing that would have to be trusted"));
-            return;
-        }
-        let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
-        if granted {
-            self.show_page(
-                "Trusted",
-                format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
-            );
-            return;
-        }
+fn granted(state: &mut State, outcome: Result<String, Failure>) {
+    let granted = outcome.is_ok();
+    told(state, outcome);
+    if granted {
+        state.out.ask(Ask::Branch);
+        state.out.ask(Ask::Themes);
         let question = Question {
             owner: None,
             wanted: Wanted::Confirm,
-            title: format!("Trust {project}?"),
-            message: items.join("\n"),
+            title: "Begin a new session?".to_owned(),
+            message: "What is trusted counts for sessions that begin from now on.".to_owned(),
             call: None,
-            grants: true,
+            grants: false,
             within: None,
             default: None,
         };
-        self.ask_person(question, Asked::Grant { digest });
+        state.ask_person(question, AnswerUse::NewSession);
     }
+}
 
-    fn granted(&mut self, outcome: Result<String, Failure>) {
-        let granted = outcome.is_ok();
-        self.told(outcome);
-        if granted {
-            self.ask(Ask::Branch);
-            self.ask(Ask::Themes);
-            let question = Question {
-                owner: None,
-                wanted: Wanted::Confirm,
-                title: "Begin a new session?".to_owned(),
-                message: "What is trusted counts for sessions that begin from now on.".to_owned(),
-                call: None,
-                grants: false,
-                within: None,
-                default: None,
-            };
-            self.ask_person(question, Asked::NewSession);
-        }
+fn settings_rows(state: &mut State, rows: Vec<SettingRow>) {
+    let Some(Coming::Settings(one)) = state.coming.take() else { return };
+    let Some(name) = one else {
+        let shown = rows.iter().map(setting_row).collect();
+        state.pick("Settings", shown, Can::default(), ChoiceUse::Settings(rows));
+        return;
+    };
+    match rows.iter().find(|row| row.name == name) {
+        Some(row) => pick::pick_value(state, row),
+        None => state.error(format!("there is no setting {name}; /settings shows them all")),
     }
+}
 
-    fn settings_rows(&mut self, rows: Vec<SettingRow>) {
-        let Some(Coming::Settings(one)) = self.coming.take() else { return };
-        let Some(name) = one else {
-            let shown = rows.iter().map(setting_row).collect();
-            self.pick("Settings", shown, Can::default(), Purpose::Settings(rows));
-            return;
-        };
-        match rows.iter().find(|row| row.name == name) {
-            Some(row) => self.pick_value(row),
-            None => self.error(format!("there is no setting {name}; /settings shows them all")),
-        }
+/// A setting is what it is now.
+fn setting(state: &mut State, row: &SettingRow) {
+    state.info(format!("{} = {} ({})", row.name, row.value, row.origin));
+    apply(state, &row.name, &row.value);
+}
+
+/// A setting of the interface counts at once, where it can.
+fn apply(state: &mut State, name: &str, value: &str) {
+    let thinking = state.settings.thinking();
+    match state.settings.set(name, value) {
+        Ok(true) => {}
+        Ok(false) => return,
+        Err(error) => return state.error(error.to_string()),
     }
-
-    /// A setting is what it is now.
-    fn setting(&mut self, row: &SettingRow) {
-        self.info(format!("{} = {} ({})", row.name, row.value, row.origin));
-        self.apply(&row.name, &row.value);
+    match name {
+        settings::THEME => {
+            state.themes.choose(value);
+        }
+        settings::APPROVE => {
+            state.greet();
+            state.stack.composer.known_mut().approved.clear();
+            approve::check_approve(state);
+        }
+        settings::THINKING if thinking != state.settings.thinking() => {
+            state.stack.conversation.transcript_mut().toggle_thinking()
+        }
+        _ => {}
     }
-
-    /// A setting of the interface counts at once, where it can.
-    fn apply(&mut self, name: &str, value: &str) {
-        let thinking = self.settings.thinking();
-        match self.settings.set(name, value) {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => return self.error(error.to_string()),
-        }
-        match name {
-            settings::THEME => {
-                self.themes.choose(value);
-            }
-            settings::APPROVE => {
-                self.greet();
-                self.known.approved.clear();
-                self.check_approve();
-            }
-            settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
-            _ => {}
-        }
-        if settings::AT_START.contains(&name) {
-            self.info("it counts from the next start on");
-        }
+    if settings::AT_START.contains(&name) {
+        state.info("it counts from the next start on");
     }
 }

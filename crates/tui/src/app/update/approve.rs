@@ -12,44 +12,40 @@ const ALL: &str = "*";
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.8;
 
-impl State {
-    /// Asks which tools there are, where that is not known of each that the person wants to be asked about, and every
-    /// extension has said what it has.
-    pub(super) fn check_approve(&mut self) {
-        if !self.session.changes_soon() && !self.unsure().is_empty() {
-            self.send(GetTools {}, Pending::Tools(Shown::No));
-        }
+/// Asks which tools there are, where that is not known of each that the person wants to be asked about, and every
+/// extension has said what it has.
+pub(super) fn check_approve(state: &mut State) {
+    if !state.session.changes_soon() && !unsure(state).is_empty() {
+        state.out.send(GetTools {}, Pending::Tools(Shown::No));
     }
+}
 
-    /// The names of which it is not known whether a tool has them.
-    fn unsure(&self) -> Vec<String> {
-        let mut names = self.settings.approve();
-        names.retain(|name| name != ALL && !self.known.approved.contains(name));
-        names
+/// The names of which it is not known whether a tool has them.
+fn unsure(state: &State) -> Vec<String> {
+    let mut names = state.settings.approve();
+    names.retain(|name| name != ALL && !state.stack.composer.known().approved.contains(name));
+    names
+}
+
+/// These tools are there. A name that none of them has guards nothing, which is said once.
+pub(super) fn warn_of_approve(state: &mut State) {
+    if state.session.changes_soon() {
+        return;
     }
-
-    /// These tools are there. A name that none of them has guards nothing, which is said once.
-    pub(super) fn warn_of_approve(&mut self) {
-        if self.session.changes_soon() {
-            return;
+    for name in unsure(state) {
+        let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
+        if !tools.iter().any(|tool| tool.name == name) {
+            let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
+            let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
+            let nearly = best.filter(|tool| likeness(&tool.name) >= ALIKE);
+            let nearly =
+                nearly.map(|tool| format!("; did you mean {}?", tool.name)).unwrap_or_else(|| ";".to_owned());
+            let setting = settings::APPROVE;
+            state.error(format!(
+                "{setting} names {name}, and no tool is called that, so nothing is asked for it{nearly} /settings \
+                 {setting} changes it, /tools shows all"
+            ));
         }
-        for name in self.unsure() {
-            let tools = self.known.tools.as_deref().unwrap_or_default();
-            if !tools.iter().any(|tool| tool.name == name) {
-                let likeness =
-                    |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase());
-                let best = tools.iter().max_by(|a, b| likeness(&a.name).total_cmp(&likeness(&b.name)));
-                let nearly = best.filter(|tool| likeness(&tool.name) >= ALIKE);
-                let nearly = nearly
-                    .map(|tool| format!("; did you mean {}?", tool.name))
-                    .unwrap_or_else(|| ";".to_owned());
-                let setting = settings::APPROVE;
-                self.error(format!(
-                    "{setting} names {name}, and no tool is called that, so nothing is asked for it{nearly} /settings \
-                     {setting} changes it, /tools shows all"
-                ));
-            }
-            self.known.approved.insert(name);
-        }
+        state.stack.composer.known_mut().approved.insert(name);
     }
 }

@@ -5,166 +5,161 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Usage;
 use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
-use super::super::dialogs::Purpose;
-use super::super::held::{Following, Queued};
-use super::super::input::Files;
+use super::super::held::Queued;
+use super::super::intent::AnswerUse;
 use super::super::notes::Note;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Ask, Effect};
 use crate::dialog::Question;
 
-impl State {
-    pub(super) fn line(&mut self, line: EventLine) {
-        let EventLine { event, session } = line;
-        let shown = self.session.id.as_deref();
-        match &session {
-            Some(of) if shown.is_some_and(|shown| shown != of) => self.of_another(of.clone(), event),
-            Some(_) | None => self.event(event, session),
-        }
+pub(super) fn event_line(state: &mut State, line: EventLine) {
+    let EventLine { event, session } = line;
+    let shown = state.out.session();
+    match &session {
+        Some(of) if shown.is_some_and(|shown| shown != of) => of_another(state, of.clone(), event),
+        Some(_) | None => session_event(state, event, session),
     }
+}
 
-    /// What happens in a session that is not shown is of interest if it will be.
-    fn of_another(&mut self, session: String, event: Event) {
-        if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
-            self.dialogs.close(id);
-        }
-        if let Some(next) = &mut self.held.next {
-            next.happens(session, event);
-        }
+/// What happens in a session that is not shown is of interest if it will be.
+fn of_another(state: &mut State, session: String, event: Event) {
+    if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
+        state.stack.dialogs.close(id);
     }
-
-    pub(super) fn event(&mut self, event: Event, session: Option<String>) {
-        match event {
-            Event::Agent(event) => self.agent_event(event),
-            Event::Rpc(event) => self.rpc_event(event, session),
-        }
+    if let Some(next) = &mut state.held.next {
+        next.happens(session, event);
     }
+}
 
-    fn agent_event(&mut self, event: AgentEvent) {
-        self.facts_of(&event);
-        if let Some(Following::Event(event)) = self.held.keeps(Following::Event(event)) {
-            self.shown_event(&event);
-        }
+pub(super) fn session_event(state: &mut State, event: Event, session: Option<String>) {
+    match event {
+        Event::Agent(event) => agent_event(state, event),
+        Event::Rpc(event) => rpc_event(state, event, session),
     }
+}
 
-    /// It is part of what is seen.
-    pub(super) fn shown_event(&mut self, event: &AgentEvent) {
-        // Every session begins with it, and it is the same for all of them.
-        if let AgentEvent::TrustRequired { skipped, .. } = event
-            && std::mem::replace(&mut self.untrusted, skipped.clone()) == *skipped
-        {
-            return;
-        }
-        self.transcript.event(event, self.now);
-        let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
-        // What is taken back is not forgotten before it is here.
-        if !(is_of_queue && self.held.waiting == Queued::Asked) {
-            self.held.told += u64::from(is_of_queue);
-            self.queue.update(event);
-        }
+fn agent_event(state: &mut State, event: AgentEvent) {
+    facts_of(state, &event);
+    if let Some(event) = state.stack.conversation.admit(event) {
+        shown_event(state, &event);
     }
+}
 
-    fn facts_of(&mut self, event: &AgentEvent) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "most events are shown and nothing more")]
-        match event {
-            AgentEvent::UserMessage { content, time: _ } => {
-                self.work.begins();
-                if self.session.first_text.is_none() {
-                    self.session.said_first(&joined_text(content));
-                }
-            }
-            AgentEvent::TurnStart { .. } => self.work.runs = true,
-            AgentEvent::ToolStart { name, .. } => self.tool_starts(name),
-            AgentEvent::ModelRequest { provider, model, .. } => {
-                (self.session.provider, self.session.model) = (provider.clone(), model.clone());
-            }
-            AgentEvent::ModelFallback { to, .. } => self.session.set_model(to),
-            AgentEvent::Usage { usage, cumulative } => {
-                let Usage { input, output, cache_read, cache_write, .. } = *usage;
-                self.session.context = input + output + cache_read + cache_write;
-                self.session.usage = *cumulative;
-            }
-            AgentEvent::CompactionStart { .. } => self.work.sums_up = true,
-            AgentEvent::CompactionEnd { .. } => {
-                self.work.sums_up = false;
-                self.ask_state();
-            }
-            // A summary may end with nothing else: there was nothing to sum up, or it broke before it began.
-            AgentEvent::Error { .. } if self.work.sums_up => self.ask_state(),
-            AgentEvent::Done => self.done(),
-            AgentEvent::ExtNotify { extension, level, message } => {
-                let (owner, level, text) = (extension.to_string(), *level, message.clone());
-                self.notes.push(Note { owner, level, text });
-            }
-            AgentEvent::ExtClearNotes { extension } => self.notes.clear_of(extension.as_str()),
-            AgentEvent::ExtensionError(_) | AgentEvent::GateOff { .. } => {
-                self.send(ListExtensions {}, Pending::Extensions(Shown::No));
-            }
-            _ => {}
-        }
+/// It is part of what is seen.
+pub(super) fn shown_event(state: &mut State, event: &AgentEvent) {
+    // Every session begins with it, and it is the same for all of them.
+    if let AgentEvent::TrustRequired { skipped, .. } = event
+        && std::mem::replace(&mut state.untrusted, skipped.clone()) == *skipped
+    {
+        return;
     }
-
-    fn done(&mut self) {
-        self.work.ends();
-        if self.input.files == Files::Known {
-            // Tools may have made others.
-            self.input.files = Files::Unknown;
-        }
-        // They may have gone to another branch, too.
-        self.ask(Ask::Branch);
-        self.ask_state();
-        if self.settings.bell() {
-            self.effect(Effect::Bell);
-        }
+    state.stack.conversation.transcript_mut().event(event, state.now);
+    let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
+    // What is taken back is not forgotten before it is here.
+    if !(is_of_queue && state.held.waiting == Queued::Asked) {
+        state.held.told += u64::from(is_of_queue);
+        state.queue.update(event);
     }
+}
 
-    fn rpc_event(&mut self, event: RpcEvent, session: Option<String>) {
-        match event {
-            RpcEvent::CompactDone { .. } => {
-                self.work.sums_up = false;
-                self.ask_state();
+fn facts_of(state: &mut State, event: &AgentEvent) {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most events are shown and nothing more")]
+    match event {
+        AgentEvent::UserMessage { content, time: _ } => {
+            state.work.begins();
+            if state.session.first_text.is_none() {
+                state.session.said_first(&joined_text(content));
             }
-            RpcEvent::UiRequest(request) => self.asked(&request, session),
-            RpcEvent::UiDone { id, .. } => self.dialogs.close(&id),
-            RpcEvent::PanelOpen { extension, panel } => self.open_panel(extension, panel),
-            RpcEvent::PanelRender { extension, panel: content } => {
-                if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id))
-                {
-                    panel.render(content);
-                }
-            }
-            RpcEvent::PanelClose { extension, panel_id } => {
-                self.panel.take_if(|open| open.is(&extension, &panel_id));
-            }
-            RpcEvent::Insert { extension, text } => {
-                self.input.editor.insert(&text);
-                self.input.completer.close();
-                self.flash(format!("[{extension}] put text into the editor"));
-            }
-            RpcEvent::ExtStatus { extension, key, text } => {
-                self.session.says(extension, key, text.as_deref());
-            }
-            RpcEvent::SessionOpened { .. } => {}
-            RpcEvent::SessionClosed { reason } => self.closed(reason),
         }
+        AgentEvent::TurnStart { .. } => state.work.runs = true,
+        AgentEvent::ToolStart { name, .. } => state.stack.panel.tool_starts(name, &state.session.extensions),
+        AgentEvent::ModelRequest { provider, model, .. } => {
+            (state.session.provider, state.session.model) = (provider.clone(), model.clone());
+        }
+        AgentEvent::ModelFallback { to, .. } => state.session.set_model(to),
+        AgentEvent::Usage { usage, cumulative } => {
+            let Usage { input, output, cache_read, cache_write, .. } = *usage;
+            state.session.context = input + output + cache_read + cache_write;
+            state.session.usage = *cumulative;
+        }
+        AgentEvent::CompactionStart { .. } => state.work.sums_up = true,
+        AgentEvent::CompactionEnd { .. } => {
+            state.work.sums_up = false;
+            state.ask_state();
+        }
+        // A summary may end with nothing else: there was nothing to sum up, or it broke before it began.
+        AgentEvent::Error { .. } if state.work.sums_up => state.ask_state(),
+        AgentEvent::Done => done(state),
+        AgentEvent::ExtNotify { extension, level, message } => {
+            let (owner, level, text) = (extension.to_string(), *level, message.clone());
+            state.notes.push(Note { owner, level, text });
+        }
+        AgentEvent::ExtClearNotes { extension } => state.notes.clear_of(extension.as_str()),
+        AgentEvent::ExtensionError(_) | AgentEvent::GateOff { .. } => {
+            state.out.send(ListExtensions {}, Pending::Extensions(Shown::No));
+        }
+        _ => {}
     }
+}
 
-    fn asked(&mut self, request: &UiRequest, session: Option<String>) {
-        let purpose = Purpose::Reply { id: request.id.clone(), session };
-        self.ask_person(Question::of(request).in_directory(&self.session.cwd), purpose);
+fn done(state: &mut State) {
+    state.work.ends();
+    state.stack.composer.forget_files();
+    // They may have gone to another branch, too.
+    state.out.ask(Ask::Branch);
+    state.ask_state();
+    if state.settings.bell() {
+        state.out.effect(Effect::Bell);
     }
+}
 
-    /// The session that is shown is no more.
-    fn closed(&mut self, reason: SessionEnd) {
-        self.work.is_over();
-        self.panel = None;
-        self.dialogs.close_replies();
-        match reason {
-            SessionEnd::Shutdown => {}
-            SessionEnd::Requested | SessionEnd::Failed => {
-                self.error("this session is closed; /new begins another one, /resume goes on with one");
+fn rpc_event(state: &mut State, event: RpcEvent, session: Option<String>) {
+    match event {
+        RpcEvent::CompactDone { .. } => {
+            state.work.sums_up = false;
+            state.ask_state();
+        }
+        RpcEvent::UiRequest(request) => asked(state, &request, session),
+        RpcEvent::UiDone { id, .. } => state.stack.dialogs.close(&id),
+        RpcEvent::PanelOpen { extension, panel } => {
+            if state.stack.panel.open(extension, panel, &mut state.out) {
+                // A page would hide the panel.
+                state.stack.page = None;
             }
+        }
+        RpcEvent::PanelRender { extension, panel: content } => {
+            state.stack.panel.render(&extension, content);
+        }
+        RpcEvent::PanelClose { extension, panel_id } => {
+            state.stack.panel.close_of(&extension, &panel_id);
+        }
+        RpcEvent::Insert { extension, text } => {
+            state.stack.composer.insert(&text);
+            state.flash(format!("[{extension}] put text into the editor"));
+        }
+        RpcEvent::ExtStatus { extension, key, text } => {
+            state.session.says(extension, key, text.as_deref());
+        }
+        RpcEvent::SessionOpened { .. } => {}
+        RpcEvent::SessionClosed { reason } => closed(state, reason),
+    }
+}
+
+fn asked(state: &mut State, request: &UiRequest, session: Option<String>) {
+    let purpose = AnswerUse::Reply { id: request.id.clone(), session };
+    state.ask_person(Question::of(request).in_directory(&state.session.cwd), purpose);
+}
+
+/// The session that is shown is no more.
+fn closed(state: &mut State, reason: SessionEnd) {
+    state.work.is_over();
+    state.stack.panel.close();
+    state.stack.dialogs.close_replies();
+    match reason {
+        SessionEnd::Shutdown => {}
+        SessionEnd::Requested | SessionEnd::Failed => {
+            state.error("this session is closed; /new begins another one, /resume goes on with one");
         }
     }
 }

@@ -1,31 +1,21 @@
 //! What is said: prompts, commands, and what waits.
 
 use haft_protocol::content::Image;
-use haft_protocol::rpc::{Abort, Failure, FollowUp, Prompt as Said, RunCommand, Steer, TakeQueued};
+use haft_protocol::rpc::{Failure, FollowUp, Prompt as Said, RunCommand, Steer};
 
-use super::super::held::{Form, Queued, Unsent};
-
+use super::super::Ask;
 use super::super::commands::{self, Command};
+use super::super::held::{Form, Unsent};
 use super::super::pending::{Pending, Taken};
-use super::super::state::{Edits, State};
-use super::super::{Ask, Effect};
+use super::super::sending::{Arrival, Sending};
+use super::super::state::State;
+use super::shell;
 use super::size::fits;
-use crate::editor::{Content, Editor, Submission};
-use crate::keys::Prompt;
+use crate::editor::{Editor, Submission};
 use crate::queue::{TakenBack, When};
-use crate::timeouts;
 
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
-
-/// A prompt whose images are being read.
-#[derive(Debug)]
-pub(in crate::app) struct Sending {
-    submission: Submission,
-    when: When,
-    plain: bool,
-    images: Vec<(u64, Option<Image>)>,
-}
 
 /// What a text is, as it was typed.
 enum Typed<'t> {
@@ -39,335 +29,210 @@ enum Typed<'t> {
     Prompt,
 }
 
-impl Sending {
-    /// What it was in the editor.
-    pub(super) fn content(self) -> Content {
-        self.submission.content
+/// Says it, or does it, as soon as it can be.
+pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
+    let quits = matches!(typed(state, &unsent), Typed::Own(command, _) if command.name == "quit");
+    match holds(state) && !quits {
+        // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
+        // that is being read might have it already, so that it would be seen twice.
+        true => state.held.unsent.push_back(unsent),
+        false => mean(state, &unsent),
     }
 }
 
-impl State {
-    pub(super) fn prompt_key(&mut self, action: Prompt) {
-        match action {
-            Prompt::Send | Prompt::FollowUp => {
-                // What it is while nothing is worked on is seen when it is said.
-                if let Some(when) = When::of(action, true) {
-                    self.submit(when);
-                }
-            }
-            Prompt::Abort => self.abort_or_clear(),
-            Prompt::TakeBack => self.take_back(Taken::Editor),
-            Prompt::ClearOrQuit => self.clear_or_quit(),
-            Prompt::SearchHistory => self.input.search_history(),
-            Prompt::Complete => self.input.open_completion(&self.known),
-            Prompt::OpenEditor => {
-                let text = self.input.editor.submission().text;
-                self.edits = Edits::Prompt;
-                self.input.edited = Some(self.input.editor.content());
-                self.effect(Effect::OpenEditor(text));
-            }
-        }
-    }
+/// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
+fn holds(state: &State) -> bool {
+    state.held.next.is_some()
+        || state.stack.conversation.is_read()
+        || state.resumes
+        || state.out.is_pending(Pending::is_left)
+}
 
-    /// What is written is said, or done.
-    pub(in crate::app) fn submit(&mut self, when: When) {
-        let submission = self.input.editor.submission();
-        if submission.text.is_empty() || self.waits_for_images(when) {
-            return;
-        }
-        self.input.clear();
-        self.input.completer.close();
-        self.say_when_possible(Unsent { submission, when, form: Form::Typed });
+/// Says what could not be said so far, as far as that is possible now.
+pub(super) fn say_unsent(state: &mut State) {
+    while !holds(state)
+        && let Some(unsent) = state.held.unsent.pop_front()
+    {
+        mean(state, &unsent);
     }
+}
 
-    /// Says it, or does it, as soon as it can be.
-    pub(in crate::app) fn say_when_possible(&mut self, unsent: Unsent) {
-        let quits = matches!(self.typed(&unsent), Typed::Own(command, _) if command.name == "quit");
-        match self.holds() && !quits {
-            // It is meant for the session that is being opened; the one before is about to be closed. And a conversation
-            // that is being read might have it already, so that it would be seen twice.
-            true => self.held.unsent.push_back(unsent),
-            false => self.mean(&unsent),
-        }
-    }
-
-    /// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
-    fn holds(&self) -> bool {
-        self.held.is_on() || self.resumes || self.open.any(Pending::is_left)
-    }
-
-    /// Says what could not be said so far, as far as that is possible now.
-    pub(super) fn say_unsent(&mut self) {
-        while !self.holds()
-            && let Some(unsent) = self.held.unsent.pop_front()
-        {
-            self.mean(&unsent);
-        }
-    }
-
-    /// What could not be said is in the editor.
-    pub(in crate::app) fn give_back_unsent(&mut self) {
-        let unsent = std::mem::take(&mut self.held.unsent);
-        self.input.give_back(unsent.iter().map(|unsent| &unsent.submission.content));
-    }
-
-    /// Says what was typed, or does what it means.
-    fn mean(&mut self, unsent: &Unsent) {
-        let Unsent { submission, when, form } = unsent;
-        let kept = || Box::new(submission.clone());
-        match self.typed(unsent) {
-            Typed::Nearly(name) => {
-                let typed = submission.text.split_whitespace().next().unwrap_or_default();
-                self.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
-                // A line is typed again.
-                if *form != Form::Line {
-                    self.input.give_back([&submission.content]);
-                }
-            }
-            Typed::Own(command, args) => {
-                self.remember(submission);
-                (command.run)(self, args);
-            }
-            Typed::Other(name, args) => {
-                self.remember(submission);
-                let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
-                self.send(command, Pending::Command(kept()));
-            }
-            Typed::Shell(command, told) => {
-                self.remember(submission);
-                self.shell(command.to_owned(), told);
-            }
-            Typed::Prompt => {
-                self.remember(submission);
-                let when = self.by_now(*when);
-                if *form == Form::Line && when == When::Now {
-                    self.transcript.typed(&submission.text);
-                }
-                self.deliver(submission.clone(), when, is_plain(submission));
+/// Says what was typed, or does what it means.
+fn mean(state: &mut State, unsent: &Unsent) {
+    let Unsent { submission, when, form } = unsent;
+    let kept = || Box::new(submission.clone());
+    match typed(state, unsent) {
+        Typed::Nearly(name) => {
+            let typed = submission.text.split_whitespace().next().unwrap_or_default();
+            state.error(format!("there is no command {typed}; did you mean /{name}? With a blank before it, it is sent as it stands"));
+            // A line is typed again.
+            if *form != Form::Line {
+                state.stack.composer.give_back([&submission.content]);
             }
         }
-    }
-
-    /// Something may have begun meanwhile, or ended.
-    fn by_now(&self, when: When) -> When {
-        match (when, self.work.is_on()) {
-            (_, false) => When::Now,
-            (When::FollowUp, true) => When::FollowUp,
-            (When::Now | When::Steer, true) => When::Steer,
+        Typed::Own(command, args) => {
+            remember(state, submission);
+            (command.run)(state, args);
         }
-    }
-
-    fn typed<'t>(&self, unsent: &'t Unsent) -> Typed<'t> {
-        let Unsent { submission, form, .. } = unsent;
-        let text = submission.text.as_str();
-        let as_it_stands = *form == Form::Prompt || is_plain(submission) || !submission.images.is_empty();
-        if as_it_stands {
-            return Typed::Prompt;
+        Typed::Other(name, args) => {
+            remember(state, submission);
+            let command = RunCommand { name: name.to_owned(), args: args.to_owned() };
+            state.out.send(command, Pending::Command(kept()));
         }
-        let shell = |command: &'t str, kept| match command.trim() {
-            "" => Typed::Prompt,
-            command => Typed::Shell(command, kept),
-        };
-        if let Some(command) = text.strip_prefix("!!") {
-            return shell(command, false);
+        Typed::Shell(command, told) => {
+            remember(state, submission);
+            shell::shell(state, command.to_owned(), told);
         }
-        if let Some(command) = text.strip_prefix('!') {
-            return shell(command, true);
-        }
-        let Some(typed) = text.strip_prefix('/') else { return Typed::Prompt };
-        let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-        if let Some(command) = Command::named(name) {
-            return Typed::Own(command, args.trim());
-        }
-        if self.known.other(name).is_some() {
-            return Typed::Other(name, args.trim());
-        }
-        match self.nearly(name) {
-            Some(nearly) => Typed::Nearly(nearly),
-            // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
-            None if args.trim().is_empty() && is_name(name) => Typed::Other(name, ""),
-            // A prompt may begin with a path.
-            None => Typed::Prompt,
-        }
-    }
-
-    fn nearly(&self, name: &str) -> Option<String> {
-        let likeness = |known: &str| strsim::jaro_winkler(known, name);
-        let best = self.known.names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-        (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
-    }
-
-    /// The history knows it.
-    fn remember(&mut self, submission: &Submission) {
-        self.shut.forget();
-        if !commands::is_secret(&submission.text) && self.input.history.push(&submission.kept).is_some() {
-            self.ask(Ask::Remember(submission.kept.clone()));
-        }
-    }
-
-    /// Says it as soon as its images are there.
-    pub(super) fn deliver(&mut self, submission: Submission, when: When, plain: bool) {
-        self.notes.clear();
-        self.transcript.scroll(crate::keys::Scroll::Bottom);
-        if submission.images.is_empty() {
-            return self.say(submission, Vec::new(), when, plain);
-        }
-        let mut images = Vec::new();
-        for path in submission.images.clone() {
-            let number = self.next_number();
-            images.push((number, None));
-            self.ask(Ask::Image { number, path });
-        }
-        self.sending.push(Sending { submission, when, plain, images });
-    }
-
-    pub(super) fn image(&mut self, number: u64, image: Result<Image, Failure>) {
-        if self.pasted_image(number, &image) {
-            return;
-        }
-        let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
-        let Some(at) = self.sending.iter().position(is_its) else { return };
-        let image = match image {
-            Ok(image) => image,
-            Err(failure) => {
-                let sending = self.sending.remove(at);
-                self.error(format!("the prompt was not sent: {failure}"));
-                self.input.give_back([&sending.submission.content]);
-                return;
+        Typed::Prompt => {
+            remember(state, submission);
+            let when = by_now(state, *when);
+            if *form == Form::Line && when == When::Now {
+                state.stack.conversation.transcript_mut().typed(&submission.text);
             }
-        };
-        let Some(sending) = self.sending.get_mut(at) else { return };
-        let place = sending.images.iter_mut().find(|(of, _)| *of == number);
-        if let Some((_, place)) = place {
-            *place = Some(image);
-        }
-        if sending.images.iter().all(|(_, image)| image.is_some()) {
-            let Sending { submission, when, plain, images } = self.sending.remove(at);
-            let when = self.by_now(when);
-            let images = images.into_iter().filter_map(|(_, image)| image).collect();
-            self.say(submission, images, when, plain);
+            deliver(state, submission.clone(), when, is_plain(submission));
         }
     }
+}
 
-    /// `plain` says that it is no command, whatever it begins with.
-    fn say(&mut self, submission: Submission, images: Vec<Image>, when: When, plain: bool) {
-        let message = submission.text.clone();
-        if let Err(why) = fits(&message, &images) {
-            self.error(why);
-            return self.input.give_back([&submission.content]);
+/// Something may have begun meanwhile, or ended.
+fn by_now(state: &State, when: When) -> When {
+    match (when, state.work.is_on()) {
+        (_, false) => When::Now,
+        (When::FollowUp, true) => When::FollowUp,
+        (When::Now | When::Steer, true) => When::Steer,
+    }
+}
+
+fn typed<'t>(state: &State, unsent: &'t Unsent) -> Typed<'t> {
+    let Unsent { submission, form, .. } = unsent;
+    let text = submission.text.as_str();
+    let as_it_stands = *form == Form::Prompt || is_plain(submission) || !submission.images.is_empty();
+    if as_it_stands {
+        return Typed::Prompt;
+    }
+    let shell = |command: &'t str, kept| match command.trim() {
+        "" => Typed::Prompt,
+        command => Typed::Shell(command, kept),
+    };
+    if let Some(command) = text.strip_prefix("!!") {
+        return shell(command, false);
+    }
+    if let Some(command) = text.strip_prefix('!') {
+        return shell(command, true);
+    }
+    let Some(typed) = text.strip_prefix('/') else { return Typed::Prompt };
+    let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if let Some(command) = Command::named(name) {
+        return Typed::Own(command, args.trim());
+    }
+    if state.stack.composer.known().other(name).is_some() {
+        return Typed::Other(name, args.trim());
+    }
+    match nearly(state, name) {
+        Some(nearly) => Typed::Nearly(nearly),
+        // One word alone is meant as a command; if there is none, whoever runs it says so, and it comes back.
+        None if args.trim().is_empty() && is_name(name) => Typed::Other(name, ""),
+        // A prompt may begin with a path.
+        None => Typed::Prompt,
+    }
+}
+
+fn nearly(state: &State, name: &str) -> Option<String> {
+    let likeness = |known: &str| strsim::jaro_winkler(known, name);
+    let best = state.stack.composer.known().names().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
+}
+
+/// The history knows it.
+fn remember(state: &mut State, submission: &Submission) {
+    state.stack.panel.allow_all();
+    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.kept) {
+        state.out.ask(Ask::Remember(submission.kept.clone()));
+    }
+}
+
+/// Says it as soon as its images are there.
+fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
+    state.notes.clear();
+    state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
+    if submission.images.is_empty() {
+        return send_prompt(state, submission, Vec::new(), when, plain);
+    }
+    let ask = |path: &std::path::PathBuf| {
+        let number = state.out.next_number();
+        state.out.ask(Ask::Image { number, path: path.clone() });
+        number
+    };
+    let images = submission.images.iter().map(ask).collect();
+    state.sending.add(submission, when, plain, images);
+}
+
+/// Takes an image that was read, for what is pasted or sent.
+pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, Failure>) {
+    if state.stack.composer.image(number, &image, &mut state.out) {
+        return;
+    }
+    match state.sending.arrived(number, image) {
+        Arrival::Waits => {}
+        Arrival::Failed(Sending { submission, .. }, failure) => {
+            state.error(format!("the prompt was not sent: {failure}"));
+            state.stack.composer.give_back([&submission.content]);
         }
-        let kept = Box::new(submission);
-        match when {
-            When::Now => {
-                self.work.prompts += 1;
-                self.work.begun += 1;
-                self.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
-            }
-            When::Steer => {
-                self.held.told += 1;
-                self.queue.sent(&kept);
-                self.send(Steer { message, images }, Pending::Said(kept));
-            }
-            When::FollowUp => {
-                self.held.told += 1;
-                self.queue.sent(&kept);
-                self.send(FollowUp { message, images }, Pending::Said(kept));
-            }
+        Arrival::Complete(Sending { submission, when, plain, .. }, images) => {
+            let when = by_now(state, when);
+            send_prompt(state, submission, images, when, plain);
         }
     }
+}
 
-    /// Esc, where nothing is open: search results go first, then the work ends.
-    fn abort_or_clear(&mut self) {
-        if std::mem::take(&mut self.searched) {
-            self.transcript.end_search();
-            return;
+/// `plain` says that it is no command, whatever it begins with.
+fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, when: When, plain: bool) {
+    let message = submission.text.clone();
+    if let Err(why) = fits(&message, &images) {
+        state.error(why);
+        return state.stack.composer.give_back([&submission.content]);
+    }
+    let kept = Box::new(submission);
+    match when {
+        When::Now => {
+            state.work.prompts += 1;
+            state.work.begun += 1;
+            state.out.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
         }
-        self.notes.clear();
-        match self.work.is_on() {
-            true => self.abort(),
-            false if !self.held.unsent.is_empty() => self.give_back_unsent(),
-            false if self.work.shells.is_empty() && self.has_prompts_waiting() => {
-                self.take_back(Taken::Editor)
-            }
-            false => self.stop_shell(),
+        When::Steer => {
+            state.held.told += 1;
+            state.queue.sent(&kept);
+            state.out.send(Steer { message, images }, Pending::Said(kept));
+        }
+        When::FollowUp => {
+            state.held.told += 1;
+            state.queue.sent(&kept);
+            state.out.send(FollowUp { message, images }, Pending::Said(kept));
         }
     }
+}
 
-    /// A run that fails leaves what waited for it where it is.
-    fn has_prompts_waiting(&self) -> bool {
-        self.queue.waiting().any(|waiting| !waiting.shell)
-    }
+/// A run that fails leaves what waited for it where it is.
+pub(super) fn has_prompts_waiting(state: &State) -> bool {
+    state.queue.waiting().any(|waiting| !waiting.shell)
+}
 
-    /// Ends what is worked on; what waits comes back.
-    pub(in crate::app) fn abort(&mut self) {
-        self.send(Abort { queued: Some(true) }, Pending::Abort);
-        self.take_back(Taken::Editor);
-    }
-
-    pub(super) fn take_back(&mut self, taken: Taken) {
-        if taken == Taken::Editor {
-            self.give_back_unsent();
-        }
-        self.held.waiting = Queued::Asked;
-        self.send(TakeQueued {}, Pending::Taken(taken));
-    }
-
-    /// What waited is here. What commands printed waits on.
-    pub(super) fn taken_back(&mut self, back: TakenBack, taken: Taken) {
-        let TakenBack { prompts, printed } = back;
-        printed.into_iter().for_each(|printed| self.say_printed(printed));
-        match taken {
-            Taken::Editor => self.input.give_back(&prompts),
-            Taken::Sent => {
-                let mut editor = Editor::new();
-                editor.put_before(&prompts);
-                let submission = editor.take();
-                if !submission.text.is_empty() {
-                    let when = self.by_now(When::Now);
-                    // As the agent would have been told it.
-                    self.deliver(submission, when, true);
-                }
+/// What waited is here. What commands printed waits on.
+pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
+    let TakenBack { prompts, printed } = back;
+    printed.into_iter().for_each(|printed| shell::say_printed(state, printed));
+    match taken {
+        Taken::Editor => state.stack.composer.give_back(&prompts),
+        Taken::Sent => {
+            let mut editor = Editor::new();
+            editor.put_before(&prompts);
+            let submission = editor.take();
+            if !submission.text.is_empty() {
+                let when = by_now(state, When::Now);
+                // As the agent would have been told it.
+                deliver(state, submission, when, true);
             }
         }
-    }
-
-    fn clear_or_quit(&mut self) {
-        if !self.input.editor.is_empty() {
-            // What it waited for would send what is written next.
-            self.pastes.keep();
-            self.input.empty();
-            self.quits_until = None;
-            return;
-        }
-        self.quit_the_second_time();
-    }
-
-    /// Leaves when it was asked for a moment ago.
-    pub(in crate::app) fn quit_the_second_time(&mut self) {
-        if self.quits_until.is_some_and(|until| self.now <= until) {
-            self.effect(Effect::Quit);
-            return;
-        }
-        self.quits_until = Some(self.now + timeouts::QUIT_AGAIN);
-        self.flash = None;
-        let offer = self.quit_offer();
-        self.lines.say(&offer);
-    }
-
-    /// What is said while the same key once more leaves.
-    pub(in crate::app) fn quit_offer(&self) -> String {
-        let key =
-            |action: Prompt| self.keymap.keys(action).first().map_or_else(String::new, ToString::to_string);
-        let again = format!("{} again quits", key(Prompt::ClearOrQuit));
-        match self.work.is_on() {
-            true => format!("{} stops the agent; {again}", key(Prompt::Abort)),
-            false => again,
-        }
-    }
-
-    /// Runs one of haft's own commands, as if it had been typed.
-    pub(super) fn run(&mut self, name: &str, args: &str) {
-        commands::run(self, name, args);
     }
 }
 

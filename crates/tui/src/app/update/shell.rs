@@ -8,46 +8,37 @@ use super::super::state::State;
 use super::super::work::Shell;
 use crate::queue::Printed;
 
-impl State {
-    pub(super) fn shell(&mut self, command: String, kept: bool) {
-        let number = self.next_number();
-        self.transcript.shell(number, &command, kept, self.now);
-        self.work.shells.push(Shell { number, command: command.clone(), kept });
-        self.ask(Ask::Shell { number, command });
-    }
+pub(super) fn shell(state: &mut State, command: String, kept: bool) {
+    let number = state.out.next_number();
+    state.stack.conversation.transcript_mut().shell(number, &command, kept, state.now);
+    state.work.shells.push(Shell { number, command: command.clone(), kept });
+    state.out.ask(Ask::Shell { number, command });
+}
 
-    /// A command of the person's is over.
-    pub(super) fn shell_end(&mut self, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
-        let Some(at) = self.work.shells.iter().position(|shell| shell.number == number) else { return };
-        let Shell { command, kept, .. } = self.work.shells.remove(at);
-        let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-        self.transcript.shell_end(number, shown, self.now);
-        // It may have gone to another branch.
-        self.ask(Ask::Branch);
-        if let Ok((output, status)) = outcome
-            && kept
-        {
-            let ended = match status {
-                Some(0) => String::new(),
-                Some(status) => format!("\n\nIt ended with status {status}."),
-                None => "\n\nIt was stopped.".to_owned(),
-            };
-            let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
-            self.say_printed(Printed { command, message });
-        }
+/// A command of the person's is over.
+pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
+    let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
+    let Shell { command, kept, .. } = state.work.shells.remove(at);
+    let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
+    state.stack.conversation.transcript_mut().shell_end(number, shown, state.now);
+    // It may have gone to another branch.
+    state.out.ask(Ask::Branch);
+    if let Ok((output, status)) = outcome
+        && kept
+    {
+        let ended = match status {
+            Some(0) => String::new(),
+            Some(status) => format!("\n\nIt ended with status {status}."),
+            None => "\n\nIt was stopped.".to_owned(),
+        };
+        let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
+        say_printed(state, Printed { command, message });
     }
+}
 
-    /// The agent reads it at its next step, or before the next prompt.
-    pub(super) fn say_printed(&mut self, printed: Printed) {
-        self.held.told += 1;
-        self.queue.printed(&printed);
-        self.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
-    }
-
-    /// Stops the command of the person's that began last.
-    pub(in crate::app) fn stop_shell(&mut self) {
-        if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
-            self.ask(Ask::StopShell { number });
-        }
-    }
+/// The agent reads it at its next step, or before the next prompt.
+pub(super) fn say_printed(state: &mut State, printed: Printed) {
+    state.held.told += 1;
+    state.queue.printed(&printed);
+    state.out.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
 }

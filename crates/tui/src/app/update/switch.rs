@@ -1,12 +1,13 @@
 //! Another session in the place of the one that is shown.
 
-use haft_protocol::rpc::{
-    CloseSession, Fork, NewSession, QueueData, SetModel, SetThinking, SwitchSession, TakeQueued,
-};
+use super::super::commands::sessions;
+use super::super::view::below;
+use super::{events, prompt, shell};
+use haft_protocol::rpc::{CloseSession, QueueData, SetModel, SetThinking, TakeQueued};
 use haft_protocol::thinking::Thinking;
 
 use super::super::Ask;
-use super::super::held::{Held, Next, Origin};
+use super::super::held::{Held, Origin};
 use super::super::pending::Pending;
 use super::super::session::Session;
 use super::super::state::State;
@@ -16,205 +17,146 @@ use crate::queue::{Queue, TakenBack};
 /// The most characters of a name in a row that says where a fork comes from.
 const LONGEST_NAME: usize = 60;
 
-impl State {
-    /// Opens a session to be shown in the place of this one: one at a time. Whether it can be.
-    fn open_next(&mut self, origin: Origin) -> bool {
-        let may = self.held.next.is_none();
-        match may {
-            // From here on, the events of other sessions are kept: one of them will be shown.
-            true => self.held.next = Some(Next::new(origin)),
-            false => self.flash("another session is being opened"),
+/// The session is there. A new one goes on with the model of the one that is shown.
+pub(super) fn made(state: &mut State, id: String) {
+    if state.held.next.as_ref().is_some_and(|next| next.origin == Origin::New) {
+        if let Some(model) = state.session.own_model.clone() {
+            let carried = Pending::CarriedOver(id.clone());
+            state.out.send_to(SetModel { model }, Some(id.clone()), carried);
         }
-        may
-    }
-
-    pub(in crate::app) fn open_new(&mut self) {
-        if self.open_next(Origin::New) {
-            self.send(NewSession { ephemeral: None }, Pending::Made);
+        let level = state.session.wanted_thinking.unwrap_or(state.session.thinking);
+        if level != Thinking::Default || state.session.wanted_thinking.is_some() {
+            state.out.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
         }
     }
+    sessions::switch_to(state, id);
+}
 
-    pub(in crate::app) fn open_fork(&mut self, entry: Option<String>) {
-        if self.open_next(Origin::Fork(entry.clone())) {
-            self.send(Fork { entry }, Pending::Made);
+/// The session can be shown.
+pub(super) fn switched(state: &mut State, id: String) {
+    match state.out.session() == Some(id.as_str()) {
+        true => sessions::stays(state),
+        false => adopt(state, id),
+    }
+}
+
+/// The new session has the model of the one before: who was told of another one is told anew.
+pub(super) fn carried_over(state: &mut State, id: &str) {
+    if state.out.session() == Some(id) {
+        state.ask_state();
+    }
+}
+
+/// That session is shown from here on, and the one before it is closed.
+fn adopt(state: &mut State, id: String) {
+    let Some(next) = state.held.next.take() else { return };
+    below::leave_conversation(state);
+    let origin = next.origin.clone();
+    let goes_on = matches!(origin, Origin::Fork(_)).then(|| id.clone());
+    let before = std::mem::take(&mut state.session);
+    let left = state.out.set_session(id.clone());
+    state.session = Session {
+        provider: before.provider.clone(),
+        model: before.model.clone(),
+        cwd: before.cwd.clone(),
+        wanted_thinking: before.wanted_thinking.filter(|_| origin == Origin::New),
+        ..Session::default()
+    };
+    let queue = std::mem::take(&mut state.queue);
+    state.out.leave(&queue, goes_on.as_deref());
+    close_what_was_shown(state);
+    let unsent = std::mem::take(&mut state.held.unsent);
+    state.held = Held { unsent, ..Held::new() };
+    state.stack.conversation.read_anew();
+    state.out.ask(Ask::Conversation { session: id.clone() });
+    leave_behind(state, &before, left.as_deref(), &origin);
+    if !queue.is_empty() {
+        let pending = Pending::Left(Box::new(queue), goes_on);
+        state.out.send_to(TakeQueued {}, left.clone(), pending);
+    }
+    for event in next.of(&id) {
+        events::session_event(state, event, Some(id.clone()));
+    }
+    state.refresh();
+    state.out.ask(Ask::Branch);
+    if let Some(closed) = left.filter(|left| *left != id) {
+        state.out.send_to(CloseSession {}, Some(closed), Pending::Silent);
+    }
+}
+
+/// Nothing of the session before is seen but the commands of the person's that run.
+fn close_what_was_shown(state: &mut State) {
+    state.stack.conversation.begin_anew();
+    state.notes.clear();
+    state.stack.panel.close();
+    state.stack.panel.allow_all();
+    state.stack.composer.cancel_delayed();
+    state.stack.dialogs.close_replies();
+    state.work.is_over();
+    state.reloads = None;
+    state.resumes = false;
+    state.stack.composer.known_mut().sessions = None;
+    state.stack.composer.known_mut().said = None;
+}
+
+/// What was under way for the session before: prompts come back into the editor, and what commands print is told to
+/// a session that goes on with it, or to nobody.
+fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin: &Origin) {
+    if let Origin::Fork(entry) = origin {
+        forked(state, before, left.unwrap_or_default(), entry.as_deref());
+    } else {
+        for shell in state.work.shells.iter_mut().filter(|shell| shell.kept) {
+            shell.kept = false;
+            state.stack.conversation.transcript_mut().shell_left(shell.number);
         }
     }
+    let sending = state.sending.take_contents();
+    back_from_before(state, &sending);
+}
 
-    /// Goes on with a session that there is.
-    pub(in crate::app) fn open_stored(&mut self, id: String) {
-        if self.session.id.as_deref() == Some(id.as_str()) {
-            self.stays();
-        } else if self.open_next(Origin::Stored) {
-            self.switch_to(id);
+/// Says where a fork comes from.
+fn forked(state: &mut State, before: &Session, id: &str, entry: Option<&str>) {
+    let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
+    let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
+    state.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
+}
+
+/// What waited in the session before, as it was taken back there. What commands printed is told to the session that
+/// goes on with it.
+pub(super) fn left(state: &mut State, mut queue: Queue, goes_on: Option<&str>, taken: Option<QueueData>) {
+    let back = match taken {
+        Some(QueueData { steering, follow_up, .. }) => queue.taken(steering, follow_up),
+        // It is closed already: whatever waited was read by nobody.
+        None => queue.take_back(),
+    };
+    let TakenBack { prompts, printed } = back;
+    back_from_before(state, &prompts);
+    let goes_on = goes_on.is_some() && state.out.session() == goes_on;
+    for printed in printed {
+        match goes_on {
+            true => shell::say_printed(state, printed),
+            false => state.info(format!(
+                "the model was not told what `{}` printed: that session is closed",
+                printed.command
+            )),
         }
     }
+    prompt::say_unsent(state);
+}
 
-    /// It is the session that is shown.
-    fn stays(&mut self) {
-        self.held.next = None;
-        self.flash("this is that session");
-        self.picked_session();
-    }
+/// Prompts that the session before did not begin with are in the editor.
+pub(super) fn back_from_before(state: &mut State, contents: &[Content]) {
+    let said = match contents.len() {
+        0 => return,
+        1 => "a prompt that waited in the session before is in the editor".to_owned(),
+        count => format!("{count} prompts that waited in the session before are in the editor"),
+    };
+    state.stack.composer.give_back(contents);
+    state.info(said);
+}
 
-    /// Whichever session it is in that the person goes on: there is one.
-    pub(super) fn picked_session(&mut self) {
-        self.resumes = false;
-        self.say_unsent();
-    }
-
-    /// The session is there. A new one goes on with the model of the one that is shown.
-    pub(super) fn made(&mut self, id: String) {
-        if self.held.next.as_ref().is_some_and(|next| next.origin == Origin::New) {
-            if let Some(model) = self.session.own_model.clone() {
-                let carried = Pending::CarriedOver(id.clone());
-                self.send_to(SetModel { model }, Some(id.clone()), carried);
-            }
-            let level = self.session.wanted_thinking.unwrap_or(self.session.thinking);
-            if level != Thinking::Default || self.session.wanted_thinking.is_some() {
-                self.send_to(SetThinking { level }, Some(id.clone()), Pending::Quiet);
-            }
-        }
-        self.switch_to(id);
-    }
-
-    fn switch_to(&mut self, id: String) {
-        self.send_to(SwitchSession {}, Some(id), Pending::Switched);
-    }
-
-    /// The session can be shown.
-    pub(super) fn switched(&mut self, id: String) {
-        match self.session.id.as_deref() == Some(id.as_str()) {
-            true => self.stays(),
-            false => self.adopt(id),
-        }
-    }
-
-    /// The new session has the model of the one before: who was told of another one is told anew.
-    pub(super) fn carried_over(&mut self, id: &str) {
-        if self.session.id.as_deref() == Some(id) {
-            self.ask_state();
-        }
-    }
-
-    /// That session is shown from here on, and the one before it is closed.
-    fn adopt(&mut self, id: String) {
-        let Some(next) = self.held.next.take() else { return };
-        self.leave_conversation();
-        let origin = next.origin.clone();
-        let goes_on = matches!(origin, Origin::Fork(_)).then(|| id.clone());
-        let before = std::mem::take(&mut self.session);
-        self.session = Session {
-            id: Some(id.clone()),
-            provider: before.provider.clone(),
-            model: before.model.clone(),
-            cwd: before.cwd.clone(),
-            wanted_thinking: before.wanted_thinking.filter(|_| origin == Origin::New),
-            ..Session::default()
-        };
-        let queue = std::mem::take(&mut self.queue);
-        self.open.leave(&queue, goes_on.as_deref());
-        self.close_what_was_shown();
-        let unsent = std::mem::take(&mut self.held.unsent);
-        self.held = Held { unsent, ..Held::new() };
-        self.ask(Ask::Conversation { session: id.clone() });
-        self.leave_behind(&before, &origin);
-        if !queue.is_empty() {
-            let left = Pending::Left(Box::new(queue), goes_on);
-            self.send_to(TakeQueued {}, before.id.clone(), left);
-        }
-        for event in next.of(&id) {
-            self.event(event, Some(id.clone()));
-        }
-        self.refresh();
-        self.ask(Ask::Branch);
-        if let Some(closed) = before.id.filter(|before| *before != id) {
-            self.send_to(CloseSession {}, Some(closed), Pending::Silent);
-        }
-    }
-
-    /// Nothing of the session before is seen but the commands of the person's that run.
-    fn close_what_was_shown(&mut self) {
-        self.transcript.begin_anew();
-        self.notes.clear();
-        self.panel = None;
-        self.shut.forget();
-        self.pastes.keep();
-        self.dialogs.close_replies();
-        self.work.is_over();
-        self.reloads = None;
-        self.resumes = false;
-        (self.browses, self.searched) = (false, false);
-        self.known.sessions = None;
-        self.known.said = None;
-    }
-
-    /// What was under way for the session before: prompts come back into the editor, and what commands print is told to
-    /// a session that goes on with it, or to nobody.
-    fn leave_behind(&mut self, before: &Session, origin: &Origin) {
-        if let Origin::Fork(entry) = origin {
-            self.forked(before, entry.as_deref());
-        } else {
-            for shell in self.work.shells.iter_mut().filter(|shell| shell.kept) {
-                shell.kept = false;
-                self.transcript.shell_left(shell.number);
-            }
-        }
-        let sending: Vec<Content> =
-            std::mem::take(&mut self.sending).into_iter().map(|sending| sending.content()).collect();
-        self.back_from_before(&sending);
-    }
-
-    /// Says where a fork comes from.
-    fn forked(&mut self, before: &Session, entry: Option<&str>) {
-        let id = before.id.as_deref().unwrap_or_default();
-        let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
-        let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));
-        self.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
-    }
-
-    /// What waited in the session before, as it was taken back there. What commands printed is told to the session that
-    /// goes on with it.
-    pub(super) fn left(&mut self, mut queue: Queue, goes_on: Option<&str>, taken: Option<QueueData>) {
-        let back = match taken {
-            Some(QueueData { steering, follow_up, .. }) => queue.taken(steering, follow_up),
-            // It is closed already: whatever waited was read by nobody.
-            None => queue.take_back(),
-        };
-        let TakenBack { prompts, printed } = back;
-        self.back_from_before(&prompts);
-        let goes_on = goes_on.is_some() && self.session.id.as_deref() == goes_on;
-        for printed in printed {
-            match goes_on {
-                true => self.say_printed(printed),
-                false => self.info(format!(
-                    "the model was not told what `{}` printed: that session is closed",
-                    printed.command
-                )),
-            }
-        }
-        self.say_unsent();
-    }
-
-    /// Prompts that the session before did not begin with are in the editor.
-    pub(super) fn back_from_before(&mut self, contents: &[Content]) {
-        let said = match contents.len() {
-            0 => return,
-            1 => "a prompt that waited in the session before is in the editor".to_owned(),
-            count => format!("{count} prompts that waited in the session before are in the editor"),
-        };
-        self.input.give_back(contents);
-        self.info(said);
-    }
-
-    /// Asks for the conversation; what happens until it is known follows it.
-    pub(super) fn begin_conversation(&mut self, id: &str) {
-        self.held.reads();
-        self.ask(Ask::Conversation { session: id.to_owned() });
-    }
-
-    /// No other session will be shown after all. What was said in it is in the editor.
-    pub(super) fn end_switch(&mut self) {
-        self.held.next = None;
-        self.give_back_unsent();
-    }
+/// No other session will be shown after all. What was said in it is in the editor.
+pub(super) fn end_switch(state: &mut State) {
+    state.held.next = None;
+    state.give_back_unsent();
 }

@@ -9,10 +9,10 @@ use crate::editor::{Editor, Piece, PieceKind};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
 
-use super::super::input::Place;
+use super::super::component::put;
+use super::super::composer::MARK;
 use super::super::state::State;
 use super::layout::is_framed;
-use super::{MARK, put};
 
 /// Draws it, and says where the cursor stands.
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
@@ -25,14 +25,14 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         false => area,
     };
     // A search in the prompts of before shows what it found.
-    if let Some(found) = found(state) {
+    if let Some(found) = state.stack.composer.found() {
         let mut editor = Editor::new();
-        editor.set_text(&found);
+        editor.set_text(found);
         text(&editor, inner, buffer, theme);
         return None;
     }
-    let editor = &state.input.editor;
-    if editor.is_empty() && state.input.search.is_none() {
+    let editor = state.stack.composer.editor();
+    if editor.is_empty() && super::search(state).is_none() {
         let hint =
             if state.work.is_on() { "enter: at the next step · alt+enter: when it is done" } else { "" };
         let place = beside_mark(inner);
@@ -42,14 +42,9 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     Some(text(editor, inner, buffer, theme))
 }
 
-fn found(state: &State) -> Option<String> {
-    let Place::History { search, .. } = &state.input.search.as_ref()?.place else { return None };
-    search.matched(&state.input.history).map(|found| found.prompt.to_owned())
-}
-
 /// The frame above and below; what is between them.
 fn framed(state: &State, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
-    let has_keys = state.panel.is_none() && state.overlay.is_none() && !state.browses;
+    let has_keys = state.stack.cover_rows().is_none() && !state.stack.conversation.browses();
     let role = if has_keys { Role::BorderFocused } else { Role::Border };
     let rule = Line::from(span(CleanLine::repeated('─', usize::from(area.width)), theme.style(role)));
     put(buffer, area, 0, &rule);

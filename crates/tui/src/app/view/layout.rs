@@ -4,30 +4,14 @@ use ratatui_core::layout::Rect;
 
 use crate::look::Look;
 
+use super::super::areas::Areas;
+use super::super::component::LIST;
+use super::super::composer::MARK;
 use super::super::state::State;
 use super::rows;
 
 /// The lowest screen on which the editor has a frame.
 const FRAMED_FROM: u16 = 6;
-
-/// The rows of a list that are of use: its frame, what is typed, a row of it.
-const LIST: u16 = 4;
-
-/// Where everything stood when it was drawn last.
-#[derive(Debug, Clone, Copy, Default)]
-pub(in crate::app) struct Areas {
-    /// The transcript, or what stands in its place.
-    pub(in crate::app) main: Rect,
-    pub(super) notes: Rect,
-    pub(super) work: Rect,
-    pub(super) queue: Rect,
-    pub(super) search: Rect,
-    /// The editor, or a question.
-    pub(super) ask: Rect,
-    /// What is offered while one types, where that has a place of its own.
-    pub(super) popup: Rect,
-    pub(super) status: Rect,
-}
 
 /// How many rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,7 +35,7 @@ pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
 /// Where everything stands in an area below what has been printed, on a screen of so many rows.
 pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
     let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
-    let live = u16::try_from(state.transcript.live()).unwrap_or(u16::MAX);
+    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX);
     parted(area, wanted, live)
 }
 
@@ -70,22 +54,18 @@ impl Wanted {
 }
 
 fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
-    let ask = match state.dialogs.shown() {
-        // The transcript says what led to a question: some of it stays.
-        Some(asked) => {
-            asked.dialog.rows(area.width, area.height.saturating_sub(area.height / 4).max(1), look)
-        }
-        None => editor_rows(state, area),
-    };
-    let reads = state.overlay.is_some() && state.dialogs.is_empty();
+    // The transcript says what led to a question: some of it stays.
+    let most = area.height.saturating_sub(area.height / 4).max(1);
+    let question = state.stack.dialogs.rows(area.width, most, look);
+    let ask = question.unwrap_or_else(|| editor_rows(state, area));
     // Nothing is typed in the editor while a list is open, and one row of the list has to be seen.
-    let least = if reads { LIST } else { 0 };
-    let ask = if reads && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
+    let least = state.stack.cover_rows().filter(|_| state.stack.dialogs.is_empty()).unwrap_or(0);
+    let ask = if least > 0 && area.height < LIST + FRAMED_FROM { ask.min(1) } else { ask };
     Wanted {
         least,
         popup: 0,
         ask,
-        search: u16::from(state.input.search.is_some()),
+        search: u16::from(super::search(state).is_some()),
         work: rows::work_rows(state),
         queue: rows::queue_rows(state),
         notes: rows::note_rows(state, area.width, &look.theme),
@@ -101,8 +81,8 @@ pub(in crate::app) fn main_area(state: &mut State) -> Rect {
 
 /// The frame and the text, which has up to a third of the screen.
 fn editor_rows(state: &State, area: Rect) -> u16 {
-    let width = area.width.saturating_sub(super::MARK);
-    let text = u16::try_from(state.input.editor.layout(width).len()).unwrap_or(u16::MAX);
+    let width = area.width.saturating_sub(MARK);
+    let text = u16::try_from(state.stack.composer.editor().layout(width).len()).unwrap_or(u16::MAX);
     let frame = if area.height >= FRAMED_FROM { 2 } else { 0 };
     text.min((area.height / 3).saturating_sub(frame).max(1)) + frame
 }

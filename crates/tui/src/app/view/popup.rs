@@ -10,16 +10,20 @@ use crate::complete::{Candidate, Kind, MOST_SHOWN, Popup};
 use crate::look::Look;
 use crate::theme::{Role, Theme};
 
+use super::super::areas::Areas;
+use super::super::component::put;
 use super::super::state::State;
-use super::layout::Areas;
-use super::put;
 
 /// The widest first column.
 const MOST_NAME: usize = 32;
 
 /// The candidates, where nothing else has their place.
 fn shown(state: &State) -> Option<&Popup> {
-    state.input.completer.popup().filter(|_| state.input.search.is_none() && state.dialogs.is_empty())
+    state
+        .stack
+        .composer
+        .popup()
+        .filter(|_| state.stack.conversation.search().is_none() && state.stack.dialogs.is_empty())
 }
 
 /// How many rows it wants.

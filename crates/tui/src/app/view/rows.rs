@@ -13,10 +13,10 @@ use crate::look::Look;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
+use super::super::component::put;
 use super::super::notes::Note;
 use super::super::state::State;
-use super::super::waiting::Until;
-use super::put;
+use super::super::waiting::{Until, waiting};
 
 /// The most rows of notes.
 const MOST_NOTES: usize = 6;
@@ -137,12 +137,13 @@ fn capital(text: &str) -> String {
 }
 
 pub(super) fn queue_rows(state: &State) -> u16 {
-    u16::try_from(state.waiting().len().min(MOST_QUEUED)).unwrap_or(u16::MAX)
+    u16::try_from(waiting(&state.queue, &state.held, state.work.is_on()).len().min(MOST_QUEUED))
+        .unwrap_or(u16::MAX)
 }
 
 /// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
 pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
-    let waiting = state.waiting();
+    let waiting = waiting(&state.queue, &state.held, state.work.is_on());
     let theme = &look.theme;
     let shown = usize::from(area.height);
     for (row, (until, text)) in (0..area.height).zip(&waiting) {

@@ -9,8 +9,8 @@ use crate::keys::{App, Prompt};
 use crate::look::Look;
 use crate::theme::Role;
 
+use super::super::component::put;
 use super::super::state::State;
-use super::put;
 
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
     for (row, line) in (0..area.height).zip(rows(state, area.width, look)) {
@@ -19,7 +19,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
 }
 
 /// Its rows, for a width.
-pub(super) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
+pub(in crate::app) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;
     let key = |action: crate::keys::Action| state.keymap.keys(action).first();

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::super::Transcript;
-use super::super::view::Position;
-use super::Found;
+use super::super::document::{Document, Position};
+use super::super::view::View;
 use super::budget::Budget;
 use super::needle::Scanned;
+use super::{Finder, Found, fold_again};
 
 /// What it costs to pass an item of which is known that it does not match.
 const PASSED: usize = 16;
@@ -103,18 +103,18 @@ impl Hunt {
     }
 }
 
-impl Transcript {
+impl Finder {
     /// Goes on with what is looked for.
-    pub(in crate::transcript) fn hunt(&mut self) -> Found {
+    pub(in crate::transcript) fn hunt(&mut self, doc: &mut Document, view: &mut View) -> Found {
         let mut budget = Budget::new();
-        while self.hunt_one(&mut budget) && !budget.is_spent() {}
+        while self.hunt_one(doc, view, &mut budget) && !budget.is_spent() {}
         self.scanned = self.scanned.saturating_add(budget.scanned());
         self.found()
     }
 
     /// Looks at one item. Whether there may be another.
-    fn hunt_one(&mut self, budget: &mut Budget) -> bool {
-        let items = self.items.len();
+    fn hunt_one(&mut self, doc: &mut Document, view: &mut View, budget: &mut Budget) -> bool {
+        let items = doc.items.len();
         let Some(search) = &mut self.search else { return false };
         let Some(hunt) = &mut search.hunt else { return false };
         let next = hunt.next(items);
@@ -123,10 +123,10 @@ impl Transcript {
             self.hunted(Found::Nothing);
             return false;
         };
-        match self.look_at(item, upto, older, budget) {
+        match self.look_at(doc, item, upto, older, budget) {
             Outcome::Match(nth) => {
                 self.hunted(Found::Match);
-                self.go_to(item, nth);
+                self.go_to(doc, view, item, nth);
                 false
             }
             Outcome::None => {
@@ -139,24 +139,31 @@ impl Transcript {
         }
     }
 
-    fn look_at(&mut self, item: usize, upto: Option<Position>, older: bool, budget: &mut Budget) -> Outcome {
-        match self.read_item(item, budget) {
+    fn look_at(
+        &mut self,
+        doc: &mut Document,
+        item: usize,
+        upto: Option<Position>,
+        older: bool,
+        budget: &mut Budget,
+    ) -> Outcome {
+        match self.read_item(doc, item, budget) {
             Scanned::No => return Outcome::None,
             Scanned::Upto(_) => return Outcome::Unread,
             Scanned::Maybe => {}
         }
         let mut bytes = 0;
-        if let Some(item) = self.items.get(item) {
+        if let Some(item) = doc.items.get(item) {
             item.parts(&mut |part| bytes += part.len());
         }
         budget.take(LAID_OUT + bytes.saturating_mul(LAID_OUT_BYTE));
-        let mut places = self.places(item);
-        let hides = places.is_empty() && self.unfold(item);
+        let mut places = self.places(doc, item);
+        let hides = places.is_empty() && self.unfold(doc, item);
         if hides {
-            places = self.places(item);
+            places = self.places(doc, item);
         }
         if places.is_empty() {
-            self.misses(item);
+            self.misses(doc, item);
         }
         let before = upto.filter(|upto| upto.item == item && !hides);
         let counts = before.map_or(places.len(), |upto| {
@@ -167,14 +174,14 @@ impl Transcript {
         }
         if hides {
             let unfolded = self.search.as_mut().and_then(|search| search.unfolded.take());
-            self.fold_again(unfolded);
+            fold_again(doc, unfolded);
         }
         Outcome::None
     }
 
     /// Reads what is written in an item.
-    fn read_item(&mut self, at: usize, budget: &mut Budget) -> Scanned {
-        let (Some(search), Some(item)) = (&mut self.search, self.items.get(at)) else { return Scanned::No };
+    fn read_item(&mut self, doc: &Document, at: usize, budget: &mut Budget) -> Scanned {
+        let (Some(search), Some(item)) = (&mut self.search, doc.items.get(at)) else { return Scanned::No };
         let Some(hunt) = &mut search.hunt else { return Scanned::No };
         if search.misses.get(at).is_some_and(|known| *known == Some(item.version)) {
             budget.take(PASSED);
@@ -199,14 +206,14 @@ impl Transcript {
         hunt.within = within;
         budget.take(READ);
         if scanned == Scanned::No {
-            self.misses(at);
+            self.misses(doc, at);
         }
         scanned
     }
 
     /// It is known of an item that it does not match.
-    fn misses(&mut self, at: usize) {
-        let version = self.items.get(at).map(|item| item.version);
+    fn misses(&mut self, doc: &Document, at: usize) {
+        let version = doc.items.get(at).map(|item| item.version);
         let Some(search) = &mut self.search else { return };
         if search.misses.len() <= at {
             search.misses.resize(at + 1, None);

@@ -221,7 +221,7 @@ fn output(call: &Call, all: bool) -> Vec<Words> {
             let kind = match line.kind {
                 Change::Added => "added ",
                 Change::Removed => "removed ",
-                Change::File | Change::Part | Change::Note | Change::Context => "",
+                Change::Part | Change::Note | Change::Context => "",
             };
             let number = line.number.map(|number| format!("{number}: ")).unwrap_or_default();
             let text = line.text.as_str();

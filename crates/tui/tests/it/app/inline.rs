@@ -3,6 +3,7 @@
 use haft_protocol::event::{AgentEvent, Level};
 use haft_tui::app::Options;
 use haft_tui::app::settings::Settings;
+use haft_tui::terminal::Interface as _;
 use insta::assert_snapshot;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -82,7 +82,7 @@ proptest! {
         for (chord, width, height, pasted, millis) in steps {
             open = open.later(millis);
             open.dialog.paste(&pasted, open.now);
-            let reply = open.dialog.key(chord, &Keymap::default(), open.now);
+            let reply = open.dialog.key(&Keymap::default().press(chord), open.now);
             if let Reply::OpenEditor(text) = reply {
                 open.dialog.edited(&text);
             }

@@ -2,7 +2,7 @@
 
 use haft_tui::app::MouseKind;
 use haft_tui::keys::Browse;
-use haft_tui::transcript::Browsed;
+use haft_tui::transcript::{Browsed, Found};
 use ratatui_core::style::Modifier;
 
 use super::{Shown, answers, called, said};
@@ -109,7 +109,7 @@ fn matches_are_gone_to() {
     let mut shown = Shown::new(30, 6);
     shown.events(&answers(&(0..30).map(|row| format!("row {row}\n\n")).collect::<String>()));
     shown.draw();
-    assert!(shown.transcript.search("row 1").is_match());
+    assert_eq!(shown.transcript.search("row 1"), Found::Match);
     shown.transcript.browse();
     press(&mut shown, &[Browse::PreviousMatch, Browse::PreviousMatch]);
     assert!(shown.draw().contains("row 17"));

@@ -78,7 +78,7 @@ fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
     assert!(made <= 2 * FRAME, "{made}");
     shown.transcript.search("answer 49998");
     while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert!(shown.transcript.found().is_match(), "from the first to the last but one");
+    assert_eq!(shown.transcript.found(), Found::Match, "from the first to the last but one");
     let made = shown.transcript.laid_out() - before;
     assert!(made <= 6 * FRAME, "{made}");
     assert!(shown.draw().contains("answer 49998"));

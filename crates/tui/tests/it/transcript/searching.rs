@@ -30,45 +30,45 @@ fn marked(shown: &mut Shown) -> Vec<String> {
 #[test]
 fn the_nearest_above_is_first() {
     let mut shown = talk();
-    assert!(shown.transcript.search("pear").is_match());
+    assert_eq!(shown.transcript.search("pear"), Found::Match);
     assert_eq!(marked(&mut shown), ["pear"]);
     assert!(shown.transcript.follows());
-    assert!(shown.transcript.next_match(true).is_match());
+    assert_eq!(shown.transcript.next_match(true), Found::Match);
     assert_eq!(marked(&mut shown), ["pear"]);
     assert!(!shown.transcript.follows());
-    assert!(!shown.transcript.next_match(true).is_match());
-    assert!(shown.transcript.next_match(false).is_match());
+    assert_ne!(shown.transcript.next_match(true), Found::Match);
+    assert_eq!(shown.transcript.next_match(false), Found::Match);
     assert!(shown.draw().contains("› pear"));
-    assert!(!shown.transcript.next_match(false).is_match());
+    assert_ne!(shown.transcript.next_match(false), Found::Match);
     shown.transcript.end_search();
     assert_eq!(marked(&mut shown), [""; 0]);
-    assert!(!shown.transcript.next_match(true).is_match());
+    assert_ne!(shown.transcript.next_match(true), Found::Match);
 }
 
 #[test]
 fn small_letters_find_large_ones() {
     let mut shown = talk();
     shown.transcript.scroll(Scroll::Top);
-    assert!(shown.transcript.search("apple").is_match());
+    assert_eq!(shown.transcript.search("apple"), Found::Match);
     assert_eq!(marked(&mut shown), ["Apple", "apple"]);
-    assert!(shown.transcript.search("Apple").is_match());
+    assert_eq!(shown.transcript.search("Apple"), Found::Match);
     assert_eq!(marked(&mut shown), ["Apple"]);
-    assert!(!shown.transcript.search("APPLE").is_match());
-    assert!(!shown.transcript.search("").is_match());
+    assert_ne!(shown.transcript.search("APPLE"), Found::Match);
+    assert_ne!(shown.transcript.search(""), Found::Match);
     assert_eq!(marked(&mut shown), [""; 0]);
 }
 
 #[test]
 fn a_sentence_over_two_rows_is_found() {
     let mut shown = talk();
-    assert!(shown.transcript.search("the table beside").is_match());
+    assert_eq!(shown.transcript.search("the table beside"), Found::Match);
     assert_eq!(marked(&mut shown).concat(), "the tablebeside");
 }
 
 #[test]
 fn what_is_folded_is_unfolded_while_it_is_looked_at() {
     let mut shown = talk();
-    assert!(shown.transcript.search("plum").is_match());
+    assert_eq!(shown.transcript.search("plum"), Found::Match);
     assert_eq!(marked(&mut shown), ["plum"]);
     assert!(shown.draw().contains("row 8"));
     shown.transcript.leave_search();
@@ -77,21 +77,21 @@ fn what_is_folded_is_unfolded_while_it_is_looked_at() {
     shown.size.1 = 20;
     assert!(!shown.draw().contains("row 8"), "{}", shown.draw());
     // A match that is seen folds nothing out.
-    assert!(shown.transcript.search("fruit").is_match());
+    assert_eq!(shown.transcript.search("fruit"), Found::Match);
     assert!(!shown.draw().contains("row 8"));
 }
 
 #[test]
 fn nothing_is_found_where_nothing_is() {
     let mut shown = Shown::new(30, 6);
-    assert!(!shown.transcript.search("x").is_match());
-    assert!(!shown.transcript.next_match(true).is_match());
+    assert_ne!(shown.transcript.search("x"), Found::Match);
+    assert_ne!(shown.transcript.next_match(true), Found::Match);
     let mut shown = talk();
     let before = shown.draw();
     let made = shown.transcript.laid_out();
-    assert!(!shown.transcript.search("cherry").is_match());
-    assert!(!shown.transcript.search("app le").is_match());
-    assert!(!shown.transcript.search("apple  lies").is_match());
+    assert_ne!(shown.transcript.search("cherry"), Found::Match);
+    assert_ne!(shown.transcript.search("app le"), Found::Match);
+    assert_ne!(shown.transcript.search("apple  lies"), Found::Match);
     assert!(shown.transcript.laid_out() <= made + 2, "only what may match is laid out");
     shown.transcript.leave_search();
     assert_eq!(shown.draw(), before);
@@ -151,17 +151,17 @@ fn a_key_looks_at_so_many_messages_and_no_more() {
 #[test]
 fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
     let mut shown = much();
-    assert!(shown.transcript.search("n").is_match());
+    assert_eq!(shown.transcript.search("n"), Found::Match);
     shown.transcript.search("needle 1");
     while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert!(shown.transcript.found().is_match());
+    assert_eq!(shown.transcript.found(), Found::Match);
     assert!(shown.draw().contains(" 1017"));
     // Above it there is no other, so that all is read.
     while let Found::Searching(_) = shown.transcript.next_match(true) {}
     let read = shown.transcript.scanned();
     shown.transcript.search("needle 10");
     while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert!(shown.transcript.found().is_match());
+    assert_eq!(shown.transcript.found(), Found::Match);
     let more = shown.transcript.scanned() - read;
     assert!(more <= 20 * 4_096, "{more}");
     assert_eq!(shown.transcript.search("needle 10x"), Found::Nothing);
@@ -169,7 +169,7 @@ fn a_longer_text_is_looked_for_where_the_shorter_one_is() {
     assert!(more <= AT_ONCE / 2, "only what was not read before, and what matched: {more}");
     // Others have been said since.
     shown.event(&said("needle 10x"));
-    assert!(shown.transcript.search("needle 10x").is_match());
+    assert_eq!(shown.transcript.search("needle 10x"), Found::Match);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn who_moves_on_is_not_taken_elsewhere_by_a_search() {
     assert_eq!(shown.transcript.search_on(), Found::Stopped);
     assert_eq!(shown.draw(), before);
     while let Found::Searching(_) = shown.transcript.next_match(true) {}
-    assert!(shown.transcript.found().is_match(), "the key for the next one looks for it all the same");
+    assert_eq!(shown.transcript.found(), Found::Match, "the key for the next one looks for it all the same");
 }
 
 #[test]

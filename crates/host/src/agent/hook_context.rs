@@ -1,0 +1,70 @@
+//! The parts of a host that the hooks over its extensions share, and what follows from a block by failure.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::hooks::AfterBlock;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::entry::Entry;
+use crate::agent::gates::{Due, Gates};
+use crate::agent::tool::Results;
+use crate::extension::frontend::{GateChoice, Reporter};
+use crate::supervision::shared::Shared;
+
+/// Restarts an extension whose gate keeps failing.
+#[async_trait]
+pub(crate) trait RestartGate: Send + Sync {
+    /// Starts the extension again, because the person wants it. A failure is reported.
+    async fn restart_gate(&self, name: &ExtensionName);
+}
+
+/// The parts of a host that the hooks over its extensions share.
+pub(crate) struct HookContext {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) gates: Arc<Gates>,
+    /// Results that are too long for a model.
+    pub(crate) results: Arc<Results>,
+    pub(crate) restarts: Arc<dyn RestartGate>,
+}
+
+impl HookContext {
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
+        self.shared.reporter(name)
+    }
+
+    /// What follows from a block: after one failure too many, the person decides.
+    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
+        let name = entry.name();
+        let asking = match self.gates.due(name) {
+            Due::Nothing => return AfterBlock::GoOn,
+            Due::Stop { reason } => return stop(name, &reason),
+            Due::Ask(asking) => asking,
+        };
+        let answer = self.shared.frontend.gate_failing(cancel, asking.failing());
+        // A front end that never answers must not hold the call for ever.
+        let choice = timeout(entry.timeouts.approval, answer).await.unwrap_or(GateChoice::Stop);
+        let reason = asking.failing().reason.clone();
+        asking.decided(choice);
+        match choice {
+            GateChoice::Stop => return stop(name, &reason),
+            GateChoice::Restart => self.restarts.restart_gate(name).await,
+            GateChoice::ContinueWithout => {
+                self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
+            }
+        }
+        AfterBlock::GoOn
+    }
+}
+
+fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
+    let name = name.as_str();
+    AfterBlock::AbortAgent {
+        reason: format!(
+            "it decides about tool calls and keeps failing; `haft ext logs {name}` says more: it {reason}"
+        ),
+    }
+}

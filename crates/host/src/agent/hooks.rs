@@ -1,0 +1,198 @@
+//! Core's hooks over one extension: each asks one extension one question and says what the answer means.
+//!
+//! Order, chaining and the final check are core's; what a failure means is the policy's.
+
+mod blocked;
+mod compact;
+mod tool_call;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::hooks::{
+    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeTurn, MessageDecision, Observer,
+    PromptSection, TurnDecision,
+};
+use haft_core::sanitize::for_model;
+use haft_protocol::content::joined_text;
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{
+    AssistantMessageDecision, BeforeAgentStartDecision, Event, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptKind, InterceptTurnStart, TurnStartDecision,
+};
+use haft_protocol::message::AssistantBlock;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::entry::{Entry, Failed};
+use crate::agent::policy::Verdict;
+use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::pump::{EventPump, Recipients};
+use crate::session::offers::Topic;
+use crate::wire::fault::CallError;
+
+pub(crate) use blocked::Blocked;
+pub(crate) use tool_call::ToolCallHook;
+
+#[async_trait]
+impl BeforeTurn for Entry {
+    async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
+        let by = self.name().to_string();
+        match self.query(cancel, InterceptTurnStart { step }).await {
+            Ok(TurnStartDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => TurnDecision::Allow,
+            Ok(TurnStartDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("turn blocked by extension {by}"));
+                TurnDecision::Block { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => TurnDecision::Block { by, reason },
+        }
+    }
+}
+
+#[async_trait]
+impl BeforeAssistantMessage for Entry {
+    async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
+        let by = self.name().to_string();
+        match self.query(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
+            Ok(AssistantMessageDecision::Show) | Err(Failed { verdict: Verdict::Pass, .. }) => {
+                MessageDecision::Show
+            }
+            Ok(AssistantMessageDecision::Replace { text }) => replaced(self, text),
+            Ok(AssistantMessageDecision::Suppress { reason }) => {
+                let reason = or_else(reason, || format!("message withheld by extension {by}"));
+                MessageDecision::Suppress { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => MessageDecision::Suppress { by, reason },
+        }
+    }
+}
+
+#[async_trait]
+impl BeforeAgentStart for Entry {
+    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
+        let question = InterceptBeforeAgentStart {
+            prompt: joined_text(&start.prompt),
+            system_prompt: start.system_prompt.clone(),
+        };
+        let text = match self.query(cancel, question).await {
+            Ok(BeforeAgentStartDecision::Append { text }) => text,
+            Ok(BeforeAgentStartDecision::Whole { system_prompt }) => {
+                added(self, &system_prompt, &start.system_prompt)
+            }
+            Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
+        };
+        let read = for_model(&text);
+        if let Some(extension) = self.extension() {
+            extension.reporter().hidden(read.hidden, "its section of the system prompt");
+        }
+        if read.text.trim().is_empty() {
+            return Vec::new();
+        }
+        vec![PromptSection { owner: self.name().to_string(), text: read.text.into_owned() }]
+    }
+}
+
+/// The decision about a message for which the extension wrote another. A gate says yes or no, so that a text is no answer
+/// of a gate.
+fn replaced(entry: &Entry, text: String) -> MessageDecision {
+    let by = entry.name().to_string();
+    let hook = InterceptKind::AssistantMessage;
+    let granted = entry.spec.permissions.as_ref();
+    if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+        return MessageDecision::Replace { by, text };
+    }
+    let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
+    entry.report_hook_error(&format!("assistant_message intercept: {detail}"));
+    let reason = entry.failed(hook, &CallError::BadResponse { detail }).reason;
+    MessageDecision::Suppress { by, reason }
+}
+
+/// The section that a whole prompt adds to the one that the extension was asked about. Nothing may be taken away from it:
+/// the sections of other extensions are in there, too.
+fn added(entry: &Entry, whole: &str, asked: &str) -> String {
+    if let Some(added) = whole.strip_prefix(asked) {
+        return added.trim().to_owned();
+    }
+    entry.report_hook_error(
+        "before_agent_start intercept: its system_prompt does not begin with the one it was asked about; send \
+         append_system_prompt instead",
+    );
+    String::new()
+}
+
+/// All extensions that are told what happens.
+pub(crate) struct Audience {
+    recipients: Arc<dyn Recipients>,
+    pump: Arc<EventPump>,
+}
+
+impl Audience {
+    pub(crate) fn new(entries: Vec<Arc<Entry>>, pump: Arc<EventPump>) -> Self {
+        Self { recipients: Arc::new(entries), pump }
+    }
+
+    /// Tells those who watch it an event. Never waits.
+    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        self.pump.tell(&self.recipients, topic, event);
+    }
+}
+
+impl Recipients for Vec<Arc<Entry>> {
+    fn tell(&self, events: &[EventLine]) {
+        self.iter().for_each(|entry| entry.pass_on(events));
+    }
+}
+
+impl Observer for Audience {
+    fn observe(&self, event: &AgentEvent) {
+        if let Some(topic) = topic(event) {
+            self.tell(topic, || told(event));
+        }
+    }
+}
+
+/// What an event is about that extensions are told; they are told these and no other.
+fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
+    let about = |name| Some(Topic { name, tool: None });
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    match event {
+        AgentEvent::TurnStart { .. } => about("turn_start"),
+        AgentEvent::ToolCall { name, .. } => Some(Topic { name: "tool_call", tool: Some(name) }),
+        AgentEvent::AssistantMessage { .. } => about("assistant_message"),
+        AgentEvent::TurnEnd { .. } => about("turn_end"),
+        AgentEvent::CompactionStart { .. } => about("compaction_start"),
+        AgentEvent::CompactionEnd { .. } => about("compaction_end"),
+        _ => None,
+    }
+}
+
+/// What extensions are told of an event that has a topic.
+fn told(event: &AgentEvent) -> Option<Event> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    match event {
+        AgentEvent::TurnStart { step } => Some(Event::turn_start(*step)),
+        AgentEvent::ToolCall { id, name, args } => {
+            Some(Event::tool_call(id.clone(), name.clone(), args.clone()))
+        }
+        AgentEvent::AssistantMessage { content, .. } => Some(Event::assistant_message(shown_text(content))),
+        AgentEvent::TurnEnd { stop, error } => Some(Event::turn_end(*stop, error.clone())),
+        AgentEvent::CompactionStart { reason } => Some(Event::compaction_start(*reason)),
+        AgentEvent::CompactionEnd { summary, error, .. } => {
+            Some(Event::compaction_end(summary.clone(), error.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The text blocks, with nothing between them, as zot's extensions expect.
+fn shown_text(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+    });
+    texts.collect()
+}
+
+fn or_else(reason: String, default: impl FnOnce() -> String) -> String {
+    if reason.trim().is_empty() { default() } else { reason }
+}

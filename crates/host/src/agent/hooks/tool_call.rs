@@ -1,0 +1,284 @@
+//! The hook before a tool call, over one extension: the role in which it is asked, and the meaning of its answer in that
+//! role.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use haft_protocol::content::ToolCall;
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ext::{
+    AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
+    capability,
+};
+use haft_protocol::ids::{ExtensionName, RequestId};
+use tokio_util::sync::CancellationToken;
+
+use super::or_else;
+use crate::agent::entry::{Entry, Failed};
+use crate::agent::gates::Deciding;
+use crate::agent::hook_context::HookContext;
+use crate::agent::policy::Verdict;
+use crate::session::filter::Role;
+use crate::wire::fault::{CallError, FaultCode};
+
+/// One extension's part in one tool call.
+///
+/// An answer ends a row of failures only when the call is over and it stood: a rewrite may turn out not to fit, and one
+/// that answered in its turn is asked again.
+pub(crate) struct ToolCallHook {
+    entry: Arc<Entry>,
+    context: Arc<HookContext>,
+    /// Whether it was asked and has answered, and no failure followed.
+    stood: AtomicBool,
+}
+
+impl ToolCallHook {
+    pub(crate) fn new(entry: Arc<Entry>, context: Arc<HookContext>) -> Self {
+        Self { entry, context, stood: AtomicBool::new(false) }
+    }
+
+    /// Queries the extension, and checks its answer against the role in which it was asked.
+    async fn query(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: Option<&ExtensionName>,
+    ) -> Result<ToolCallDecision, Failed> {
+        // One that has just been started says only now which tools it means.
+        let entry = self.entry.current();
+        let known = entry.known(cancel).await;
+        known.map_err(|error| entry.failed(InterceptKind::ToolCall, &error))?;
+        if entry.tool_role(&call.name).is_none() {
+            return Ok(ToolCallDecision::Allow);
+        }
+        let question = ToolCallQuery(InterceptToolCall {
+            tool_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            tool_args: call.args.clone(),
+            caller: caller.filter(|_| entry.offers().announced(capability::HOST_SERVICES)).cloned(),
+        });
+        let response = entry.query(cancel, question).await?;
+        let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
+        let max_args = entry.offers().limits.max_line;
+        let decision = read_decision(response, role, &call.name, max_args)
+            .and_then(|decision| check_granted(entry, &call.name, decision))
+            .map_err(|detail| {
+                self.fault(&detail);
+                entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+            })?;
+        self.stood.store(true, Ordering::Relaxed);
+        Ok(decision)
+    }
+
+    async fn decide(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: Option<&ExtensionName>,
+    ) -> ToolDecision {
+        let by = || self.entry.name().to_string();
+        let outcome = self.query(cancel, call, caller).await;
+        // Otherwise it passed, because the user has said so, or the run was cancelled.
+        if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
+            self.failed(detail);
+        }
+        match outcome {
+            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
+            Ok(ToolCallDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
+                ToolDecision::block(by(), reason)
+            }
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::block(by(), reason),
+        }
+    }
+
+    fn failed(&self, detail: &str) {
+        self.stood.store(false, Ordering::Relaxed);
+        self.context.gates.failed(self.entry.name(), Deciding::Call, detail);
+    }
+
+    fn fault(&self, detail: &str) {
+        let text = format!("tool_call intercept: {detail}");
+        self.context.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+    }
+}
+
+#[async_trait]
+impl BeforeToolExecute for ToolCallHook {
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        self.decide(cancel, call, None).await
+    }
+
+    async fn before_extension_call(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: &ExtensionName,
+    ) -> ToolDecision {
+        self.decide(cancel, call, Some(caller)).await
+    }
+
+    fn is_of(&self, extension: &ExtensionName) -> bool {
+        self.entry.name() == extension
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name().as_str()
+    }
+
+    fn role(&self, tool: &str) -> Option<HookRole> {
+        let entry = self.entry.current();
+        Some(match entry.tool_role(tool)? {
+            Role::Gate => HookRole::Gate,
+            Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
+        })
+    }
+
+    fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
+        let detail = format!("its modified_args do not fit tool {}: {detail}", call.name);
+        self.fault(&detail);
+        self.failed(&detail);
+    }
+
+    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+        self.context.after_block(cancel, &self.entry).await
+    }
+}
+
+impl Drop for ToolCallHook {
+    fn drop(&mut self) {
+        if *self.stood.get_mut() {
+            self.context.gates.answered(self.entry.name(), Deciding::Call);
+        }
+    }
+}
+
+/// The question, without the meaning of its answer: that depends on the role of the extension and on the tool, which the
+/// protocol does not know.
+#[derive(Debug, Clone)]
+struct ToolCallQuery(InterceptToolCall);
+
+impl From<ToolCallQuery> for Intercept {
+    fn from(ToolCallQuery(question): ToolCallQuery) -> Self {
+        Self::ToolCall(question)
+    }
+}
+
+impl Hook for ToolCallQuery {
+    type Decision = EventInterceptResponse;
+
+    const KIND: InterceptKind = InterceptKind::ToolCall;
+
+    fn read(response: EventInterceptResponse) -> Result<EventInterceptResponse, AnswerError> {
+        Ok(response)
+    }
+
+    fn respond(response: EventInterceptResponse, id: RequestId) -> EventInterceptResponse {
+        EventInterceptResponse { id, ..response }
+    }
+}
+
+/// Reads the decision from the answer of an extension that was asked about this tool in this role. Rewritten arguments may
+/// have `max_args` bytes: they must fit into a frame for others.
+///
+/// # Errors
+/// The answer does not fit the question or the role.
+fn read_decision(
+    response: EventInterceptResponse,
+    role: Role,
+    tool: &str,
+    max_args: usize,
+) -> Result<ToolCallDecision, String> {
+    let (is_explicit, named) = (response.block.is_some(), response.tool_name.clone());
+    let decision = InterceptToolCall::read(response).map_err(|error| error.to_string())?;
+    if !is_up(Defence::GateAnswers) {
+        return Ok(decision);
+    }
+    let refuses = matches!(decision, ToolCallDecision::Block { .. });
+    if let Some(other) = named.filter(|named| !refuses && named != tool) {
+        let start: String = other.chars().take(64).collect();
+        return Err(format!("answered for tool {start:?} and was asked about {tool:?}"));
+    }
+    match &decision {
+        ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
+            Err("sent modified_args, and a gate may only allow or refuse".to_owned())
+        }
+        ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
+            let bytes = args.as_str().len();
+            Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
+        }
+        ToolCallDecision::Allow if role == Role::Gate && !is_explicit => {
+            Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+        }
+        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+            Ok(decision)
+        }
+    }
+}
+
+/// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
+/// change arguments.
+///
+/// # Errors
+/// The extension changes arguments and may not.
+fn check_granted(entry: &Entry, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
+    let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+    match decision {
+        ToolCallDecision::Rewrite { .. } if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) => {
+            Err("sent modified_args, and was granted no role but `gate`".to_owned())
+        }
+        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+            Ok(decision)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::RawJson;
+    use haft_protocol::limits::MAX_LINE;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(role: Role, response: &str, expect: Result<ToolCallDecision, &str>) {
+        let response = format!(r#"{{"id":"1",{response}}}"#);
+        let answer = serde_json::from_str(&response).unwrap();
+        match (read_decision(answer, role, "bash", MAX_LINE), expect) {
+            (Err(detail), Err(part)) => assert!(detail.contains(part), "{detail}"),
+            (got, expect) => assert_eq!(got, expect.map_err(str::to_owned), "{response}"),
+        }
+    }
+
+    fn rewrite(args: &str) -> ToolCallDecision {
+        ToolCallDecision::Rewrite { args: RawJson::parse(args).unwrap() }
+    }
+
+    #[test]
+    fn an_answer_must_fit_the_role_and_the_tool() {
+        let refused = || Ok(ToolCallDecision::block(""));
+        for role in [Role::Plain, Role::Rewrite] {
+            check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));
+            check(role, r#""reason":"""#, Ok(ToolCallDecision::Allow));
+            check(role, r#""tool_name":"bash""#, Ok(ToolCallDecision::Allow));
+            check(role, r#""modified_args":{"a":1}"#, Ok(rewrite(r#"{"a":1}"#)));
+            check(role, r#""tool_name":"read","modified_args":{}"#, Err("for tool \"read\""));
+        }
+        check(Role::Gate, r#""block":false"#, Ok(ToolCallDecision::Allow));
+        check(Role::Gate, r#""block":true"#, refused());
+        check(Role::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
+        check(Role::Gate, r#""approved":true"#, Err("did not say whether to block"));
+        check(Role::Gate, r#""block":false,"modified_args":{"a":1}"#, Err("a gate may only allow or refuse"));
+    }
+
+    #[test]
+    fn arguments_have_a_size() {
+        let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
+        let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
+        check(Role::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));
+        check(Role::Plain, &response(MAX_LINE + 1), Err("at most"));
+    }
+}

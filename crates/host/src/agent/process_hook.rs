@@ -1,0 +1,54 @@
+//! PicoClaw's process hooks: core's hooks over extensions that speak PicoClaw's dialect. Core decides which answers count,
+//! and in which order; the policy decides what a failure means; the protocol has the frames.
+
+mod after_llm;
+mod after_tool;
+mod approval;
+mod audience;
+mod before_llm;
+mod before_tool;
+mod bounds;
+mod messages;
+mod names;
+mod output;
+mod part;
+mod story;
+mod turns;
+
+use std::sync::Arc;
+
+use haft_core::hooks::Hooks;
+use haft_protocol::hook::Mode;
+
+pub(crate) use audience::HookAudience;
+pub(crate) use part::HookPart;
+pub(crate) use turns::Turns;
+
+/// The channel of every turn.
+const CHANNEL: &str = "cli";
+
+/// The conversation on the channel.
+const CHAT: &str = "direct";
+
+/// Adds the parts that a hook takes in a turn.
+pub(crate) fn add(
+    hooks: &mut Hooks,
+    watch: &haft_protocol::hook::Watch,
+    part: impl Fn() -> Option<HookPart>,
+) {
+    for mode in watch.modes() {
+        let Some(one) = part().map(Arc::new) else { continue };
+        match mode {
+            Mode::Observe => {}
+            Mode::Llm => {
+                hooks.before_model_request.push(Arc::clone(&one) as _);
+                hooks.after_model_response.push(one);
+            }
+            Mode::Tool => {
+                hooks.before_tool_execute.push(Arc::clone(&one) as _);
+                hooks.after_tool_execute.push(one);
+            }
+            Mode::Approve => hooks.approve_tool.push(one),
+        }
+    }
+}

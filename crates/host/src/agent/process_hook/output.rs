@@ -1,0 +1,122 @@
+//! What a tool came to, in PicoClaw's form and back.
+
+use haft_core::tool::{Display, ToolOutput};
+use haft_protocol::content::{Content, Image, ImageData, joined_text};
+use haft_protocol::ext::{ResultBlock, ToolResult as Blocks};
+use haft_protocol::hook::{InterceptPoint, ToolResult};
+use haft_protocol::ids::RequestId;
+
+use super::bounds;
+use super::part::HookPart;
+use crate::agent::tool::Read;
+
+/// How a reference to an image of the result begins; its number follows. Images are long, and hooks send back all that
+/// they are told.
+const OWN_IMAGE: &str = "media://image-";
+
+/// A result as hooks are told it.
+pub(super) fn told(output: &ToolOutput) -> ToolResult {
+    let images = output.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
+    ToolResult {
+        for_llm: joined_text(&output.content),
+        for_user: output.display.as_ref().map(|display| display.text.clone()).unwrap_or_default(),
+        is_error: output.is_error,
+        response_handled: output.handled,
+        media: (0..images).map(|number| format!("{OWN_IMAGE}{number}")).collect(),
+        ..ToolResult::default()
+    }
+}
+
+/// Reads what a hook says in place of a tool of this name, or of its result. Texts that are too long, characters that nobody
+/// can see and references that are no images are dealt with as in a result of an extension's tool.
+pub(super) async fn read(
+    hook: &HookPart,
+    point: InterceptPoint,
+    tool: &str,
+    result: &ToolResult,
+    own: Option<&ToolOutput>,
+) -> ToolOutput {
+    let (name, context) = (hook.entry.name(), &hook.context);
+    let limits = bounds::of_result(*context.shared.limits, own);
+    let content = blocks(result, own);
+    let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
+    let (read, kept) = match Read::beside(name, tool, blocks, limits, &context.results).await {
+        Ok(read) => read,
+        Err(error) => return ToolOutput::error(format!("extension {name}/{tool} failed: {error}")),
+    };
+    if let Some(detail) = &read.rejected {
+        hook.fault(point, detail);
+    }
+    context.reporter(name).hidden(read.hidden, &format!("a result for tool {tool}"));
+    // Where nothing can be delivered beside the text, the model has to speak of it.
+    let handled = result.response_handled && result.media.is_empty();
+    let shown = !result.silent && !result.for_user.is_empty();
+    let display =
+        shown.then(|| Display { by: name.clone(), text: bounds::for_user(&result.for_user, limits, own) });
+    ToolOutput { handled, display, ..read.output(kept.as_deref()) }
+}
+
+/// The text, then what belongs to it. A file is named, so that the model can read it.
+fn blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
+    let mut blocks = vec![ResultBlock::Text { text: result.for_llm.clone() }];
+    for reference in &result.media {
+        blocks.push(match image(reference, own) {
+            Some(image) => ResultBlock::Image(image),
+            None => ResultBlock::Text { text: format!("[media: {reference}]") },
+        });
+    }
+    blocks.extend(result.artifact_tags.iter().map(|tag| ResultBlock::Text { text: tag.clone() }));
+    blocks
+}
+
+/// An image of the result itself, or one that is all in its URL.
+fn image(reference: &str, own: Option<&ToolOutput>) -> Option<Image> {
+    if let Some(number) = reference.strip_prefix(OWN_IMAGE) {
+        let mut images = own?.content.iter().filter_map(|block| match block {
+            Content::Image(image) => Some(image),
+            Content::Text { .. } => None,
+        });
+        return images.nth(number.parse().ok()?).cloned();
+    }
+    let (mime_type, data) = reference.strip_prefix("data:")?.split_once(";base64,")?;
+    Some(Image { mime_type: mime_type.to_owned(), data: ImageData::from(data.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(data: &str) -> Content {
+        Content::Image(Image { mime_type: "image/png".into(), data: ImageData::from(data.to_owned()) })
+    }
+
+    fn shown(blocks: &[ResultBlock]) -> Vec<String> {
+        let shown = |block: &ResultBlock| match block {
+            ResultBlock::Text { text } => text.clone(),
+            ResultBlock::Image(image) => format!("<{} {}>", image.mime_type, &*image.data),
+            ResultBlock::Unknown { kind } => kind.clone(),
+        };
+        blocks.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn images_of_a_result_come_back_by_their_number() {
+        let own =
+            ToolOutput { content: vec![png("a"), Content::text("fog"), png("b")], ..ToolOutput::text("") };
+        let mut result = told(&own);
+        assert_eq!((result.for_llm.as_str(), result.media.len()), ("fog", 2));
+        result.media.reverse();
+        result.media.extend(["media://image-7", "data:image/gif;base64,R0", "/tmp/x.png"].map(str::to_owned));
+        result.artifact_tags = vec!["[file:/tmp/x]".to_owned()];
+        let expect = [
+            "fog",
+            "<image/png b>",
+            "<image/png a>",
+            "[media: media://image-7]",
+            "<image/gif R0>",
+            "[media: /tmp/x.png]",
+            "[file:/tmp/x]",
+        ];
+        assert_eq!(shown(&blocks(&result, Some(&own))), expect);
+    }
+}

@@ -1,0 +1,321 @@
+//! What hooks are told of one turn: from what happens in the agent to what PicoClaw calls it. Pure: it takes the time.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, joined_text};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
+use haft_protocol::hook::{
+    ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, Payload,
+    SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
+    TurnStart,
+};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{Stop, text_of};
+
+use super::{CHANNEL, CHAT};
+
+/// One turn as it goes on.
+#[derive(Debug)]
+pub(super) struct Story {
+    began: Instant,
+    end: TurnEnd,
+    calls: HashMap<ToolCallId, Call>,
+    compaction: Option<CompactReason>,
+    /// Messages of the user that wait.
+    waiting: usize,
+}
+
+/// A call of a tool that has no result yet.
+#[derive(Debug)]
+struct Call {
+    /// The tool as hooks have it called, and its arguments.
+    tool: String,
+    args: RawJson,
+    stage: Stage,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// It is decided about.
+    Called,
+    /// It will not run, and that is told.
+    Skipped,
+    /// Its tool runs.
+    Began(Instant),
+    /// Its tool has run for so long.
+    Ran(Duration),
+}
+
+impl Call {
+    fn start(&self) -> Payload {
+        ToolExecStart { tool: self.tool.clone(), arguments: Some(self.args.clone()) }.into()
+    }
+}
+
+impl Story {
+    /// Whether a turn begins with this, when there is none.
+    pub(super) fn begins(event: &AgentEvent) -> bool {
+        matches!(event, AgentEvent::UserMessage { .. } | AgentEvent::TurnStart { .. })
+    }
+
+    /// Whether this belongs to another turn: it begins with its first step.
+    pub(super) fn is_behind(&self, event: &AgentEvent) -> bool {
+        matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
+    }
+
+    /// What is told when this happens between turns: a summary is made then only because the user wants one.
+    pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
+        summed_up(CompactReason::Manual, event)
+    }
+
+    /// A turn that begins with this, and what is told of that.
+    pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, Payload) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "others have no message")]
+        let content: &[Content] = match event {
+            AgentEvent::UserMessage { content, .. } => content,
+            _ => &[],
+        };
+        let user_message = joined_text(content);
+        let start = TurnStart {
+            user_message: user_message.clone(),
+            media_count: content.iter().filter(|block| matches!(block, Content::Image(_))).count(),
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+        };
+        let status = TurnEnd::COMPLETED.to_owned();
+        let end = TurnEnd { status, workspace: workspace.to_owned(), user_message, ..TurnEnd::default() };
+        let story = Self { began: at, end, calls: HashMap::new(), compaction: None, waiting: 0 };
+        (story, start.into())
+    }
+
+    /// Calls of the model up to now.
+    pub(super) fn iteration(&self) -> u32 {
+        self.end.iterations
+    }
+
+    /// What is told when this happens.
+    pub(super) fn on(&mut self, event: &AgentEvent, at: Instant) -> Vec<Payload> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "what needs no memory is told below")]
+        match event {
+            AgentEvent::TurnStart { step } => self.end.iterations = *step,
+            AgentEvent::AssistantMessage { content, .. } => self.end.final_content = text_of(content),
+            AgentEvent::TurnEnd { stop: Stop::Aborted, .. } | AgentEvent::TurnDiscarded { .. } => {
+                TurnEnd::ABORTED.clone_into(&mut self.end.status);
+            }
+            AgentEvent::TurnEnd { stop: Stop::Error, .. } if self.end.status == TurnEnd::COMPLETED => {
+                TurnEnd::ERROR.clone_into(&mut self.end.status);
+            }
+            AgentEvent::CompactionStart { reason } => self.compaction = Some(*reason),
+            AgentEvent::ToolCall { id, name, args } => {
+                let call = Call { tool: name.clone(), args: args.clone(), stage: Stage::Called };
+                self.calls.insert(id.clone(), call);
+            }
+            AgentEvent::ToolStart { id, name, args } => return self.began(id, name, args, at),
+            AgentEvent::ToolEnd { id, .. } => self.ended(id, at),
+            AgentEvent::ToolRewritten { id, tool, args, .. } => self.rewritten(id, tool.as_ref(), args),
+            AgentEvent::ToolBlocked { id, reason, .. } | AgentEvent::ToolSkipped { id, reason, .. } => {
+                return self.skipped(id, reason);
+            }
+            AgentEvent::ToolResult { id, is_error, content, synthetic_by, .. } => {
+                return self.came_to(id, *is_error, content, synthetic_by.is_some(), at);
+            }
+            AgentEvent::Done => return vec![self.over(at)],
+            other => return self.told(other),
+        }
+        Vec::new()
+    }
+
+    /// What needs no more than to be put in other words.
+    fn told(&mut self, event: &AgentEvent) -> Vec<Payload> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are told of these kinds and no other")]
+        match event {
+            AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
+                model(event).into_iter().collect()
+            }
+            AgentEvent::CompactionEnd { summary: Some(_), .. } => {
+                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), event)
+            }
+            AgentEvent::SteeringInjected { count, bytes } => {
+                vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
+            }
+            AgentEvent::QueueUpdate { steering, .. } => self.queued(steering),
+            AgentEvent::Interrupted { hint_bytes } => {
+                let (kind, role) = ("graceful".to_owned(), "user".to_owned());
+                let hint_len = size(*hint_bytes);
+                vec![InterruptReceived { kind, role, hint_len, ..InterruptReceived::default() }.into()]
+            }
+            AgentEvent::Error { message, stage } => {
+                TurnEnd::ERROR.clone_into(&mut self.end.status);
+                let stage = match stage {
+                    Some(ErrorStage::Model) => "llm",
+                    Some(ErrorStage::Session) => "session_save",
+                    None => "turn",
+                };
+                vec![ErrorEvent { stage: stage.to_owned(), message: message.clone() }.into()]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn rewritten(&mut self, id: &ToolCallId, tool: Option<&String>, args: &RawJson) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.args = args.clone();
+            if let Some(tool) = tool {
+                call.tool.clone_from(tool);
+            }
+        }
+    }
+
+    fn skipped(&mut self, id: &ToolCallId, reason: &str) -> Vec<Payload> {
+        let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
+        call.stage = Stage::Skipped;
+        vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
+    }
+
+    /// What begins is what is told here, whatever was told of the call before. A call of an extension is not told.
+    fn began(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
+        let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
+        *call = Call { tool: tool.to_owned(), args: args.clone(), stage: Stage::Began(at) };
+        vec![call.start()]
+    }
+
+    fn ended(&mut self, id: &ToolCallId, at: Instant) {
+        if let Some(call) = self.calls.get_mut(id)
+            && let Stage::Began(since) = call.stage
+        {
+            call.stage = Stage::Ran(at.saturating_duration_since(since));
+        }
+    }
+
+    /// A call has its result. One that a hook answered took no time, and one that nobody ran was passed over.
+    fn came_to(
+        &mut self,
+        id: &ToolCallId,
+        is_error: bool,
+        content: &[Content],
+        is_answered: bool,
+        at: Instant,
+    ) -> Vec<Payload> {
+        let Some(call) = self.calls.remove(id) else { return Vec::new() };
+        let text = joined_text(content);
+        let (start, took) = match call.stage {
+            Stage::Skipped => return Vec::new(),
+            Stage::Called if is_answered => (Some(call.start()), Duration::ZERO),
+            Stage::Called => return vec![ToolExecSkipped { tool: call.tool, reason: text }.into()],
+            Stage::Began(since) => (None, at.saturating_duration_since(since)),
+            Stage::Ran(took) => (None, took),
+        };
+        self.note_execution(&call.tool, is_error, &text);
+        let (tool, duration, for_llm_len) = (call.tool, nanoseconds(took), text.len());
+        let end = ToolExecEnd { tool, duration, for_llm_len, for_user_len: 0, is_error, is_async: false };
+        start.into_iter().chain([end.into()]).collect()
+    }
+
+    /// Notes for the end of the turn what a tool came to.
+    fn note_execution(&mut self, tool: &str, is_error: bool, text: &str) {
+        if !self.end.tool_kinds.iter().any(|known| known == tool) {
+            self.end.tool_kinds.push(tool.to_owned());
+        }
+        self.end.tool_executions.push(ToolExecution {
+            name: tool.to_owned(),
+            success: !is_error,
+            error_summary: if is_error { first_line(text) } else { String::new() },
+            skill_names: Vec::new(),
+        });
+    }
+
+    /// Messages of the user that came while the turn goes on.
+    fn queued(&mut self, steering: &[String]) -> Vec<Payload> {
+        let before = std::mem::replace(&mut self.waiting, steering.len());
+        let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
+        let told = InterruptReceived {
+            kind: "steering".to_owned(),
+            role: "user".to_owned(),
+            content_len: last.len(),
+            queue_depth: steering.len(),
+            hint_len: 0,
+        };
+        vec![told.into()]
+    }
+
+    fn over(&mut self, at: Instant) -> Payload {
+        // Which step was the last is asked once more: where this belongs.
+        let mut end = self.end.clone();
+        end.duration = nanoseconds(at.saturating_duration_since(self.began));
+        end.final_content_len = end.final_content.len();
+        end.into()
+    }
+}
+
+/// A summary has taken the place of what was said first.
+fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+    let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
+    else {
+        return Vec::new();
+    };
+    let [summed_up, kept] =
+        [messages_summed_up, messages_kept].map(|messages| size(messages.unwrap_or_default()));
+    let reason = match reason {
+        CompactReason::Overflow => "llm_retry",
+        CompactReason::Threshold => "proactive_budget",
+        CompactReason::Manual => "summarize",
+    };
+    let compress =
+        ContextCompress { reason: reason.to_owned(), dropped_messages: summed_up, remaining_messages: kept };
+    let summarize = SessionSummarize {
+        summarized_messages: summed_up,
+        kept_messages: kept,
+        summary_len: summary.len(),
+        omitted_oversized: false,
+    };
+    vec![compress.into(), summarize.into()]
+}
+
+/// What happens between the agent and its model.
+fn model(event: &AgentEvent) -> Option<Payload> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the caller has chosen these")]
+    match event {
+        AgentEvent::ModelRequest { model, messages, tools, max_tokens, temperature, .. } => {
+            let request = LlmRequest {
+                model: model.clone(),
+                // The system prompt is one to hooks.
+                messages_count: size(*messages) + 1,
+                tools_count: size(*tools),
+                max_tokens: max_tokens.unwrap_or_default(),
+                temperature: temperature.unwrap_or_default(),
+            };
+            Some(request.into())
+        }
+        AgentEvent::ModelResponse { text_bytes, tool_calls, thinking } => {
+            let (content_len, tool_calls) = (size(*text_bytes), size(*tool_calls));
+            Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
+        }
+        AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
+            let backoff = nanoseconds(Duration::from_millis(*delay_ms));
+            // The first attempt is no retry.
+            let retries = |attempts: u32| attempts.saturating_sub(1);
+            let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
+            let (reason, error) = (reason.map_or("retry", RetryReason::name).to_owned(), message.clone());
+            Some(LlmRetry { attempt, max_retries, reason, error, backoff }.into())
+        }
+        _ => None,
+    }
+}
+
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

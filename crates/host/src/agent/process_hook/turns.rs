@@ -1,0 +1,153 @@
+//! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
+use haft_protocol::ids::ExtensionName;
+
+use super::story::Story;
+use super::{CHANNEL, CHAT};
+
+/// The only agent.
+const AGENT: &str = "main";
+
+/// What acts, in PicoClaw's words.
+const SOURCE: &str = "runTurn";
+
+/// The turns of a host, counted. Told what happens before any hook is asked about it.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// Tells the turns of one run of the program from those of another.
+    run: String,
+    /// Who sits at the terminal.
+    sender: String,
+    now: Mutex<Now>,
+}
+
+#[derive(Debug, Default)]
+struct Now {
+    session: String,
+    /// The turn of the moment, or the last one.
+    number: u64,
+    story: Option<Story>,
+    /// Events that were told.
+    events: u64,
+    /// What was reported in this turn, and how often more it would have been.
+    reports: HashMap<(ExtensionName, String), u64>,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = format!("{:x}", since.as_millis());
+        let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        // Hooks keep what they gather by session, so that one of which nothing is known has a name, too.
+        let now = Mutex::new(Now { session: run.clone(), ..Now::default() });
+        Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), now }
+    }
+
+    /// The session that turns are of from here on.
+    pub(crate) fn belong_to(&self, session: String) {
+        self.now().session = session;
+    }
+
+    /// Where a question of this path belongs.
+    pub(super) fn meta(&self, trace_path: &str) -> Meta {
+        self.meta_at(&self.now(), trace_path)
+    }
+
+    fn meta_at(&self, now: &Now, trace_path: &str) -> Meta {
+        Meta {
+            agent_id: AGENT.to_owned(),
+            turn_id: format!("{AGENT}-turn-{}-{}", self.run, now.number),
+            parent_turn_id: String::new(),
+            session_key: now.session.clone(),
+            iteration: now.story.as_ref().map_or(0, Story::iteration),
+            trace_path: trace_path.to_owned(),
+            source: SOURCE.to_owned(),
+        }
+    }
+
+    /// Whom it is for.
+    #[expect(clippy::unnecessary_wraps, reason = "as every question has it")]
+    pub(super) fn context(&self) -> Option<Box<TurnContext>> {
+        let inbound = Inbound {
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+            chat_type: CHAT.to_owned(),
+            sender_id: self.sender.clone(),
+            ..Inbound::default()
+        };
+        let scope = Scope {
+            version: 1,
+            agent_id: AGENT.to_owned(),
+            channel: CHANNEL.to_owned(),
+            account: String::new(),
+            dimensions: Vec::new(),
+            values: BTreeMap::new(),
+        };
+        Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
+    }
+
+    /// Something happened: what hooks are told of it, and where that belongs. The path follows from what it is.
+    pub(super) fn on(&self, event: &AgentEvent, workspace: &str, at: Instant) -> (Meta, Vec<Payload>) {
+        let mut now = self.now();
+        if let AgentEvent::Session { id, .. } = event {
+            now.session.clone_from(id);
+        }
+        let mut told = Vec::new();
+        // A run that was dropped has told no end.
+        let is_another = now.story.as_ref().is_some_and(|story| story.is_behind(event));
+        if (now.story.is_none() || is_another) && Story::begins(event) {
+            now.number += 1;
+            now.reports.clear();
+            let (story, start) = Story::new(event, workspace, at);
+            now.story = Some(story);
+            told.push(start);
+        }
+        told.extend(match &mut now.story {
+            Some(story) => story.on(event, at),
+            None => Story::between(event),
+        });
+        let meta = self.meta_at(&now, "");
+        if matches!(event, AgentEvent::Done) {
+            now.story = None;
+        }
+        (meta, told)
+    }
+
+    /// The number of the next event that is told.
+    pub(super) fn next_event(&self) -> u64 {
+        let mut now = self.now();
+        now.events += 1;
+        now.events
+    }
+
+    /// Whether a report of a hook is the first of its kind in this turn; counted, if it is not.
+    pub(super) fn is_news(&self, hook: &ExtensionName, report: &str) -> bool {
+        match self.now().reports.entry((hook.clone(), report.to_owned())) {
+            Entry::Vacant(first) => {
+                first.insert(0);
+                true
+            }
+            Entry::Occupied(mut more) => {
+                *more.get_mut() += 1;
+                false
+            }
+        }
+    }
+
+    /// What was reported in this turn and would have been so often more.
+    pub(super) fn repeated(&self) -> Vec<(ExtensionName, String, u64)> {
+        let reports = std::mem::take(&mut self.now().reports).into_iter();
+        reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

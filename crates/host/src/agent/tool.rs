@@ -1,0 +1,191 @@
+//! Tools that extensions own, as core's [`Tool`].
+
+mod kept;
+mod result;
+
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_protocol::content::ToolCall;
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResult};
+use haft_protocol::ids::ExtensionName;
+use tokio::task::JoinError;
+use tokio::time::timeout;
+
+use crate::agent::entry::Entry;
+use crate::agent::pins::Pins;
+use crate::extension::frontend::Reporter;
+use crate::extension::{Deadline, Extension};
+use crate::session::offers::OfferedTool;
+use crate::wire::fault::{CallError, FaultCode};
+pub(crate) use kept::Results;
+pub(crate) use result::Read;
+
+/// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
+/// as long as that one offers it with the same schema.
+#[derive(Debug)]
+pub(crate) struct ExtensionTool {
+    entry: Arc<Entry>,
+    spec: Arc<ToolSpec>,
+    results: Arc<Results>,
+    pins: Arc<Pins>,
+    reporter: Reporter,
+}
+
+impl ExtensionTool {
+    pub(crate) fn new(
+        entry: Arc<Entry>,
+        tool: &OfferedTool,
+        results: Arc<Results>,
+        pins: Arc<Pins>,
+        reporter: Reporter,
+    ) -> Self {
+        let spec = Arc::new(ToolSpec {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            schema: tool.schema.clone(),
+            guidelines: tool.guidelines.clone(),
+            owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
+            concurrency: Concurrency::Parallel,
+        });
+        Self { entry, spec, results, pins, reporter }
+    }
+
+    /// The process to call.
+    ///
+    /// # Errors
+    /// Why it cannot be called, fit to follow "it".
+    async fn reach(&self, context: &ToolContext, deadline: Deadline) -> Result<Extension, CallError> {
+        let entry = self.entry.current();
+        let extension = entry.reach(&context.cancel, deadline).await?;
+        // A reload may have come while it was waited for.
+        match entry.current().tool(&self.spec.name) {
+            Some(tool) if self.pins.locks(&entry.current().spec, &tool) => {
+                Err(CallError::Gone { why: LOCKED.to_owned() })
+            }
+            Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defence::KnownSchema) => {
+                Ok(extension)
+            }
+            Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
+            None => Err(CallError::Gone { why: WITHDRAWN.to_owned() }),
+        }
+    }
+}
+
+impl ExtensionTool {
+    /// The process to call, which is started if it has to be, and until when it may answer.
+    ///
+    /// # Errors
+    /// Why it cannot be called, fit to follow "it".
+    async fn wait_until_ready(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
+        self.entry.current().awake(&context.cancel).await?;
+        let deadline = Deadline::after(self.entry.timeouts.tool_call);
+        Ok((self.reach(context, deadline).await?, deadline))
+    }
+
+    /// Waits for the extension; when that takes so long that people wonder, they are told.
+    async fn told_if_late<T>(&self, reached: impl Future<Output = T> + Send) -> T {
+        let mut reached = pin!(reached);
+        if let Ok(reached) = timeout(self.entry.timeouts.told, reached.as_mut()).await {
+            return reached;
+        }
+        let message = format!("is not ready yet; tool {} waits for it", self.spec.name);
+        let extension = self.entry.name().clone();
+        self.reporter.emit(AgentEvent::ExtNotify { extension, level: Level::Info, message });
+        reached.await
+    }
+
+    async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
+        let limits = *self.entry.current().offers().limits;
+        Read::beside(self.entry.name(), &self.spec.name, result, limits, &self.results).await
+    }
+}
+
+impl Read {
+    /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
+    /// extensions, which must not stand still for a long one.
+    ///
+    /// # Errors
+    /// When the runtime ends.
+    pub(crate) async fn beside(
+        owner: &ExtensionName,
+        tool: &str,
+        result: ToolResult,
+        limits: Limits,
+        results: &Arc<Results>,
+    ) -> Result<(Self, Option<PathBuf>), JoinError> {
+        let (owner, tool, results) = (owner.clone(), tool.to_owned(), Arc::clone(results));
+        // A text within both of these is never cut, and is read in less time than another thread takes to wake.
+        let short = most(&result) <= limits.max_result_text.min(limits.max_result_lines);
+        let read = move || {
+            let read = Self::new(&owner, &tool, result, limits);
+            let kept = read.whole().and_then(|whole| results.keep(whole));
+            (read, kept)
+        };
+        if short { Ok(read()) } else { tokio::task::spawn_blocking(read).await }
+    }
+}
+
+/// How many bytes there are to read, line ends between blocks included.
+fn most(result: &ToolResult) -> usize {
+    let bytes = |block: &ResultBlock| match block {
+        ResultBlock::Text { text } => text.len() + 1,
+        ResultBlock::Image(image) => image.data.len(),
+        // As long as what is said of it.
+        ResultBlock::Unknown { .. } => 512,
+    };
+    result.content.iter().map(bytes).sum()
+}
+
+/// What is said of a tool that has another schema than the one the model knows.
+const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
+
+/// What is said of a tool that has other texts than the approved ones.
+const LOCKED: &str = "was started anew and its tool has other texts than when it was approved; it is locked, and the user has \
+                      been told";
+
+/// What is said of a tool that is not there any more.
+const WITHDRAWN: &str = "was started anew and does not offer this tool any more";
+
+#[async_trait]
+impl Tool for ExtensionTool {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+        let (owner, name) = (self.entry.name(), &self.spec.name);
+        let failed = |error: &dyn std::fmt::Display| {
+            ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
+        };
+        let (extension, deadline) = match self.told_if_late(self.wait_until_ready(&context)).await {
+            Ok(reached) => reached,
+            Err(error) => return failed(&format_args!("it {error}")),
+        };
+        let request = CallTool { name: name.clone(), args: call.args };
+        let what = format!("tool {name}");
+        match extension.query(&context.cancel, request, what.clone().into(), deadline).await {
+            Ok(Ok(result)) => {
+                let (read, kept) = match self.read(result).await {
+                    Ok(read) => read,
+                    Err(error) => return failed(&error),
+                };
+                if let Some(detail) = &read.rejected {
+                    extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
+                }
+                extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
+                read.output(kept.as_deref())
+            }
+            Ok(Err(detail)) => {
+                extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
+                failed(&detail)
+            }
+            Err(error) => failed(&format_args!("it {error}")),
+        }
+    }
+}

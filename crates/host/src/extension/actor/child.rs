@@ -1,0 +1,92 @@
+//! The process behind an extension, and all that becomes known of its end.
+
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, timeout};
+
+use crate::process::log::Log;
+use crate::process::{Exit, Process};
+use crate::wire::decode::LONG_FRAME;
+use crate::wire::fault::PRINTED;
+use crate::wire::pipe::WIDE;
+
+/// As many long lines as a pipe holds, and the one before them.
+const LATE_LINES: usize = WIDE / LONG_FRAME + 1;
+
+/// The process of one extension. An extension at the other end of two streams has none.
+pub(super) struct Child {
+    pub(super) process: Option<Process>,
+    /// Gone when standard error ended.
+    pub(super) stderr: Option<JoinHandle<()>>,
+    /// How the process ended, once it has.
+    pub(super) exit: Option<Exit>,
+    /// Bytes of a frame that was never finished.
+    pub(super) half_frame: Option<usize>,
+    /// Long lines that were read since the process ended.
+    late_lines: usize,
+}
+
+impl Child {
+    pub(super) fn new(process: Option<Process>, stderr: Option<JoinHandle<()>>) -> Self {
+        Self { process, stderr, exit: None, half_frame: None, late_lines: 0 }
+    }
+
+    pub(super) fn has_exited(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Counts a long line of a process that is gone. Reading it may have taken all the time that there was for the lines
+    /// behind it, so that the time begins again: true while it may. It does not for more lines than the pipe can have
+    /// held, since something that the process left behind may write to it for ever.
+    pub(super) fn count_late_line(&mut self) -> bool {
+        self.late_lines += 1;
+        self.late_lines <= LATE_LINES
+    }
+
+    /// Says how the process ended, and what it printed.
+    pub(super) fn obituary(&self, log: &Log) -> String {
+        let tail = log.tail();
+        let (mut text, never_started) =
+            self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
+        if never_started {
+            // The launcher's word comes last.
+            return tail.lines().last().unwrap_or_default().to_owned();
+        }
+        if let Some(bytes) = self.half_frame {
+            text.push_str(&format!(", with {bytes} bytes of an unfinished frame"));
+        }
+        if !tail.is_empty() {
+            text.push_str(PRINTED);
+            text.push_str(&tail);
+        }
+        text
+    }
+
+    /// Asks the process to end.
+    pub(super) fn terminate(&mut self, log: &Log) {
+        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
+            log.host(format_args!("cannot be terminated: {error}"));
+        }
+    }
+
+    /// Kills the rest of the process and waits for its end, but not for ever.
+    pub(super) async fn kill(&mut self, grace: Duration, log: &Log) {
+        let Some(process) = &mut self.process else { return };
+        // Behind a launcher, the second kill relies on nobody's help.
+        for _ in 0..2 {
+            if let Err(error) = process.kill() {
+                log.host(format_args!("cannot be killed: {error}"));
+            }
+            if process.is_gone() || timeout(grace, process.exited()).await.is_ok() {
+                break;
+            }
+            log.host(format_args!("process {} is still there after the kill", process.id()));
+        }
+    }
+
+    /// Reads standard error no more: something that left the process group may hold it open for ever.
+    pub(super) fn stop_reading_stderr(&mut self) {
+        if let Some(stderr) = self.stderr.take() {
+            stderr.abort();
+        }
+    }
+}

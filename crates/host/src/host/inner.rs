@@ -1,0 +1,96 @@
+//! The state that the clones of one host share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+
+use super::completions::Completing;
+use super::set::{CommandInfo, Set};
+use super::{Found, SpecSource};
+use crate::agent::entry::Entry;
+use crate::agent::gates::Gates;
+use crate::agent::pins::Pins;
+use crate::agent::process_hook::Turns;
+use crate::agent::tool::Results;
+use crate::session::ExtensionState;
+use crate::session::offers::OfferedTool;
+use crate::supervision::shared::Shared;
+use crate::wire::fault::FaultCode;
+
+/// The state that the clones of one host share.
+pub(super) struct Inner {
+    pub(super) shared: Arc<Shared>,
+    /// Results that are too long for a model.
+    pub(super) results: Arc<Results>,
+    /// The texts of tools as the model was told them before.
+    pub(super) pins: Arc<Pins>,
+    /// The turn of the moment, for process hooks.
+    pub(super) turns: Arc<Turns>,
+    pub(super) source: SpecSource,
+    pub(super) gates: Arc<Gates>,
+    pub(super) set: Mutex<Set>,
+    pub(super) completing: Completing,
+    /// One start, restart, reload or shutdown at a time.
+    pub(super) turnstile: tokio::sync::Mutex<()>,
+}
+
+impl Inner {
+    pub(super) fn set(&self) -> MutexGuard<'_, Set> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The extensions of the moment, in order.
+    pub(super) fn entries(&self) -> Vec<Arc<Entry>> {
+        self.set().entries.clone()
+    }
+
+    pub(super) fn entry(&self, name: &ExtensionName) -> Option<Arc<Entry>> {
+        self.set().entries.iter().find(|entry| entry.name() == name).cloned()
+    }
+
+    /// Waits until no extension is starting.
+    pub(super) async fn settled(&self) {
+        for entry in self.entries() {
+            entry.settled().await;
+        }
+    }
+
+    /// Asks the source, and reports what could not be read.
+    pub(super) fn look(&self) -> Found {
+        let found = (self.source)();
+        for fault in &found.faults {
+            (self.shared.events)(AgentEvent::ExtensionError(fault.clone()));
+        }
+        found
+    }
+
+    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
+    pub(super) fn claim_tools(&self, granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
+        let lost = self.set().claim_tools(&self.pins, granted);
+        self.pins.save();
+        lost.report(&self.shared);
+    }
+
+    /// Claims the names of all commands, in order, and returns the commands that got their own.
+    pub(super) fn claim_commands(&self) -> Vec<(CommandInfo, Arc<Entry>)> {
+        let (owned, lost) = self.set().claim_commands();
+        lost.report(&self.shared);
+        owned
+    }
+
+    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
+    /// required gates that the new ones in it did not put up.
+    pub(super) fn announce(&self, new: &[Arc<Entry>]) {
+        for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
+            for hook in entry.lacking() {
+                let text =
+                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
+                self.shared.reporter(entry.name()).fault(FaultCode::HookError, text);
+            }
+        }
+        self.claim_tools(|_, _| {});
+        self.claim_commands();
+        self.shared.changed();
+    }
+}

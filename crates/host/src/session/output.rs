@@ -1,0 +1,149 @@
+//! The work that a session wants done, in order: lines to write, answers, reports.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use haft_protocol::RawJson;
+use haft_protocol::ext::{ClearNotes, HostCallKind, Limits, Notify, PanelClose, PanelRender, SetStatus};
+use haft_protocol::ids::RequestId;
+
+use super::dialect::{Answer, Words};
+use super::reports::Reports;
+use crate::wire::fault::{CallError, FaultCode};
+
+/// One thing that the session wants done.
+#[derive(Debug)]
+pub(crate) enum Output<T> {
+    /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
+    Write { number: u64, line: String, droppable: bool },
+    /// Nothing more will be written: the extension's input ends here.
+    CloseInput,
+    /// Ask the process to end.
+    Terminate,
+    /// A question is decided.
+    Answer(T, Result<Answer, CallError>),
+    /// Something went wrong; report it.
+    Fault(FaultCode, String),
+    /// For the extension's log.
+    Log(String),
+    /// Something for the front end.
+    Ui(Ui),
+    /// Serve this call of the extension.
+    Call(Wanted),
+    /// The extension no longer wants this.
+    CancelCall(RequestId),
+    /// The extension no longer wants anything.
+    DropCalls,
+    /// State or offers have changed.
+    Changed,
+}
+
+/// Something that an extension shows.
+#[derive(Debug)]
+pub(crate) enum Ui {
+    Notify(Notify),
+    ClearNotes(ClearNotes),
+    PanelRender(PanelRender),
+    PanelClose(PanelClose),
+    Status(SetStatus),
+}
+
+/// A call that was admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) id: RequestId,
+    pub(crate) kind: HostCallKind,
+    pub(crate) args: RawJson,
+}
+
+/// The outputs that nobody has taken yet. Counts the lines, and decides which mistakes are reported.
+#[derive(Debug)]
+pub(super) struct OutputQueue<T> {
+    /// The number of the last line.
+    pub(super) lines: u64,
+    pub(super) reports: Reports,
+    /// Mistakes are only logged: the extension is being stopped, or gone.
+    is_quiet: bool,
+    limits: Arc<Limits>,
+    waiting: VecDeque<Output<T>>,
+}
+
+impl<T> OutputQueue<T> {
+    pub(super) fn new(limits: Arc<Limits>) -> Self {
+        Self { lines: 0, reports: Reports::default(), is_quiet: false, limits, waiting: VecDeque::new() }
+    }
+
+    /// Takes the next output.
+    pub(super) fn pop(&mut self) -> Option<Output<T>> {
+        self.waiting.pop_front()
+    }
+
+    pub(super) fn push(&mut self, output: Output<T>) {
+        self.waiting.push_back(output);
+    }
+
+    pub(super) fn show(&mut self, ui: Ui) {
+        self.push(Output::Ui(ui));
+    }
+
+    /// Encodes one message.
+    ///
+    /// # Errors
+    /// The reason why it has no line.
+    pub(super) fn encode(&self, words: impl Into<Words>) -> Result<String, String> {
+        self.bounded(words.into().line()?)
+    }
+
+    /// Returns the line if it is short enough.
+    ///
+    /// # Errors
+    /// The line is too long.
+    pub(super) fn bounded(&self, line: String) -> Result<String, String> {
+        let most = self.limits.max_result_line;
+        if line.len() > most {
+            return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));
+        }
+        Ok(line)
+    }
+
+    /// Writes a line as the next one.
+    pub(super) fn write(&mut self, line: String, droppable: bool) {
+        self.lines += 1;
+        self.push(Output::Write { number: self.lines, line, droppable });
+    }
+
+    /// Announces that state or offers have changed. Announced once for any number of changes in a row.
+    pub(super) fn changed(&mut self) {
+        if !matches!(self.waiting.back(), Some(Output::Changed)) {
+            self.push(Output::Changed);
+        }
+    }
+
+    /// Reports a failure.
+    pub(super) fn fault(&mut self, code: FaultCode, message: String) {
+        self.push(Output::Fault(code, message));
+    }
+
+    pub(super) fn log(&mut self, text: String) {
+        self.push(Output::Log(text));
+    }
+
+    /// Reports a mistake that an author should see, as often as is useful; the log has the rest.
+    pub(super) fn report(&mut self, code: FaultCode, text: String) {
+        if self.reports.admit(code) && !self.is_quiet {
+            self.fault(code, text);
+        } else {
+            self.log(format!("{code}: {text}"));
+        }
+    }
+
+    /// Reports no more mistakes from here on.
+    pub(super) fn silence(&mut self) {
+        self.is_quiet = true;
+    }
+
+    /// True if mistakes are not reported any more.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+}

@@ -1,0 +1,67 @@
+//! The phases of a connection, from its start to its end.
+
+use std::time::Instant;
+
+use super::ExtensionState;
+
+/// A phase, with its deadlines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Phase {
+    AwaitHello {
+        until: Instant,
+    },
+    /// The extension counts as silent once it has registered something: before, it may be getting ready to guard.
+    Registering {
+        until: Instant,
+        idle_at: Option<Instant>,
+    },
+    Ready,
+    Draining {
+        terminate_at: Option<Instant>,
+        kill_at: Instant,
+    },
+    Closed(ExtensionState),
+}
+
+impl Phase {
+    /// The time of the next step, if the phase has one.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match *self {
+            Self::AwaitHello { until } => Some(until),
+            Self::Registering { until, idle_at } => Some(sooner(until, idle_at)),
+            Self::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
+            Self::Ready | Self::Closed(_) => None,
+        }
+    }
+
+    /// The state for listings.
+    pub(super) fn state(&self) -> ExtensionState {
+        match self {
+            Self::AwaitHello { .. } | Self::Registering { .. } => ExtensionState::Starting,
+            Self::Ready => ExtensionState::Ready,
+            Self::Draining { .. } => ExtensionState::Stopping,
+            Self::Closed(state) => state.clone(),
+        }
+    }
+
+    /// True if the mistakes of the extension still matter: it is neither gone nor being stopped.
+    pub(super) fn is_in_use(&self) -> bool {
+        !matches!(self, Self::Draining { .. } | Self::Closed(_))
+    }
+
+    /// The reason why nothing can be sent in this phase, if so.
+    pub(super) fn absence(&self) -> Option<&str> {
+        match self {
+            Self::Registering { .. } | Self::Ready => None,
+            Self::AwaitHello { .. } => Some("has not said hello yet"),
+            Self::Draining { .. } => Some("is being stopped"),
+            Self::Closed(ExtensionState::Failed { message, .. }) => Some(message),
+            Self::Closed(_) => Some("was stopped"),
+        }
+    }
+}
+
+/// The earlier one of two deadlines.
+pub(super) fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
+    idle_at.map_or(until, |at| at.min(until))
+}

@@ -1,0 +1,40 @@
+//! Enums whose variants have names on the wire or in files.
+
+/// Defines an enum from its variants and their names. serde, the schema, `ALL`, `name`, `from_name` and `Display` all
+/// follow from that one list.
+macro_rules! named_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $enum:ident { $($(#[$variant_meta:meta])* $variant:ident = $name:literal,)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum $enum {
+            $($(#[$variant_meta])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl $enum {
+            /// Every variant, in the order of the definition.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The name on the wire and in files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// Returns the variant of that name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|variant| variant.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named_enum;

@@ -1,0 +1,480 @@
+//! `Composer`: the place where prompts are written, with completion, the earlier prompts, and pastes.
+
+use std::path::Path;
+
+use haft_protocol::content::Image;
+use haft_protocol::rpc::{CompleteCommand, CompletionsData, Failure, GetModels, GetTools, ListSessions};
+
+use super::component::{CLOSE, Component, Flow, Scope};
+use super::intent::Intent;
+use super::known::{Completed, Completes, Known};
+use super::outbox::Outbox;
+use super::pastes::Pastes;
+use super::pending::{Pending, Shown};
+use super::search::{SearchField, Searched};
+use super::{Ask, Effect};
+use crate::complete::{self, Completer, Kind, Popup};
+use crate::editor::{Content, Editor, Outcome, Pasted, Submission};
+use crate::history::{self, History};
+use crate::keys::{Action, Completion, Context, Edit, Press, Prompt};
+use crate::queue::When;
+use crate::transcript::Found;
+
+/// The beginning of a line that is read when the agent is done.
+const FOLLOW_UP: &str = ">>";
+
+/// The columns of the mark before the text.
+pub(super) const MARK: u16 = 2;
+
+/// The place where prompts are written.
+#[derive(Debug)]
+pub(super) struct Composer {
+    editor: Editor,
+    completer: Completer,
+    known: Known,
+    history: History,
+    search: Option<HistorySearch>,
+    files: Files,
+    pastes: Pastes,
+    /// The revision of the text for which missing candidates were asked for.
+    asked_at: u64,
+    /// The text that the person's own editor took.
+    edited: Option<Content>,
+}
+
+/// The state of the list of the project's files.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Files {
+    /// Nobody has asked for it, or it may be out of date.
+    #[default]
+    Unknown,
+    /// The program is asked for it.
+    Asked,
+    Known,
+}
+
+/// A search in the earlier prompts.
+#[derive(Debug)]
+struct HistorySearch {
+    field: SearchField,
+    search: history::Search,
+    /// The text of the editor before the search.
+    before: Content,
+}
+
+impl Composer {
+    pub(super) fn new(known: Known) -> Self {
+        Self {
+            editor: Editor::default(),
+            completer: Completer::default(),
+            known,
+            history: History::default(),
+            search: None,
+            files: Files::default(),
+            pastes: Pastes::default(),
+            asked_at: 0,
+            edited: None,
+        }
+    }
+
+    pub(super) fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// The sources of completion.
+    pub(super) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    pub(super) fn known_mut(&mut self) -> &mut Known {
+        &mut self.known
+    }
+
+    /// Takes new sources of completion, and completes with them.
+    pub(super) fn learn(&mut self, learn: impl FnOnce(&mut Known)) {
+        learn(&mut self.known);
+        self.complete();
+    }
+
+    /// The candidates that are shown.
+    pub(super) fn popup(&self) -> Option<&Popup> {
+        self.completer.popup().filter(|_| self.search.is_none())
+    }
+
+    pub(super) fn close_popup(&mut self) {
+        self.completer.close();
+    }
+
+    /// The search in the earlier prompts, with its outcome.
+    pub(super) fn search(&self) -> Option<(&SearchField, Found)> {
+        let search = self.search.as_ref()?;
+        let found = if search.search.has_failed() { Found::Nothing } else { Found::Match };
+        Some((&search.field, found))
+    }
+
+    /// The prompt that a search in the earlier prompts stands at.
+    pub(super) fn found(&self) -> Option<&str> {
+        let search = self.search.as_ref()?;
+        search.search.matched(&self.history).map(|found| found.prompt)
+    }
+
+    /// Takes the prompt that is written, to be sent. None if it is empty, or waits until its pastes are known.
+    pub(super) fn submit(&mut self, when: When) -> Option<Submission> {
+        let submission = self.editor.submission();
+        if submission.text.is_empty() || self.pastes.delay(when) {
+            return None;
+        }
+        self.clear();
+        self.completer.close();
+        Some(submission)
+    }
+
+    /// Adds a prompt to the earlier ones. Returns true if it is kept.
+    pub(super) fn remember(&mut self, prompt: &str) -> bool {
+        self.history.push(prompt).is_some()
+    }
+
+    /// Takes the earlier prompts of the file. Those that were sent meanwhile follow them.
+    pub(super) fn set_history(&mut self, text: &str) {
+        let typed: Vec<String> = self.history.prompts().to_vec();
+        self.history = History::decode(text).history;
+        for prompt in typed {
+            self.history.push(&prompt);
+        }
+    }
+
+    pub(super) fn set_files(&mut self, files: Vec<String>) {
+        self.files = Files::Known;
+        self.learn(|known| known.set_files(files));
+    }
+
+    /// Asks for the files again when they are needed: tools may have made others.
+    pub(super) fn forget_files(&mut self) {
+        if self.files == Files::Known {
+            self.files = Files::Unknown;
+        }
+    }
+
+    /// Forgets the prompt that waits for its pastes.
+    pub(super) fn cancel_delayed(&mut self) {
+        self.pastes.keep();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.editor.take();
+        self.history.leave();
+    }
+
+    /// Puts prompts back, before the text that is being written.
+    pub(super) fn give_back<'c>(&mut self, contents: impl IntoIterator<Item = &'c Content>) {
+        self.history.leave();
+        self.editor.put_before(contents);
+    }
+
+    /// Puts in text of an extension.
+    pub(super) fn insert(&mut self, text: &str) {
+        self.editor.insert(text);
+        self.completer.close();
+    }
+
+    /// Replaces the text.
+    pub(super) fn write(&mut self, text: &str) {
+        self.editor.set_text(text);
+        self.complete();
+    }
+
+    /// Keeps a text to be put in with the key for that.
+    pub(super) fn keep_cut(&mut self, text: &str) {
+        self.editor.keep_cut(text);
+    }
+
+    /// Takes the text of the person's own editor. Text that came meanwhile stays before it.
+    pub(super) fn set_edited(&mut self, text: &str) {
+        let before = self.edited.take();
+        let came = before.and_then(|before| self.editor.came_since(&before));
+        self.editor.set_edited(text);
+        self.editor.put_before(&came);
+        self.completer.close();
+    }
+
+    /// Takes an image that was read, if it belongs to a paste. Returns false if it does not.
+    pub(super) fn image(&mut self, number: u64, image: &Result<Image, Failure>, out: &mut Outbox) -> bool {
+        if !self.pastes.asked(number) {
+            return false;
+        }
+        if let Some((text, paths)) = self.pastes.answered(number, image.is_ok()) {
+            match image {
+                Ok(_) => {
+                    if self.editor.fold_images(&text, paths) {
+                        self.complete();
+                    }
+                }
+                Err(failure) => out.flash(format!("it stays text: {failure}")),
+            }
+        }
+        if let Some(when) = self.pastes.take_delayed() {
+            out.intend(Intent::Submit(when));
+        }
+        true
+    }
+
+    /// Completes the text at the cursor.
+    pub(super) fn complete(&mut self) {
+        if self.history.is_shown(&self.editor.content()) {
+            // Up and down go on among the earlier prompts, also where one of them is a command.
+            return self.completer.close();
+        }
+        self.completer.update(self.editor.text(), self.editor.cursor(), &self.known);
+    }
+
+    /// Asks for the candidates that are missing for the text.
+    pub(super) fn ask_for_candidates(&mut self, out: &mut Outbox) {
+        let revision = self.editor.revision();
+        if std::mem::replace(&mut self.asked_at, revision) == revision {
+            return;
+        }
+        self.ask_extension(out);
+        let wanted = complete::wanted(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
+        match wanted {
+            Some(Kind::File { .. }) if self.files == Files::Unknown => {
+                self.files = Files::Asked;
+                out.ask(Ask::Files);
+            }
+            Some(Kind::Argument { command, before }) if before.is_empty() => {
+                self.ask_for_arguments(&command, out);
+            }
+            Some(Kind::File { .. } | Kind::Argument { .. } | Kind::Command) | None => {}
+        }
+    }
+
+    fn ask_for_arguments(&mut self, command: &str, out: &mut Outbox) {
+        let known = &mut self.known;
+        match known.completes(command) {
+            Some(Completes::Models) if known.models.is_none() && !out.is_pending(Pending::is_models) => {
+                out.send(GetModels {}, Pending::Models(Shown::No));
+            }
+            Some(Completes::Sessions)
+                if known.sessions.is_none() && !out.is_pending(Pending::is_sessions) =>
+            {
+                out.send(ListSessions {}, Pending::Sessions(Shown::No));
+            }
+            Some(Completes::Tools) if known.tools.is_none() && !out.is_pending(Pending::is_tools) => {
+                out.send(GetTools {}, Pending::Tools(Shown::No));
+            }
+            Some(Completes::Providers) if known.providers.is_none() => {
+                known.providers = Some(Vec::new());
+                out.ask(Ask::Providers);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// Asks the extension of the command that is typed what may follow it. One question at a time: the answer asks on.
+    fn ask_extension(&mut self, out: &mut Outbox) {
+        let Some((name, prefix)) = self.typed_command() else {
+            // The next command begins without candidates.
+            self.known.said = None;
+            return;
+        };
+        let known = self.known.said.as_ref().is_some_and(|said| said.of.0 == name && said.of.1 == prefix);
+        if known || out.is_pending(Pending::is_completions) {
+            return;
+        }
+        let command = CompleteCommand { name: name.clone(), prefix: prefix.clone() };
+        out.send(command, Pending::Completions(name, prefix));
+    }
+
+    /// Takes the answer of an extension. An answer to a command that is no longer typed is dropped.
+    pub(super) fn completed(&mut self, of: (String, String), data: CompletionsData, out: &mut Outbox) {
+        let typed = self.typed_command();
+        if typed.as_ref().is_none_or(|typed| typed.0 != of.0) {
+            return self.ask_extension(out);
+        }
+        let is_typed = typed.as_ref() == Some(&of);
+        self.known.said = Some(Completed { of, items: data.items });
+        self.complete();
+        if !is_typed {
+            self.ask_extension(out);
+        }
+    }
+
+    /// The command that is typed and completes, with the text behind it up to the cursor.
+    fn typed_command(&self) -> Option<(String, String)> {
+        let (text, cursor) = (self.editor.text(), self.editor.cursor());
+        let wanted = complete::wanted(text, cursor)?;
+        if !matches!(wanted.kind, Kind::Argument { .. }) || self.history.is_shown(&self.editor.content()) {
+            return None;
+        }
+        let (command, behind) = text.get(1..cursor)?.split_once(char::is_whitespace)?;
+        let info = self.known.other(command).filter(|info| info.completes)?;
+        Some((info.name.clone(), behind.trim_start().to_owned()))
+    }
+
+    fn prompt_key(&mut self, action: Prompt, scope: &mut Scope<'_>) {
+        match action {
+            Prompt::Send | Prompt::FollowUp => {
+                // Whether the agent works is seen when the prompt is sent.
+                if let Some(when) = When::of(action, true) {
+                    scope.out.intend(Intent::Submit(when));
+                }
+            }
+            Prompt::Abort => scope.out.intend(Intent::Abort),
+            Prompt::TakeBack => scope.out.intend(Intent::TakeBack),
+            Prompt::ClearOrQuit if self.editor.is_empty() => scope.out.intend(Intent::QuitTwice),
+            Prompt::ClearOrQuit => {
+                // The prompt that waited for its pastes would send the next text.
+                self.pastes.keep();
+                self.editor.set_text("");
+                self.history.leave();
+            }
+            Prompt::SearchHistory => {
+                self.completer.close();
+                let (field, before) = (SearchField::new("search the prompts: "), self.editor.content());
+                self.search = Some(HistorySearch { field, search: history::Search::default(), before });
+            }
+            Prompt::Complete => {
+                self.completer.open(self.editor.text(), self.editor.cursor(), &self.known);
+            }
+            Prompt::OpenEditor => {
+                self.edited = Some(self.editor.content());
+                scope.out.effect(Effect::OpenEditor(self.editor.submission().text));
+            }
+        }
+    }
+
+    fn completion_key(&mut self, action: Completion, scope: &mut Scope<'_>) {
+        match action {
+            Completion::Next => self.completer.next(),
+            Completion::Previous => self.completer.previous(),
+            Completion::Close => self.completer.close(),
+            Completion::Accept => {
+                self.accept();
+            }
+            // A candidate that is typed in full needs nothing put in.
+            Completion::AcceptAndSend if self.popup().is_some_and(Popup::is_typed) => {
+                self.completer.close();
+                self.prompt_key(Prompt::Send, scope);
+            }
+            Completion::AcceptAndSend => {
+                if self.accept() {
+                    self.prompt_key(Prompt::Send, scope);
+                }
+            }
+        }
+    }
+
+    /// Puts the chosen candidate in. Returns true for a command that can be run at once.
+    fn accept(&mut self) -> bool {
+        let Some(accepted) = self.completer.accept(self.editor.text()) else { return false };
+        self.editor.replace(accepted.range, &accepted.text);
+        self.complete();
+        accepted.complete
+    }
+
+    /// Carries out a key of the editor. Returns true if it quits.
+    fn act(&mut self, action: Edit, width: u16) -> bool {
+        let vertical = matches!(action, Edit::RowUp | Edit::RowDown);
+        let among_prompts = vertical && self.history.is_shown(&self.editor.content());
+        let outcome = match (among_prompts, action) {
+            (true, Edit::RowUp) => Outcome::AtTop,
+            (true, _) => Outcome::AtBottom,
+            (false, _) => self.editor.act(action, width),
+        };
+        match outcome {
+            Outcome::Done => {}
+            Outcome::AtTop => self.go_to(History::older),
+            Outcome::AtBottom => self.go_to(History::newer),
+            Outcome::Empty => return true,
+        }
+        false
+    }
+
+    fn go_to(&mut self, other: impl Fn(&mut History, Content) -> Option<Content>) {
+        if let Some(content) = other(&mut self.history, self.editor.content()) {
+            self.editor.set(&content);
+        }
+    }
+
+    fn search_key(&mut self, press: &Press, width: u16) {
+        let Some(HistorySearch { field, search, .. }) = &mut self.search else { return };
+        match field.key(press, width) {
+            Searched::Nothing => {}
+            Searched::Changed => search.set_query(&self.history, field.text()),
+            Searched::Next { older: true } => search.older(&self.history),
+            Searched::Next { older: false } => search.newer(&self.history),
+            Searched::Over { taken } => self.end_search(taken),
+        }
+    }
+
+    /// Ends the search in the earlier prompts. Text that came meanwhile stays, and the match is put in.
+    fn end_search(&mut self, taken: bool) {
+        let Some(HistorySearch { search, before, .. }) = self.search.take() else { return };
+        let found = search.matched(&self.history).filter(|_| taken);
+        match found.map(|found| found.prompt.to_owned()) {
+            Some(prompt) if self.editor.content() == before => self.editor.set_text(&prompt),
+            Some(prompt) => self.editor.insert(&prompt),
+            None => {}
+        }
+        self.completer.close();
+    }
+}
+
+impl Component for Composer {
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+        if self.search.is_some() {
+            self.search_key(press, scope.width);
+            return Flow::typed(press, &[Context::Search]);
+        }
+        let context = if self.popup().is_some() { Context::Completion } else { Context::Editor };
+        let before = self.editor.revision();
+        match (press.action(context), press.chord().text()) {
+            (Some(Action::Edit(action)), _) => {
+                if self.act(action, scope.width) {
+                    scope.out.effect(Effect::Quit);
+                }
+            }
+            (Some(Action::Prompt(action)), _) => self.prompt_key(action, scope),
+            (Some(Action::Completion(action)), _) => self.completion_key(action, scope),
+            (None, Some(c)) => self.editor.type_char(c),
+            (unclaimed, _) => return Flow::Unclaimed(unclaimed),
+        }
+        if self.editor.revision() != before {
+            self.complete();
+        }
+        Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let out = &mut *scope.out;
+        match line.trim() {
+            ":drop" => self.clear(),
+            ":output" => out.intend(Intent::PrintOutput),
+            // The line came too late for what it was meant for, and is nothing for the model.
+            CLOSE => out.print("nothing is open"),
+            "" if self.editor.is_empty() => {}
+            "" => out.intend(Intent::Submit(When::Steer)),
+            _ => {
+                let later = line.strip_prefix(FOLLOW_UP);
+                let when = if later.is_some() { When::FollowUp } else { When::Steer };
+                let submission = Content::of_text(later.map_or(line, str::trim_start)).submission();
+                if !submission.text.is_empty() {
+                    out.intend(Intent::Say(Box::new(submission), when));
+                }
+            }
+        }
+        Flow::Handled
+    }
+
+    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
+        if let Some(HistorySearch { field, search, .. }) = &mut self.search {
+            field.paste(text);
+            search.set_query(&self.history, field.text());
+            return Flow::Handled;
+        }
+        if let Pasted::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
+            self.pastes.ask(text, paths, scope.out);
+        }
+        self.complete();
+        Flow::Handled
+    }
+}

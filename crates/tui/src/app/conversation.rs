@@ -1,0 +1,302 @@
+//! `Conversation`: the transcript, the keyboard in it, and the search for words in it.
+
+use std::time::Instant;
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
+use ratatui_core::layout::Rect;
+
+use super::component::{Component, Flow, Scope};
+use super::intent::Intent;
+use super::search::{SearchField, Searched};
+use super::{Effect, Mouse, MouseKind};
+use crate::keys::{Action, Browse, Context, Press};
+use crate::timeouts;
+use crate::transcript::{Browsed, Found, Said, Transcript};
+
+/// The rows that one turn of the wheel moves.
+const WHEEL: i32 = 3;
+
+/// The conversation that is shown.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    transcript: Transcript,
+    arrival: Arrival,
+    /// True while the keyboard is in the transcript.
+    browses: bool,
+    /// True while the matches of a search are shown.
+    searched: bool,
+    search: Option<SearchField>,
+    /// When a long search continues.
+    searches_at: Option<Instant>,
+    /// Whether calls and thoughts were unfolded before the transcript was opened over the terminal's own screen.
+    folds: Option<(bool, bool)>,
+}
+
+/// Whether the conversation of the session is here.
+#[derive(Debug)]
+enum Arrival {
+    /// It is being read. These follow it.
+    Read(Vec<Following>),
+    /// It is shown.
+    Shown,
+}
+
+/// Something that follows a conversation that is being read.
+#[derive(Debug)]
+pub(super) enum Following {
+    Event(AgentEvent),
+    Said(Said),
+}
+
+impl Conversation {
+    /// A conversation before anything is known of it.
+    pub(super) fn new(transcript: Transcript) -> Self {
+        Self {
+            transcript,
+            arrival: Arrival::Read(Vec::new()),
+            browses: false,
+            searched: false,
+            search: None,
+            searches_at: None,
+            folds: None,
+        }
+    }
+
+    pub(super) fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    pub(super) fn transcript_mut(&mut self) -> &mut Transcript {
+        &mut self.transcript
+    }
+
+    /// True until the messages of the session are here.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self.arrival, Arrival::Read(_))
+    }
+
+    /// Waits for the messages of the session, which are read again. What waits for them already waits on.
+    pub(super) fn read(&mut self) {
+        if !self.is_read() {
+            self.arrival = Arrival::Read(Vec::new());
+        }
+    }
+
+    /// Waits for the messages of another session, and for nothing else.
+    pub(super) fn read_anew(&mut self) {
+        self.arrival = Arrival::Read(Vec::new());
+    }
+
+    /// Shows the messages of the session.
+    pub(super) fn restore(&mut self, messages: &[Message]) {
+        self.transcript.restore(messages);
+    }
+
+    /// Returns everything that waited for the messages of the session.
+    pub(super) fn arrived(&mut self) -> Vec<Following> {
+        match std::mem::replace(&mut self.arrival, Arrival::Shown) {
+            Arrival::Read(later) => later,
+            Arrival::Shown => Vec::new(),
+        }
+    }
+
+    /// Returns the event if it can be shown now. Otherwise it follows the messages.
+    pub(super) fn admit(&mut self, event: AgentEvent) -> Option<AgentEvent> {
+        match &mut self.arrival {
+            Arrival::Read(later) => {
+                later.push(Following::Event(event));
+                None
+            }
+            Arrival::Shown => Some(event),
+        }
+    }
+
+    /// Adds a note of haft's own.
+    pub(super) fn say(&mut self, said: Said) {
+        match &mut self.arrival {
+            Arrival::Read(later) => later.push(Following::Said(said)),
+            Arrival::Shown => self.transcript.say(said),
+        }
+    }
+
+    /// Begins another conversation.
+    pub(super) fn begin_anew(&mut self) {
+        self.transcript.begin_anew();
+        (self.browses, self.searched) = (false, false);
+    }
+
+    /// True while the keyboard is in the transcript.
+    pub(super) fn browses(&self) -> bool {
+        self.browses
+    }
+
+    /// The search that is typed.
+    pub(super) fn search(&self) -> Option<&SearchField> {
+        self.search.as_ref()
+    }
+
+    /// The outcome of the search that is typed.
+    pub(super) fn found(&self) -> Found {
+        match &self.search {
+            Some(search) if search.text().is_empty() => Found::Match,
+            Some(_) | None => self.transcript.found(),
+        }
+    }
+
+    /// True while the keyboard is in the transcript or in a search of it.
+    pub(super) fn is_open(&self) -> bool {
+        self.browses || self.search.is_some()
+    }
+
+    /// Takes the keyboard into the transcript.
+    pub(super) fn browse(&mut self) {
+        self.browses = true;
+        self.transcript.browse();
+    }
+
+    /// Begins a search.
+    pub(super) fn begin_search(&mut self) {
+        self.search = Some(SearchField::new("search: "));
+    }
+
+    /// Takes away the matches of a search. Returns false if there are none.
+    pub(super) fn end_results(&mut self) -> bool {
+        let shows = std::mem::take(&mut self.searched);
+        if shows {
+            self.transcript.end_search();
+        }
+        shows
+    }
+
+    /// Opens the transcript over the terminal's own screen, in so many rows.
+    pub(super) fn open_in(&mut self, rows: u16) {
+        self.folds.get_or_insert(self.transcript.unfolded());
+        self.transcript.opens(rows);
+    }
+
+    /// Continues a long search, and folds what was unfolded while the transcript was open.
+    pub(super) fn settle(&mut self, now: Instant) {
+        if self.searches_at.is_some_and(|at| at <= now) {
+            self.searches_at = None;
+            self.transcript.search_on();
+        }
+        match self.transcript.found() {
+            Found::Searching(_) => {
+                self.searches_at.get_or_insert(now + timeouts::FRAME);
+            }
+            Found::Match | Found::Nothing | Found::Stopped => self.searches_at = None,
+        }
+        self.keep_folds();
+    }
+
+    /// Folds as before, once the transcript is closed: what is printed next is folded like the rest.
+    fn keep_folds(&mut self) {
+        if self.is_open() {
+            return;
+        }
+        let Some((calls, thinking)) = self.folds.take() else { return };
+        let (calls_now, thinking_now) = self.transcript.unfolded();
+        if calls != calls_now {
+            self.transcript.toggle_calls();
+        }
+        if thinking != thinking_now {
+            self.transcript.toggle_thinking();
+        }
+    }
+
+    fn search_changed(&mut self) {
+        if let Some(search) = &self.search {
+            self.transcript.search(search.text());
+            self.searched = !search.text().is_empty();
+        }
+    }
+
+    /// Ends the search with its match, or with what was there before.
+    fn end_search(&mut self, taken: bool, scope: &mut Scope<'_>) {
+        let Some(search) = self.search.take() else { return };
+        self.searched = taken && !search.text().is_empty();
+        match taken {
+            true => scope.out.intend(Intent::ShowMatch),
+            false => self.transcript.leave_search(),
+        }
+    }
+
+    fn browse_key(&mut self, action: Browse, scope: &mut Scope<'_>) {
+        match self.transcript.browsed(action) {
+            Browsed::Done => {}
+            Browsed::Copy(text) => scope.out.effect(Effect::Copy(text)),
+            Browsed::Leave => self.browses = false,
+        }
+        if action == Browse::Close {
+            self.browses = false;
+        }
+    }
+
+    fn select(&mut self, mouse: Mouse, area: Rect) -> Option<String> {
+        let inside = area.contains((mouse.column, mouse.row).into());
+        // A button that went down elsewhere selects nothing; one that is held may leave the area.
+        if mouse.kind == MouseKind::Press && !inside {
+            return None;
+        }
+        let column = mouse.column.saturating_sub(area.x).min(area.width.saturating_sub(1));
+        let row = mouse.row.saturating_sub(area.y).min(area.height.saturating_sub(1));
+        self.transcript.mouse(mouse.kind, column, row)
+    }
+}
+
+impl Component for Conversation {
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        [self.searches_at, self.transcript.wakes_at(now)].into_iter().flatten().min()
+    }
+
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+        if let Some(search) = &mut self.search {
+            match search.key(press, scope.width) {
+                Searched::Nothing => {}
+                Searched::Changed => self.search_changed(),
+                Searched::Next { older } => {
+                    self.transcript.next_match(older);
+                }
+                Searched::Over { taken } => self.end_search(taken, scope),
+            }
+            return Flow::typed(press, &[Context::Search]);
+        }
+        if !self.browses {
+            return Flow::PassedOn;
+        }
+        match press.action(Context::Browse) {
+            Some(Action::Browse(action)) => {
+                self.browse_key(action, scope);
+                Flow::Handled
+            }
+            unclaimed => Flow::Unclaimed(unclaimed),
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &mut Scope<'_>) -> Flow {
+        if let Some(search) = &mut self.search {
+            search.paste(text);
+            self.search_changed();
+            return Flow::Handled;
+        }
+        // The text is for the composer, and the keyboard goes with it.
+        if std::mem::take(&mut self.browses) {
+            self.transcript.browsed(Browse::Close);
+        }
+        Flow::PassedOn
+    }
+
+    fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
+        match mouse.kind {
+            MouseKind::WheelUp => self.transcript.scroll_lines(-WHEEL),
+            MouseKind::WheelDown => self.transcript.scroll_lines(WHEEL),
+            MouseKind::Press | MouseKind::Drag | MouseKind::Release => {
+                if let Some(text) = self.select(mouse, scope.main) {
+                    scope.out.effect(Effect::Copy(text));
+                }
+            }
+        }
+        Flow::Handled
+    }
+}

@@ -1,0 +1,232 @@
+//! `Menu`: a list to pick from, in the place of the conversation, and the use of what is picked.
+
+use std::collections::BTreeMap;
+
+use haft_protocol::rpc::{SessionInfo, ToolInfo, TreeData};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::component::{CLOSE, Component, Flow, LIST, Scope};
+use super::intent::{ChoiceUse, Intent};
+use super::known::about;
+use super::outbox::Outbox;
+use super::{Ask, Mouse, SettingRow};
+use crate::keys::{Context, Press};
+use crate::look::Look;
+use crate::picker::{Can, Picked, Picker, Row};
+
+/// A list to pick from.
+#[derive(Debug)]
+pub(super) struct Menu {
+    picker: Box<Picker>,
+    purpose: ChoiceUse,
+}
+
+/// What is asked before a picker can be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Coming {
+    Settings(Option<String>),
+    Login,
+    Logout,
+}
+
+/// A setting, as the row of a list shows it.
+pub(super) fn setting_row(row: &SettingRow) -> Row {
+    let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
+    let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
+    Row {
+        key: row.name.clone(),
+        text: row.name.clone(),
+        detail: format!("{}{origin}{about}", row.value),
+        ..Row::default()
+    }
+}
+
+impl Menu {
+    pub(super) fn new(title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) -> Self {
+        Self { picker: Box::new(Picker::new(title, rows, can)), purpose }
+    }
+
+    pub(super) fn picker(&self) -> &Picker {
+        &self.picker
+    }
+
+    /// Chooses the row of that key.
+    pub(super) fn choose(&mut self, key: &str) {
+        self.picker.choose(key);
+    }
+
+    /// Shows other tools, if it is the list of tools. Returns true if it is.
+    pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
+        let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
+        if is_of_tools {
+            self.picker.set_rows(tools.iter().map(tool_row).collect());
+        }
+        is_of_tools
+    }
+
+    /// Shows other sessions, if it is the list of sessions. `shown` is the session behind the list.
+    pub(super) fn show_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
+        if let ChoiceUse::Session(sessions) = &mut self.purpose {
+            self.picker.set_rows(session_rows(now, shown));
+            *sessions = now.to_vec();
+        }
+    }
+
+    /// Shows the new name of a session, if it is the list of sessions.
+    pub(super) fn renamed(&mut self, session: &str, name: Option<&str>, shown: Option<&str>) {
+        if let ChoiceUse::Session(sessions) = &mut self.purpose {
+            for info in sessions.iter_mut().filter(|info| info.session == session) {
+                info.name = name.map(str::to_owned);
+            }
+            self.picker.set_rows(session_rows(sessions, shown));
+        }
+    }
+}
+
+/// Acts on a choice. The list closes when a row is taken, except for the list of tools.
+fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
+    let Some(Menu { purpose, .. }) = menu else { return };
+    match picked {
+        Picked::Open => {}
+        Picked::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
+        Picked::Moved(_) => {}
+        Picked::Taken(key) => {
+            out.intend(Intent::Pick(purpose.clone(), key));
+            if !matches!(purpose, ChoiceUse::Tools) {
+                *menu = None;
+            }
+        }
+        Picked::Rename(session, name) => {
+            let is_open = matches!(purpose, ChoiceUse::Session(sessions)
+                if sessions.iter().any(|info| info.session == session && info.open));
+            out.intend(Intent::Rename(session, name, is_open));
+        }
+        Picked::Delete(session) => out.ask(Ask::Delete { session }),
+        Picked::Closed => {
+            if let Some(closed) = menu.take() {
+                out.intend(Intent::CloseMenu(closed.purpose));
+            }
+        }
+    }
+}
+
+impl Component for Option<Menu> {
+    fn cover_rows(&self) -> Option<u16> {
+        self.as_ref().map(|_| LIST)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        self.as_mut()?.picker.draw(area, buffer, look)
+    }
+
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+        let outcome = picker.key(press);
+        picked(self, outcome, scope.out);
+        Flow::typed(press, &[Context::Picker])
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        let Some(menu) = self else { return Flow::PassedOn };
+        let line = line.trim();
+        match line.parse::<usize>().ok().map(|number| menu.picker.key_of(number).map(str::to_owned)) {
+            Some(Some(key)) => picked(self, Picked::Taken(key), scope.out),
+            Some(None) => scope.out.print("there is no such row"),
+            None if line == CLOSE => {
+                picked(self, Picked::Closed, scope.out);
+                scope.out.print("closed");
+            }
+            None if line == "more" => scope.out.intend(Intent::PrintRows { anew: false }),
+            None => {
+                menu.picker.narrow(line);
+                scope.out.intend(Intent::PrintRows { anew: true });
+            }
+        }
+        Flow::Handled
+    }
+
+    fn paste(&mut self, text: &str, _: &mut Scope<'_>) -> Flow {
+        let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
+        picker.paste(text);
+        Flow::Handled
+    }
+
+    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
+        if self.is_some() { Flow::Handled } else { Flow::PassedOn }
+    }
+}
+
+/// The rows of a list of sessions. `shown` is the session behind the list.
+pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<Row> {
+    sessions.iter().map(|info| session_row(info, shown)).collect()
+}
+
+fn session_row(info: &SessionInfo, shown: Option<&str>) -> Row {
+    let text = match about(info).lines().next().unwrap_or_default().trim() {
+        "" => "(nothing said)".to_owned(),
+        about => about.to_owned(),
+    };
+    let when = info.last.as_ref().unwrap_or(&info.created);
+    let when = when.0.get(..16).unwrap_or(&when.0).replace('T', " ");
+    let messages =
+        if info.messages == 1 { "1 message".to_owned() } else { format!("{} messages", info.messages) };
+    let busy = if info.busy { " · at work" } else { "" };
+    let current = shown == Some(info.session.as_str());
+    let this = if current { "this one · " } else { "" };
+    Row {
+        key: info.session.clone(),
+        text,
+        detail: format!("{this}{messages} · {when}{busy}"),
+        current,
+        ..Row::default()
+    }
+}
+
+pub(super) fn tool_row(tool: &ToolInfo) -> Row {
+    Row {
+        key: tool.name.clone(),
+        text: tool.name.clone(),
+        detail: tool.description.lines().next().unwrap_or_default().to_owned(),
+        current: tool.active,
+        group: tool.extension.as_ref().map_or_else(|| "haft".to_owned(), ToString::to_string),
+        ..Row::default()
+    }
+}
+
+/// The rows of a tree of messages, each as deep as the branches that lead to it.
+pub(super) fn tree_rows(tree: &TreeData) -> Vec<Row> {
+    let mut children: BTreeMap<&str, usize> = BTreeMap::new();
+    for parent in tree.entries.iter().filter_map(|entry| entry.parent.as_deref()) {
+        *children.entry(parent).or_default() += 1;
+    }
+    let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut current = None;
+    for entry in &tree.entries {
+        let parent = entry.parent.as_deref();
+        let branches = parent.is_some_and(|parent| children.get(parent).is_some_and(|count| *count > 1));
+        let depth =
+            parent.and_then(|parent| depths.get(parent)).copied().unwrap_or(0) + usize::from(branches);
+        depths.insert(&entry.id, depth);
+        let role = entry.role.as_deref().unwrap_or_default();
+        let said = matches!(role, "user" | "assistant") && entry.text.is_some();
+        if said {
+            let mark = if role == "user" { "› " } else { "" };
+            rows.push(Row {
+                key: entry.id.clone(),
+                text: format!("{mark}{}", entry.text.as_deref().unwrap_or_default()),
+                detail: entry.label.clone().unwrap_or_default(),
+                depth,
+                ..Row::default()
+            });
+        }
+        if Some(&entry.id) == tree.leaf.as_ref() {
+            current = rows.len().checked_sub(1);
+        }
+    }
+    if let Some(row) = current.and_then(|at| rows.get_mut(at)) {
+        row.current = true;
+    }
+    rows
+}

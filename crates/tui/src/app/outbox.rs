@@ -1,0 +1,112 @@
+//! `Outbox`: everything that follows from an event, until it is carried out.
+//!
+//! Effects leave the interface. Intents are carried out by the state, after the component that asked for them has
+//! returned. A request is kept with the use of its reply.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use haft_protocol::rpc::{Command, Request};
+
+use crate::queue::Queue;
+
+use super::intent::Intent;
+use super::pending::Pending;
+use super::{Ask, Effect};
+
+/// Everything that follows from an event.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    effects: Vec<Effect>,
+    intents: VecDeque<Intent>,
+    /// The session that is shown. None until `hello` is answered.
+    session: Option<String>,
+    /// How many requests there have been.
+    requests: u64,
+    /// Requests without a reply.
+    open: BTreeMap<String, Pending>,
+    /// The last number that was given out.
+    number: u64,
+}
+
+impl Outbox {
+    /// The session that is shown, as soon as it is known.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// True if that session is shown.
+    pub(super) fn shows(&self, session: &str) -> bool {
+        self.session() == Some(session)
+    }
+
+    /// Shows another session. Returns the one before it.
+    pub(super) fn set_session(&mut self, session: String) -> Option<String> {
+        self.session.replace(session)
+    }
+
+    pub(super) fn effect(&mut self, effect: Effect) {
+        self.effects.push(effect);
+    }
+
+    pub(super) fn ask(&mut self, ask: Ask) {
+        self.effects.push(Effect::Ask(ask));
+    }
+
+    /// Sends a command about the session that is shown.
+    pub(super) fn send(&mut self, command: impl Into<Command>, pending: Pending) {
+        let session = self.session.clone();
+        self.send_to(command, session, pending);
+    }
+
+    /// Sends a command about a session.
+    pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
+        self.requests += 1;
+        let id = format!("ui-{}", self.requests);
+        self.open.insert(id.clone(), pending);
+        let request = Request { id: Some(id), command: command.into(), session };
+        self.effects.push(Effect::Send(Box::new(request)));
+    }
+
+    /// Takes the use of a reply.
+    pub(super) fn take_pending(&mut self, id: &str) -> Option<Pending> {
+        self.open.remove(id)
+    }
+
+    /// True if such a request has no reply yet.
+    pub(super) fn is_pending(&self, is: impl Fn(&Pending) -> bool) -> bool {
+        self.open.values().any(is)
+    }
+
+    /// Leaves the session in which `queue` waited. Of the requests about it, only the messages of the person matter, as
+    /// far as they were not heard. `goes_on` is a session with the same conversation.
+    pub(super) fn leave(&mut self, queue: &Queue, goes_on: Option<&str>) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
+    }
+
+    pub(super) fn intend(&mut self, intent: Intent) {
+        self.intents.push_back(intent);
+    }
+
+    pub(super) fn flash(&mut self, text: impl Into<String>) {
+        self.intend(Intent::Flash(text.into()));
+    }
+
+    pub(super) fn print(&mut self, text: impl Into<String>) {
+        self.intend(Intent::Print(text.into()));
+    }
+
+    pub(super) fn next_intent(&mut self) -> Option<Intent> {
+        self.intents.pop_front()
+    }
+
+    /// Returns a number that was not given out before.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    pub(super) fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+}

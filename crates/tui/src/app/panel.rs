@@ -1,0 +1,173 @@
+//! `PanelHost`: the panel of an extension that is open, and the extensions that may not open another.
+
+use std::collections::BTreeMap;
+
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{Command, ExtensionInfo, PanelClose, PanelContent};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::Mouse;
+use super::component::{CLOSE, Component, Flow, Scope};
+use super::intent::Intent;
+use super::outbox::Outbox;
+use super::pending::Pending;
+use crate::keys::{Chord, Press};
+use crate::look::Look;
+use crate::panel::Panel;
+
+/// The keys of a panel that can be typed as lines, behind a colon.
+const KEYS: &[&str] = &[
+    "up",
+    "down",
+    "left",
+    "right",
+    "enter",
+    "space",
+    "tab",
+    "backspace",
+    "delete",
+    "home",
+    "end",
+    "pageup",
+    "pagedown",
+];
+
+/// The panel that is open.
+#[derive(Debug, Default)]
+pub(super) struct PanelHost {
+    panel: Option<Panel>,
+    /// Extensions whose panel the person closed. None of them opens one by itself again, because a panel holds the
+    /// keyboard. The flag is true once the person was told so.
+    shut: BTreeMap<ExtensionName, bool>,
+}
+
+impl PanelHost {
+    pub(super) fn is_open(&self) -> bool {
+        self.panel.is_some()
+    }
+
+    pub(super) fn panel(&self) -> Option<&Panel> {
+        self.panel.as_ref()
+    }
+
+    /// Closes the panel: its session is over.
+    pub(super) fn close(&mut self) {
+        self.panel = None;
+    }
+
+    /// Lets every extension open panels again: the person says something, so the next panel is an answer to it.
+    pub(super) fn allow_all(&mut self) {
+        self.shut.clear();
+    }
+
+    /// Lets the extensions of a tool open panels again: the tool is called.
+    pub(super) fn tool_starts(&mut self, name: &str, extensions: &[ExtensionInfo]) {
+        for info in extensions.iter().filter(|info| info.tools.iter().any(|tool| tool == name)) {
+            self.shut.remove(&info.name);
+        }
+    }
+
+    /// Opens a panel of an extension in the place of the one that is open. Returns true if it is open now.
+    pub(super) fn open(&mut self, extension: ExtensionName, panel: PanelContent, out: &mut Outbox) -> bool {
+        if let Some(told) = self.shut.get_mut(&extension) {
+            if !std::mem::replace(told, true) {
+                out.intend(Intent::Info(format!(
+                    "[{extension}] wants its panel open again; it stays closed until you say something, or a tool of it is called"
+                )));
+            }
+            tell_closed(extension, panel.panel_id, out);
+            return false;
+        }
+        let opened = Panel::open(extension, panel);
+        let of = opened.extension().clone();
+        let before = self.panel.replace(opened).filter(|before| *before.extension() != of);
+        if let Some(before) = before {
+            tell_closed(before.extension().clone(), before.content().panel_id.clone(), out);
+        }
+        true
+    }
+
+    /// Replaces the content of the panel, if it is that one.
+    pub(super) fn render(&mut self, extension: &ExtensionName, content: PanelContent) {
+        if let Some(panel) = self.panel.as_mut().filter(|open| open.is(extension, &content.panel_id)) {
+            panel.render(content);
+        }
+    }
+
+    /// Closes the panel of an extension, if it is that one.
+    pub(super) fn close_of(&mut self, extension: &ExtensionName, id: &PanelId) {
+        self.panel.take_if(|open| open.is(extension, id));
+    }
+
+    /// Tells the extension the size of its panel, if the size has changed.
+    pub(super) fn fit(&mut self, area: Rect, out: &mut Outbox) {
+        if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resized(area)) {
+            tell(command, out);
+        }
+    }
+}
+
+impl Component for PanelHost {
+    fn cover_rows(&self) -> Option<u16> {
+        self.is_open().then_some(0)
+    }
+
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+        if let Some(panel) = &self.panel {
+            panel.draw(area, buffer, look);
+        }
+        None
+    }
+
+    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+        let Some(panel) = &mut self.panel else { return Flow::PassedOn };
+        let Some(command) = panel.key(press) else { return Flow::Unclaimed(None) };
+        if let Command::PanelClose(close) = &command {
+            self.panel = None;
+            self.shut.insert(close.extension.clone(), false);
+        }
+        tell(command, scope.out);
+        Flow::Handled
+    }
+
+    fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow {
+        let Some(panel) = &self.panel else { return Flow::PassedOn };
+        if let Some(command) = panel.paste(text) {
+            tell(command, scope.out);
+        }
+        Flow::Handled
+    }
+
+    fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
+        if !self.is_open() {
+            return Flow::PassedOn;
+        }
+        let word = line.trim();
+        let named = word.strip_prefix(':').filter(|name| KEYS.contains(name));
+        let mut typed = line.chars();
+        let key: Option<Chord> = match (named, typed.next(), typed.next()) {
+            _ if word == CLOSE => "esc".parse().ok(),
+            (Some(name), ..) => name.parse().ok(),
+            (None, Some(c), None) if c != ' ' => c.to_string().parse().ok(),
+            (None, ..) => None,
+        };
+        match key {
+            Some(chord) => self.key(&scope.keymap.press(chord), scope),
+            None => self.paste(line, scope),
+        }
+    }
+
+    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
+        if self.is_open() { Flow::Handled } else { Flow::PassedOn }
+    }
+}
+
+fn tell_closed(extension: ExtensionName, panel_id: PanelId, out: &mut Outbox) {
+    tell(PanelClose { extension, panel_id }.into(), out);
+}
+
+/// Sends a command to the extension. A failure says nothing new: that the extension is gone was told already.
+fn tell(command: Command, out: &mut Outbox) {
+    out.send(command, Pending::Silent);
+}

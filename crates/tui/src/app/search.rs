@@ -1,0 +1,110 @@
+//! `SearchField`: the row in which the words of a search are typed.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+
+use super::component::put;
+use crate::clean::{CleanLine, span};
+use crate::editor::{Editor, NARROWEST};
+use crate::keys::{Action, Context, Edit, Press, Search};
+use crate::look::Look;
+use crate::theme::Role;
+use crate::transcript::Found;
+
+/// The field of a search.
+#[derive(Debug)]
+pub(super) struct SearchField {
+    label: &'static str,
+    editor: Editor,
+}
+
+/// The outcome of a key in a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Searched {
+    /// Nothing changed but the cursor.
+    Nothing,
+    /// The words are others.
+    Changed,
+    /// The next match is wanted: an older one, or a newer one.
+    Next { older: bool },
+    /// The search is over: its match is taken, or what was there before counts.
+    Over { taken: bool },
+}
+
+impl SearchField {
+    pub(super) fn new(label: &'static str) -> Self {
+        Self { label, editor: Editor::one_line() }
+    }
+
+    /// The words.
+    pub(super) fn text(&self) -> &str {
+        self.editor.text()
+    }
+
+    pub(super) fn key(&mut self, press: &Press, width: u16) -> Searched {
+        let before = self.editor.revision();
+        match (press.action(Context::Search), press.chord().text()) {
+            (Some(Action::Search(Search::Accept)), _) => return Searched::Over { taken: true },
+            (Some(Action::Search(Search::Close)), _) => return Searched::Over { taken: false },
+            (Some(Action::Search(Search::Older)), _) => return Searched::Next { older: true },
+            (Some(Action::Search(Search::Newer)), _) => return Searched::Next { older: false },
+            (Some(Action::Edit(Edit::Newline)), _) => {}
+            // One line has no history.
+            (Some(Action::Edit(edit)), _) => {
+                let _ = self.editor.act(edit, width);
+            }
+            (_, Some(c)) => self.editor.type_char(c),
+            (_, None) => {}
+        }
+        if self.editor.revision() == before { Searched::Nothing } else { Searched::Changed }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        self.editor.insert(text);
+    }
+
+    /// Draws the row, with the outcome of the search so far.
+    pub(super) fn draw(&self, found: Found, area: Rect, buffer: &mut Buffer, look: &Look) {
+        let theme = &look.theme;
+        let layout = self.editor.layout(self.text_area(area).width);
+        let row = self.editor.row(&layout, layout.row).into_iter();
+        let typed = row.map(|piece| span(CleanLine::new(&piece.text), theme.style(Role::Text)));
+        let found =
+            outcome(found).map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
+        let label = span(CleanLine::from(self.label), theme.style(Role::Prompt));
+        let line: Line<'_> = std::iter::once(label).chain(typed).chain(found).collect();
+        put(buffer, area, 0, &line);
+    }
+
+    /// The place of the cursor.
+    pub(super) fn cursor(&self, area: Rect) -> Option<(u16, u16)> {
+        if area.is_empty() {
+            return None;
+        }
+        let inner = self.text_area(area);
+        let column = u16::try_from(self.editor.layout(inner.width).column).unwrap_or(u16::MAX);
+        Some((inner.x + column.min(inner.width.saturating_sub(1)), area.y))
+    }
+
+    fn text_area(&self, area: Rect) -> Rect {
+        let label = u16::try_from(CleanLine::from(self.label).columns()).unwrap_or(u16::MAX);
+        let label = label.min(area.width.saturating_sub(NARROWEST));
+        Rect { x: area.x + label, width: area.width - label, ..area }
+    }
+}
+
+/// The outcome of a search, where it is worth a word.
+fn outcome(found: Found) -> Option<(String, Role)> {
+    match found {
+        Found::Match => None,
+        Found::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
+        Found::Stopped => Some(("stopped".to_owned(), Role::Muted)),
+        Found::Searching(done) => Some((progress(done), Role::Muted)),
+    }
+}
+
+/// `searching… 43 %`
+pub(super) fn progress(done: u8) -> String {
+    format!("searching… {done} %")
+}

@@ -1,0 +1,68 @@
+//! `Sendings`: prompts that are sent as soon as their images are read.
+
+use haft_protocol::content::Image;
+use haft_protocol::rpc::Failure;
+
+use crate::editor::{Content, Submission};
+use crate::queue::When;
+
+/// A prompt whose images are being read.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) submission: Submission,
+    pub(super) when: When,
+    /// True if it is no command, whatever it begins with.
+    pub(super) plain: bool,
+    /// The images by the numbers of the questions for them.
+    images: Vec<(u64, Option<Image>)>,
+}
+
+/// The prompts whose images are being read.
+#[derive(Debug, Default)]
+pub(super) struct Sendings {
+    open: Vec<Sending>,
+}
+
+/// The outcome of an image.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// The prompt waits for other images, or there is none that waits for this one.
+    Waits,
+    /// The prompt can be sent with its images.
+    Complete(Sending, Vec<Image>),
+    /// The prompt is not sent.
+    Failed(Sending, Failure),
+}
+
+impl Sendings {
+    /// Adds a prompt that waits for the images with these numbers.
+    pub(super) fn add(&mut self, submission: Submission, when: When, plain: bool, images: Vec<u64>) {
+        let images = images.into_iter().map(|number| (number, None)).collect();
+        self.open.push(Sending { submission, when, plain, images });
+    }
+
+    /// Takes an image that was read.
+    pub(super) fn arrived(&mut self, number: u64, image: Result<Image, Failure>) -> Arrival {
+        let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
+        let Some(at) = self.open.iter().position(is_its) else { return Arrival::Waits };
+        let image = match image {
+            Ok(image) => image,
+            Err(failure) => return Arrival::Failed(self.open.remove(at), failure),
+        };
+        let Some(sending) = self.open.get_mut(at) else { return Arrival::Waits };
+        if let Some((_, place)) = sending.images.iter_mut().find(|(of, _)| *of == number) {
+            *place = Some(image);
+        }
+        if sending.images.iter().any(|(_, image)| image.is_none()) {
+            return Arrival::Waits;
+        }
+        let mut sending = self.open.remove(at);
+        let images = std::mem::take(&mut sending.images).into_iter().filter_map(|(_, image)| image);
+        Arrival::Complete(sending, images.collect())
+    }
+
+    /// Takes the contents of all prompts, which are not sent.
+    pub(super) fn take_contents(&mut self) -> Vec<Content> {
+        std::mem::take(&mut self.open).into_iter().map(|sending| sending.submission.content).collect()
+    }
+}

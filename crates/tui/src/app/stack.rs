@@ -1,0 +1,100 @@
+//! `Stack`: the components, in the order in which they are asked. A component is one line here.
+
+use std::time::Instant;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+
+use super::component::{Component, Flow, Scope};
+use super::composer::Composer;
+use super::conversation::Conversation;
+use super::dialogs::Dialogs;
+use super::known::Known;
+use super::menu::Menu;
+use super::page::Page;
+use super::panel::PanelHost;
+use crate::look::Look;
+use crate::transcript::Transcript;
+
+/// Declares the components: the name, the type and the beginning of each.
+macro_rules! components {
+    (new($($given:ident: $given_type:ty),*); $($name:ident: $type:ty = $begin:expr,)+) => {
+        /// The components of the interface.
+        #[derive(Debug)]
+        pub(super) struct Stack {
+            $(pub(super) $name: $type,)+
+        }
+
+        impl Stack {
+            pub(super) fn new($($given: $given_type),*) -> Self {
+                Self { $($name: $begin,)+ }
+            }
+
+            fn all(&self) -> impl Iterator<Item = &dyn Component> {
+                [$(&self.$name as &dyn Component,)+].into_iter()
+            }
+
+            fn all_mut(&mut self) -> impl Iterator<Item = &mut dyn Component> {
+                [$(&mut self.$name as &mut dyn Component,)+].into_iter()
+            }
+        }
+    };
+}
+
+components! {
+    new(transcript: Transcript, known: Known);
+    dialogs: Dialogs = Dialogs::default(),
+    menu: Option<Menu> = None,
+    page: Option<Page> = None,
+    panel: PanelHost = PanelHost::default(),
+    conversation: Conversation = Conversation::new(transcript),
+    composer: Composer = Composer::new(known),
+}
+
+impl Stack {
+    /// Offers input to the components, until one of them takes it or leaves it unclaimed.
+    pub(super) fn offer(
+        &mut self,
+        scope: &mut Scope<'_>,
+        give: impl Fn(&mut dyn Component, &mut Scope<'_>) -> Flow,
+    ) -> Flow {
+        for component in self.all_mut() {
+            match give(component, scope) {
+                Flow::PassedOn => {}
+                flow @ (Flow::Handled | Flow::Unclaimed(_)) => return flow,
+            }
+        }
+        Flow::PassedOn
+    }
+
+    /// The fewest rows of the component in the place of the conversation. None if none is there.
+    pub(super) fn cover_rows(&self) -> Option<u16> {
+        self.all().find_map(Component::cover_rows)
+    }
+
+    /// Draws the component in the place of the conversation. None if none is there, otherwise its cursor.
+    pub(super) fn draw_cover(
+        &mut self,
+        area: Rect,
+        buffer: &mut Buffer,
+        look: &Look,
+    ) -> Option<Option<(u16, u16)>> {
+        let cover = self.all_mut().find(|component| component.cover_rows().is_some())?;
+        Some(cover.draw_cover(area, buffer, look))
+    }
+
+    /// True if nothing is in the place of the conversation, and the keyboard is not in it.
+    pub(super) fn shows_conversation(&self) -> bool {
+        self.cover_rows().is_none() && !self.conversation.is_open()
+    }
+
+    /// True if no other component is open, so that the composer has the keyboard.
+    pub(super) fn composes(&self) -> bool {
+        self.dialogs.is_empty() && self.shows_conversation()
+    }
+
+    /// The time at which a component looks different by itself.
+    pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        self.all().filter_map(|component| component.wakes_at(now)).min()
+    }
+}

@@ -1,0 +1,61 @@
+//! The transcript, opened over the terminal's own screen.
+
+use super::super::state::State;
+use super::super::view;
+use crate::keys::Scroll;
+
+/// Before something is done in the transcript: it is opened. Whether it is of use here at all.
+pub(super) fn open_transcript(state: &mut State, scroll: Scroll) -> bool {
+    if !state.is_below() {
+        return true;
+    }
+    match scroll {
+        Scroll::CopyAnswer => true,
+        // The end is what is seen.
+        Scroll::PageDown | Scroll::LineDown | Scroll::MessageDown | Scroll::Bottom => false,
+        Scroll::Search | Scroll::Browse => {
+            measure_transcript(state);
+            true
+        }
+        Scroll::PageUp | Scroll::LineUp | Scroll::MessageUp | Scroll::Top => {
+            browse_transcript(state);
+            true
+        }
+    }
+}
+
+/// Unfolds calls, or what the model thinks, or folds them. What is printed cannot be unfolded: that is seen in the
+/// transcript.
+pub(super) fn unfold(state: &mut State, is_calls: bool) {
+    let opens = state.is_below();
+    if opens {
+        measure_transcript(state);
+    }
+    let (calls, thinking) = state.stack.conversation.transcript_mut().unfolded();
+    match is_calls {
+        true if !(opens && calls) => state.stack.conversation.transcript_mut().toggle_calls(),
+        false if !(opens && thinking) => state.stack.conversation.transcript_mut().toggle_thinking(),
+        true | false => {}
+    }
+    if opens {
+        browse_transcript(state);
+    }
+}
+
+fn browse_transcript(state: &mut State) {
+    measure_transcript(state);
+    state.stack.composer.close_popup();
+    state.stack.conversation.browse();
+}
+
+fn measure_transcript(state: &mut State) {
+    let area = view::main_area(state);
+    state.stack.conversation.open_in(area.height);
+}
+
+/// A match was taken: it is looked at.
+pub(super) fn stay_in_transcript(state: &mut State) {
+    if state.inline.is_on() {
+        browse_transcript(state);
+    }
+}

@@ -1,0 +1,55 @@
+//! The terminal's own screen: what is printed on it, and how many rows are drawn below that.
+
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+
+use super::super::inline::Below;
+use super::super::state::State;
+use super::{rows_below, welcome};
+use crate::look::Look;
+
+/// The conversation that is shown is left: what was not printed of it is, as it is now.
+pub(in crate::app) fn leave_conversation(state: &mut State) {
+    if !state.inline.is_on() || state.stack.conversation.is_read() && !state.inline.has_greeted() {
+        return;
+    }
+    let look = state.look(state.now);
+    let left = rest(state, state.size.0, &look);
+    state.inline.leave(left);
+}
+
+/// What is printed next on the terminal's own screen, and how many rows are drawn below that. None where all of a
+/// screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
+pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &Look) -> Option<Below> {
+    if !state.is_below() {
+        return None;
+    }
+    let wanted = rows_below(state, screen, look);
+    let room = screen.height.saturating_sub(wanted);
+    let mut printed = Vec::new();
+    // What is shown before the conversation is known is not a part of it.
+    if !state.stack.conversation.is_read() {
+        printed.extend(heading(state, screen.width, look));
+        printed.extend(state.stack.conversation.transcript_mut().settle(
+            screen.width,
+            usize::from(room),
+            look,
+        ));
+    }
+    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
+    Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
+}
+
+/// All that has not been printed, as it is now.
+pub(in crate::app) fn rest(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
+    let mut rows = heading(state, width, look);
+    rows.extend(state.stack.conversation.transcript_mut().settle_all(width, look));
+    rows
+}
+
+/// What is printed before the conversation: the rest of the one before it, and what this one is.
+fn heading(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
+    let greets = state.inline.greets(state.out.session().is_some());
+    let greeting = if greets { welcome::rows(state, width, look) } else { Vec::new() };
+    state.inline.take_heading(greeting, width, look)
+}
