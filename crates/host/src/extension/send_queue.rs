@@ -6,7 +6,6 @@
 //! notices when the extension stops reading.
 
 pub(crate) mod event;
-mod filter;
 mod lines;
 pub(crate) mod pump;
 #[cfg(test)]
@@ -32,8 +31,7 @@ use tokio::time::timeout;
 use super::Command;
 use crate::wire::outlet::Outlet;
 use crate::wire::pipe::LONG_LINE;
-use event::EventLine;
-pub(crate) use filter::Filter;
+use event::{EventFilter, EventLine};
 use lines::WaitingLines;
 use pump::EventPump;
 
@@ -63,7 +61,7 @@ struct State {
     outlet: Option<Outlet>,
     lines: WaitingLines,
     /// Events that the extension is sent.
-    filter: Filter,
+    filter: EventFilter,
     /// The number of the last line that left.
     written: u64,
     /// The same for lines that were flushed.
@@ -108,7 +106,7 @@ impl SendQueue {
         let state = State {
             outlet: Some(outlet),
             lines: WaitingLines::new(limits),
-            filter: Filter::default(),
+            filter: EventFilter::default(),
             written: 0,
             flushed: 0,
             is_flushed: true,
@@ -140,17 +138,8 @@ impl SendQueue {
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
-        if left == text.len() {
-            state.wrote(Some(number));
-        } else {
-            state.lines.push_kept(number, text.into());
-            if left > 0 {
-                state.lines.begin(left);
-            } else {
-                state.write_waiting();
-            }
-        }
+        state.lines.push_kept(number, text.into());
+        state.write_waiting();
         self.leave_rest(state);
         true
     }
@@ -227,7 +216,7 @@ impl SendQueue {
     }
 
     /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
-    pub(crate) fn subscribe(&self, filter: Filter, reports_gaps: bool) {
+    pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
         let mut state = self.lock();
         self.pump.watch(&filter);
         state.filter = filter;
@@ -335,22 +324,8 @@ impl State {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
     }
 
-    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
+    /// Writes all lines as far as there is room at this moment, if they are short. A failure is left to the task, which
     /// tries again.
-    fn write_at_once(&mut self, text: &[u8]) -> usize {
-        let mut nobody = Context::from_waker(Waker::noop());
-        match &mut self.outlet {
-            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
-                match Pin::new(outlet).poll_write(&mut nobody, text) {
-                    Poll::Ready(Ok(written)) => written,
-                    Poll::Ready(Err(_)) | Poll::Pending => 0,
-                }
-            }
-            Some(_) | None => 0,
-        }
-    }
-
-    /// Writes all lines as far as there is room at this moment, if they are short.
     fn write_waiting(&mut self) {
         // The task alone may wait for room, or its waker would be lost.
         if self.lines.bytes() <= AT_ONCE && !self.is_full {

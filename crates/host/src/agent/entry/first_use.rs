@@ -4,8 +4,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
-use crate::extension::send_queue::Filter;
-use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::event::{EventFilter, EventLine};
 use crate::supervision::keeper::Order;
 use crate::wire::fault::CallError;
 
@@ -36,7 +35,7 @@ impl Entry {
     pub(crate) fn pass_on(&self, events: &[EventLine]) {
         let mut rest = events;
         if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
-            let filter = Filter::of(&self.offers());
+            let filter = EventFilter::of(&self.offers());
             while let Some((event, later)) = rest.split_first() {
                 if filter.wants(event) {
                     if self.slot.borrow().sleeps() {

@@ -15,8 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::yield_now;
 
 use super::SendQueue;
-use super::event::EventLine;
-use super::filter::{Filter, kind};
+use super::event::{EventFilter, EventLine, kind};
 use crate::session::offers::Topic;
 
 /// Events that are handed out together at most: no more than any queue has room for.
@@ -70,7 +69,7 @@ impl EventPump {
     }
 
     /// Notes that somebody watches these events.
-    pub(crate) fn watch(&self, filter: &Filter) {
+    pub(crate) fn watch(&self, filter: &EventFilter) {
         self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
     }
 

@@ -31,7 +31,7 @@ impl Bench {
     fn watching(pipe: usize) -> Self {
         let bench = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        bench.queue.subscribe(Filter::of(&Offers { events, ..Offers::default() }), true);
+        bench.queue.subscribe(EventFilter::of(&Offers { events, ..Offers::default() }), true);
         bench
     }
 
