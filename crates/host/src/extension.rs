@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{Hook, HostResult, InterceptKind, Request};
@@ -26,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extension::frontend::Reporter;
-use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
 use crate::session::dialect::{Answer, Words};
 use crate::session::ids::Ids;
@@ -56,8 +55,8 @@ pub(crate) enum Command {
     Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
-    /// An event that came behind another command; none for one that cannot be sent.
-    Event(Option<Bytes>),
+    /// Events that came behind another command.
+    Events(EventRun),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -279,8 +278,8 @@ impl Extension {
     }
 
     /// Sends the events that are subscribed to. Never waits; what does not fit is dropped and counted.
-    pub(crate) fn observe(&self, events: &[EventLine]) {
-        self.inner.queue.push_events(events);
+    pub(crate) fn observe(&self, batch: &EventBatch) {
+        self.inner.queue.push_events(batch);
     }
 
     /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
@@ -363,7 +362,7 @@ impl Command {
     /// True if it was put into the mailbox by a handle.
     fn is_posted(&self) -> bool {
         match self {
-            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Event(_) => true,
+            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Events(_) => true,
             Self::Recall(_) | Self::Ping(_) | Self::Shutdown => true,
             Self::Called(_) | Self::Told | Self::Lost | Self::WriterEnd(_) => false,
         }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::entry::{Entry, Failed};
 use crate::agent::policy::Verdict;
-use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::event::EventBatch;
 use crate::extension::send_queue::pump::{EventPump, Recipients};
 use crate::session::offers::Topic;
 use crate::wire::fault::CallError;
@@ -138,8 +138,8 @@ impl Audience {
 }
 
 impl Recipients for Vec<Arc<Entry>> {
-    fn tell(&self, events: &[EventLine]) {
-        self.iter().for_each(|entry| entry.pass_on(events));
+    fn tell(&self, batch: &EventBatch) {
+        self.iter().for_each(|entry| entry.pass_on(batch));
     }
 }
 

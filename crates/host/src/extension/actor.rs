@@ -260,10 +260,10 @@ impl Actor {
             Some(Command::Send(question)) => self.session.send(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(words)) => self.session.tell(words, now()),
-            Some(Command::Event(line)) => {
+            Some(Command::Events(run)) => {
                 // Lines of commands before it come first.
                 self.flush();
-                self.queue.0.push_posted(line.as_ref());
+                self.queue.0.push_posted(run);
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.

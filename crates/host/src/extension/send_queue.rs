@@ -6,7 +6,6 @@
 //! notices when the extension stops reading.
 
 pub(crate) mod event;
-mod filter;
 mod lines;
 pub(crate) mod pump;
 #[cfg(test)]
@@ -21,7 +20,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::channel::mpsc;
 use haft_protocol::ext::Limits;
 use tokio::io::AsyncWrite as _;
@@ -32,8 +30,7 @@ use tokio::time::timeout;
 use super::Command;
 use crate::wire::outlet::Outlet;
 use crate::wire::pipe::LONG_LINE;
-use event::EventLine;
-pub(crate) use filter::Filter;
+use event::{EventBatch, EventFilter, EventRun};
 use lines::WaitingLines;
 use pump::EventPump;
 
@@ -63,7 +60,7 @@ struct State {
     outlet: Option<Outlet>,
     lines: WaitingLines,
     /// Events that the extension is sent.
-    filter: Filter,
+    filter: EventFilter,
     /// The number of the last line that left.
     written: u64,
     /// The same for lines that were flushed.
@@ -108,7 +105,7 @@ impl SendQueue {
         let state = State {
             outlet: Some(outlet),
             lines: WaitingLines::new(limits),
-            filter: Filter::default(),
+            filter: EventFilter::default(),
             written: 0,
             flushed: 0,
             is_flushed: true,
@@ -140,17 +137,8 @@ impl SendQueue {
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
-        if left == text.len() {
-            state.wrote(Some(number));
-        } else {
-            state.lines.push_kept(number, text.into());
-            if left > 0 {
-                state.lines.begin(left);
-            } else {
-                state.write_waiting();
-            }
-        }
+        state.lines.push_kept(number, text.into());
+        state.write_waiting();
         self.leave_rest(state);
         true
     }
@@ -162,14 +150,14 @@ impl SendQueue {
         if state.is_closed {
             return;
         }
-        let dropped = state.lines.push_event(&text.into());
+        let dropped = state.lines.push_events(EventRun { text: text.into(), events: 1 });
         state.write_waiting();
         self.leave_rest(state);
         self.lose(dropped);
     }
 
     /// Adds the events that the extension watches. Never waits.
-    pub(crate) fn push_events(self: &Arc<Self>, events: &[EventLine]) {
+    pub(crate) fn push_events(self: &Arc<Self>, batch: &EventBatch) {
         let mut state = self.lock();
         if state.is_closed {
             return;
@@ -177,13 +165,13 @@ impl SendQueue {
         let is_ahead = self.ahead.load(Ordering::Acquire) > 0;
         let (mut is_new, mut lost) = (false, 0);
         let State { filter, lines, .. } = &mut *state;
-        for event in events.iter().filter(|event| filter.wants(event)) {
+        for run in batch.runs(filter) {
             if is_ahead {
                 self.expect_command();
-                self.notify(Command::Event(event.line.clone()));
+                self.notify(Command::Events(run));
             } else {
                 is_new = true;
-                lost += lines.add_event(event.line.as_ref());
+                lost += lines.push_events(run);
             }
         }
         if is_new {
@@ -192,11 +180,11 @@ impl SendQueue {
         }
     }
 
-    /// Adds an event that waited in the mailbox.
-    pub(crate) fn push_posted(self: &Arc<Self>, line: Option<&Bytes>) {
+    /// Adds events that waited in the mailbox.
+    pub(crate) fn push_posted(self: &Arc<Self>, run: EventRun) {
         let mut state = self.lock();
         if !state.is_closed {
-            let lost = state.lines.add_event(line);
+            let lost = state.lines.push_events(run);
             self.leave_to_pump(state);
             self.told(lost);
         }
@@ -227,7 +215,7 @@ impl SendQueue {
     }
 
     /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
-    pub(crate) fn subscribe(&self, filter: Filter, reports_gaps: bool) {
+    pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
         let mut state = self.lock();
         self.pump.watch(&filter);
         state.filter = filter;
@@ -335,22 +323,8 @@ impl State {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
     }
 
-    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
+    /// Writes all lines as far as there is room at this moment, if they are short. A failure is left to the task, which
     /// tries again.
-    fn write_at_once(&mut self, text: &[u8]) -> usize {
-        let mut nobody = Context::from_waker(Waker::noop());
-        match &mut self.outlet {
-            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
-                match Pin::new(outlet).poll_write(&mut nobody, text) {
-                    Poll::Ready(Ok(written)) => written,
-                    Poll::Ready(Err(_)) | Poll::Pending => 0,
-                }
-            }
-            Some(_) | None => 0,
-        }
-    }
-
-    /// Writes all lines as far as there is room at this moment, if they are short.
     fn write_waiting(&mut self) {
         // The task alone may wait for room, or its waker would be lost.
         if self.lines.bytes() <= AT_ONCE && !self.is_full {

@@ -15,7 +15,7 @@ use super::inner::Inner;
 use super::set::Set;
 use crate::agent::entry::Entry;
 use crate::extension::backlog::Backlog;
-use crate::extension::send_queue::Filter;
+use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
 use crate::session::declared::declared_offers;
 use crate::session::ids::random;
@@ -96,7 +96,7 @@ fn start_one(
     let files = !stays && spec.launch == Launch::ThemeOnly;
     let stand_in = stand_in(shared, &spec).filter(|_| begin == Begin::AsDeclared && !stays);
     let waits = stand_in.is_some();
-    stand_in.iter().for_each(|offers| shared.pump.watch(&Filter::of(offers)));
+    stand_in.iter().for_each(|offers| shared.pump.watch(&EventFilter::of(offers)));
     let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
     let stage = match (files, waits) {
         (true, _) => Stage::Files,

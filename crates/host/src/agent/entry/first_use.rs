@@ -4,8 +4,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
-use crate::extension::send_queue::Filter;
-use crate::extension::send_queue::event::EventLine;
+use crate::extension::send_queue::event::{EventBatch, EventFilter};
 use crate::supervision::keeper::Order;
 use crate::wire::fault::CallError;
 
@@ -33,26 +32,14 @@ impl Entry {
 
     /// Passes on the events that the extension watches. An event starts an extension that waits for its first use; the
     /// extension gets it when it is ready, before all that come later.
-    pub(crate) fn pass_on(&self, events: &[EventLine]) {
-        let mut rest = events;
-        if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
-            let filter = Filter::of(&self.offers());
-            while let Some((event, later)) = rest.split_first() {
-                if filter.wants(event) {
-                    if self.slot.borrow().sleeps() {
-                        _ = self.orders.unbounded_send(Order::Wake(None));
-                    }
-                    if !backlog.keep(event) {
-                        break;
-                    }
-                }
-                rest = later;
-            }
-        }
-        if !rest.is_empty()
-            && let Some(extension) = &self.slot.borrow().instance
-        {
-            extension.observe(rest);
+    pub(crate) fn pass_on(&self, batch: &EventBatch) {
+        let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
+        let kept = backlog.and_then(|backlog| backlog.keep(batch, &EventFilter::of(&self.offers())));
+        match kept {
+            Some(0) => {}
+            Some(_) if self.slot.borrow().sleeps() => _ = self.orders.unbounded_send(Order::Wake(None)),
+            Some(_) => {}
+            None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
         }
     }
 

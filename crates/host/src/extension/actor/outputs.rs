@@ -5,7 +5,7 @@ use haft_protocol::ext::{SetStatus, capability};
 
 use super::{Actor, now};
 use crate::extension::Snapshot;
-use crate::extension::send_queue::Filter;
+use crate::extension::send_queue::event::EventFilter;
 use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
 
@@ -69,7 +69,7 @@ impl Actor {
     fn publish(&mut self) {
         let snapshot = Snapshot::of(&self.session);
         let offers = &snapshot.offers;
-        let filter = if snapshot.is_alive() { Filter::of(offers) } else { Filter::default() };
+        let filter = if snapshot.is_alive() { EventFilter::of(offers) } else { EventFilter::default() };
         let reports_gaps = offers.only_watch() && offers.announced(capability::EVENT_GAP);
         self.queue.0.subscribe(filter, reports_gaps);
         self.snapshot.send_replace(snapshot);

@@ -10,17 +10,13 @@ use bytes::Bytes;
 use haft_protocol::codec;
 use haft_protocol::ext::{EventGap, HostFrame, Limits};
 
+use super::event::EventRun;
+
 /// Lines other than events that may wait.
 const MAX_KEPT: usize = 4096;
 
 /// Bytes of events that may wait, however many events they are: as much as four full pipes hold.
 const EVENT_BYTES: usize = 256 * 1024;
-
-/// The longest event that is copied: what takes less time than to count and to write one more part.
-const MAX_COPIED: usize = 1024;
-
-/// Bytes of events that are copied into one part, a quarter of a pipe.
-const RUN: usize = 16 * 1024;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
@@ -32,23 +28,16 @@ struct Load {
 enum LineKind {
     /// The line with this number of the session. It must arrive.
     Kept(u64),
-    /// So many events in a row.
+    /// So many events in a row, which are dropped together.
     Events(usize),
     /// In the place of so many events that were lost. Its text is written when the line is due.
     Gap(u64),
 }
 
 #[derive(Debug)]
-enum Text {
-    /// Shared with the queues of other extensions, or a line of its own.
-    Shared(Bytes),
-    /// Short events, copied.
-    Run(Vec<u8>),
-}
-
-#[derive(Debug)]
 struct Line {
-    text: Text,
+    /// Of events, shared with the queues of other extensions.
+    text: Bytes,
     kind: LineKind,
 }
 
@@ -92,7 +81,7 @@ impl WaitingLines {
 
     /// The bytes of the first line that have yet to leave, and true if others of it have left already.
     pub(super) fn first(&self) -> (usize, bool) {
-        let rest = self.lines.front().map_or(0, |line| line.bytes().len() - self.left);
+        let rest = self.lines.front().map_or(0, |line| line.text.len() - self.left);
         (rest, self.left > 0)
     }
 
@@ -104,28 +93,18 @@ impl WaitingLines {
 
     /// Adds a line that must arrive.
     pub(super) fn push_kept(&mut self, number: u64, text: Bytes) {
-        self.kept.add(text.len());
-        self.lines.push_back(Line { text: Text::Shared(text), kind: LineKind::Kept(number) });
+        self.kept.add(1, text.len());
+        self.lines.push_back(Line { text, kind: LineKind::Kept(number) });
     }
 
-    /// Adds an event; none is one that cannot be sent. Returns how many events were lost.
-    pub(super) fn add_event(&mut self, line: Option<&Bytes>) -> usize {
-        match line {
-            Some(line) => self.push_event(line),
-            None => {
-                self.push_gap(1);
-                1
-            }
+    /// Adds events and drops the oldest ones beyond the bound. Returns how many were lost.
+    pub(super) fn push_events(&mut self, EventRun { text, events }: EventRun) -> usize {
+        if text.is_empty() {
+            self.push_gap(events as u64);
+            return events;
         }
-    }
-
-    /// Adds an event and drops the oldest ones beyond the bound. Returns how many were dropped.
-    pub(super) fn push_event(&mut self, text: &Bytes) -> usize {
-        self.events.add(text.len());
-        if self.lines.back_mut().is_none_or(|line| !line.append_event(text)) {
-            let text = Text::Shared(text.clone());
-            self.lines.push_back(Line { text, kind: LineKind::Events(1) });
-        }
+        self.events.add(events, text.len());
+        self.lines.push_back(Line { text, kind: LineKind::Events(events) });
         let mut dropped = 0;
         while self.events.bytes > EVENT_BYTES {
             match self.drop_oldest() {
@@ -147,11 +126,6 @@ impl WaitingLines {
         }
     }
 
-    /// Marks the first bytes of the first line as written.
-    pub(super) fn begin(&mut self, left: usize) {
-        self.left = left;
-    }
-
     /// Fills `parts` with what is to be written next.
     pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
         if self.has_gaps {
@@ -161,7 +135,7 @@ impl WaitingLines {
         let mut used = 0;
         for (part, line) in parts.iter_mut().zip(&self.lines) {
             let from = if used == 0 { self.left } else { 0 };
-            *part = IoSlice::new(line.bytes().get(from..).unwrap_or_default());
+            *part = IoSlice::new(line.text.get(from..).unwrap_or_default());
             used += 1;
         }
         used
@@ -171,7 +145,7 @@ impl WaitingLines {
     pub(super) fn advance(&mut self, mut written: usize) -> Option<u64> {
         let mut number = None;
         while let Some(line) = self.lines.front() {
-            let len = line.bytes().len();
+            let len = line.text.len();
             let rest = len - self.left;
             if written < rest {
                 self.left += written;
@@ -197,7 +171,7 @@ impl WaitingLines {
         // A line of which a part has left has to be finished.
         let begun = usize::from(self.left > 0);
         let oldest = self.lines.iter().enumerate().skip(begun).find_map(|(at, line)| match line.kind {
-            LineKind::Events(events) => Some((at, events, line.bytes().len())),
+            LineKind::Events(events) => Some((at, events, line.text.len())),
             LineKind::Kept(_) | LineKind::Gap(_) => None,
         });
         let Some((at, events, bytes)) = oldest else { return 0 };
@@ -220,36 +194,12 @@ impl WaitingLines {
 
 impl Line {
     fn gap(events: u64) -> Self {
-        Self { text: Text::Shared(Bytes::new()), kind: LineKind::Gap(events) }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match &self.text {
-            Text::Shared(text) => text,
-            Text::Run(text) => text,
-        }
-    }
-
-    /// Adds an event to other short ones, if there is room for it.
-    fn append_event(&mut self, event: &[u8]) -> bool {
-        let LineKind::Events(events) = &mut self.kind else { return false };
-        match &mut self.text {
-            Text::Run(run) if run.len() + event.len() <= RUN => run.extend_from_slice(event),
-            Text::Shared(text) if text.len().max(event.len()) <= MAX_COPIED => {
-                let mut run = Vec::with_capacity(RUN);
-                run.extend_from_slice(text);
-                run.extend_from_slice(event);
-                self.text = Text::Run(run);
-            }
-            Text::Run(_) | Text::Shared(_) => return false,
-        }
-        *events += 1;
-        true
+        Self { text: Bytes::new(), kind: LineKind::Gap(events) }
     }
 
     /// Adds events to a gap. False if this is no gap, or one whose text is written.
     fn widen_gap(&mut self, events: u64) -> bool {
-        let is_unwritten = self.bytes().is_empty();
+        let is_unwritten = self.text.is_empty();
         match &mut self.kind {
             LineKind::Gap(lost) if is_unwritten => {
                 *lost += events;
@@ -261,18 +211,18 @@ impl Line {
 
     fn write_gap(&mut self) {
         if let LineKind::Gap(lost) = self.kind
-            && self.bytes().is_empty()
+            && self.text.is_empty()
         {
             // A blank line means nothing.
             let text = codec::encode(&HostFrame::EventGap(EventGap { lost }));
-            self.text = Text::Shared(text.unwrap_or_else(|_| "\n".to_owned()).into());
+            self.text = text.unwrap_or_else(|_| "\n".to_owned()).into();
         }
     }
 }
 
 impl Load {
-    fn add(&mut self, bytes: usize) {
-        self.lines += 1;
+    fn add(&mut self, lines: usize, bytes: usize) {
+        self.lines += lines;
         self.bytes += bytes;
     }
 

@@ -15,8 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::yield_now;
 
 use super::SendQueue;
-use super::event::{EventLine, kind};
-use super::filter::Filter;
+use super::event::{BatchBuilder, EventBatch, EventFilter, kind};
 use crate::session::offers::Topic;
 
 /// Events that are handed out together at most: no more than any queue has room for.
@@ -28,7 +27,7 @@ const TOGETHER_BYTES: usize = 64 * 1024;
 /// Extensions that are told events.
 pub(crate) trait Recipients: Send + Sync {
     /// Adds the events to the queues of those who watch them. Never waits.
-    fn tell(&self, events: &[EventLine]);
+    fn tell(&self, batch: &EventBatch);
 }
 
 /// See the module.
@@ -47,8 +46,7 @@ pub(crate) struct EventPump {
 #[derive(Default)]
 struct Staged {
     recipients: Option<Arc<dyn Recipients>>,
-    events: Vec<EventLine>,
-    bytes: usize,
+    batch: BatchBuilder,
 }
 
 enum Turn {
@@ -70,7 +68,7 @@ impl EventPump {
     }
 
     /// Notes that somebody watches these events.
-    pub(crate) fn watch(&self, filter: &Filter) {
+    pub(crate) fn watch(&self, filter: &EventFilter) {
         self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
     }
 
@@ -84,15 +82,14 @@ impl EventPump {
         if self.watched.load(Ordering::Relaxed) & kind(topic.name) == 0 {
             return;
         }
-        let event = EventLine::new(topic, event(), self.longest);
+        let event = event();
         let mut staged = self.staged();
         if staged.recipients.as_ref().is_some_and(|others| !Arc::ptr_eq(others, recipients)) {
             staged.hand_out();
         }
         staged.recipients.get_or_insert_with(|| Arc::clone(recipients));
-        staged.bytes += event.line.as_ref().map_or(0, |line| line.len());
-        staged.events.push(event);
-        let is_full = staged.events.len() >= TOGETHER || staged.bytes >= TOGETHER_BYTES;
+        staged.batch.add(topic, event, self.longest);
+        let is_full = staged.batch.len() >= TOGETHER || staged.batch.bytes() >= TOGETHER_BYTES;
         if is_full || !self.has_staged.swap(true, Ordering::AcqRel) && !self.add_turn(Turn::Distribute) {
             self.hand_out(staged);
         }
@@ -137,10 +134,8 @@ impl Staged {
     /// Under the lock, so that what several tell at once comes to all in the same order.
     fn hand_out(&mut self) {
         if let Some(recipients) = self.recipients.take() {
-            recipients.tell(&self.events);
+            recipients.tell(&self.batch.take());
         }
-        self.events.clear();
-        self.bytes = 0;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What leaves at once, what waits, and how writing ends.
 
+use super::event::BatchBuilder;
 use super::pump::Recipients;
 use super::*;
 use haft_protocol::ext::Event;
@@ -31,7 +32,7 @@ impl Bench {
     fn watching(pipe: usize) -> Self {
         let bench = Self::new(pipe);
         let events = ["turn_start".to_owned()].into();
-        bench.queue.subscribe(Filter::of(&Offers { events, ..Offers::default() }), true);
+        bench.queue.subscribe(EventFilter::of(&Offers { events, ..Offers::default() }), true);
         bench
     }
 
@@ -40,7 +41,7 @@ impl Bench {
     }
 
     fn step(&self, step: u32) {
-        self.queue.push_events(&[turn_start(step, 100)]);
+        self.queue.push_events(&batch(&[("turn_start", step)], 100));
     }
 
     fn has_task(&self) -> bool {
@@ -60,8 +61,13 @@ impl Bench {
     }
 }
 
-fn turn_start(step: u32, longest: usize) -> EventLine {
-    EventLine::new(Topic { name: "turn_start", tool: None }, Some(Event::turn_start(step)), longest)
+/// Events of these names, all of them the start of a turn.
+fn batch(events: &[(&str, u32)], longest: usize) -> EventBatch {
+    let mut batch = BatchBuilder::default();
+    for &(name, step) in events {
+        batch.add(Topic { name, tool: None }, Some(Event::turn_start(step)), longest);
+    }
+    batch.take()
 }
 
 fn line(step: u32) -> String {
@@ -125,8 +131,7 @@ async fn one_that_was_never_written_to_is_closed_all_the_same() {
 #[tokio::test]
 async fn only_events_that_are_watched_are_sent_and_the_first_is_told() {
     let mut bench = Bench::watching(1024);
-    let unwanted = EventLine::new(Topic { name: "turn_end", tool: None }, Some(Event::turn_start(0)), 100);
-    bench.queue.push_events(&[turn_start(1, 100), unwanted, turn_start(2, 100)]);
+    bench.queue.push_events(&batch(&[("turn_start", 1), ("turn_end", 0), ("turn_start", 2)], 100));
     assert!(matches!(bench.command().await, Command::Told));
     bench.queue.heard();
     bench.step(3);
@@ -144,8 +149,8 @@ async fn an_event_waits_behind_what_is_in_the_mailbox() {
     assert_eq!(bench.queue.posted(), 3);
     assert!(bench.ask(1, "question\n"));
     for _ in 0..2 {
-        let Command::Event(line) = bench.command().await else { panic!("no event") };
-        bench.queue.push_posted(line.as_ref());
+        let Command::Events(run) = bench.command().await else { panic!("no events") };
+        bench.queue.push_posted(run);
     }
     bench.queue.taken(3);
     bench.step(3);
@@ -156,7 +161,7 @@ async fn an_event_waits_behind_what_is_in_the_mailbox() {
 async fn an_event_that_is_too_long_is_lost_and_said_to_be() {
     let mut bench = Bench::watching(1024);
     bench.step(1);
-    bench.queue.push_events(&[turn_start(2, 10)]);
+    bench.queue.push_events(&batch(&[("turn_start", 2)], 10));
     bench.step(3);
     assert_eq!(bench.queue.lost(), 1);
     assert_eq!(bench.rest().await, line(1) + "{\"type\":\"event_gap\",\"lost\":1}\n" + &line(3));
@@ -188,8 +193,8 @@ async fn the_input_is_closed_when_the_task_of_the_extension_is_gone() {
 struct Row(Vec<Arc<SendQueue>>);
 
 impl Recipients for Row {
-    fn tell(&self, events: &[EventLine]) {
-        self.0.iter().for_each(|queue| queue.push_events(events));
+    fn tell(&self, batch: &EventBatch) {
+        self.0.iter().for_each(|queue| queue.push_events(batch));
     }
 }
 

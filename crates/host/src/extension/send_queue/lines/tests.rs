@@ -14,7 +14,7 @@ fn few() -> Limits {
 }
 
 fn event(waiting: &mut WaitingLines, text: &str) -> usize {
-    waiting.push_event(&Bytes::from(text.to_owned()))
+    waiting.push_events(EventRun { text: text.to_owned().into(), events: 1 })
 }
 
 /// Writes everything, so many bytes at a time.
