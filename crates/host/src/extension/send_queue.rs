@@ -137,8 +137,18 @@ impl SendQueue {
         if state.is_closed || !state.lines.has_room_for(text.len()) {
             return false;
         }
-        state.lines.push_kept(number, text.into());
-        state.write_waiting();
+        // A question as a rule: put into the queue first, it would take 2 % longer.
+        let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
+        if left == text.len() {
+            state.wrote(Some(number));
+        } else {
+            state.lines.push_kept(number, text.into());
+            if left > 0 {
+                state.lines.begin(left);
+            } else {
+                state.write_waiting();
+            }
+        }
         self.leave_rest(state);
         true
     }
@@ -323,8 +333,22 @@ impl State {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
     }
 
-    /// Writes all lines as far as there is room at this moment, if they are short. A failure is left to the task, which
+    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
     /// tries again.
+    fn write_at_once(&mut self, text: &[u8]) -> usize {
+        let mut nobody = Context::from_waker(Waker::noop());
+        match &mut self.outlet {
+            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
+                match Pin::new(outlet).poll_write(&mut nobody, text) {
+                    Poll::Ready(Ok(written)) => written,
+                    Poll::Ready(Err(_)) | Poll::Pending => 0,
+                }
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    /// Writes all lines as far as there is room at this moment, if they are short.
     fn write_waiting(&mut self) {
         // The task alone may wait for room, or its waker would be lost.
         if self.lines.bytes() <= AT_ONCE && !self.is_full {

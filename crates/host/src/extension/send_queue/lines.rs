@@ -126,6 +126,11 @@ impl WaitingLines {
         }
     }
 
+    /// Marks the first bytes of the first line as written.
+    pub(super) fn begin(&mut self, left: usize) {
+        self.left = left;
+    }
+
     /// Fills `parts` with what is to be written next.
     pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
         if self.has_gaps {
