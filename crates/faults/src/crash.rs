@@ -270,9 +270,8 @@ fn there(store: &Store) -> Result<There> {
 
 /// What was prepared or thrown away there.
 fn scraps(dir: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let is_scrap = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".scrap-");
-    entries.filter(is_scrap).map(|entry| entry.path()).collect()
+    let entries = fs::read_dir(dir.join(".scraps")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
 }
 
 /// Nothing of what was prepared or thrown away is left.
@@ -285,15 +284,15 @@ fn swept(store: &Store, dir: &Path) -> Result<()> {
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
     };
     let known = ["copies", "extensions", "extensions.lock", "extensions.lock.json", "store"];
-    let scraps = names(&dir.join("home"))
-        .into_iter()
-        .filter(|path| !known.iter().any(|name| path.ends_with(name)))
-        .chain(
-            names(store.approved.trees().dir())
-                .into_iter()
-                .filter(|path| !path.ends_with(".lock") && !trees.contains(path)),
-        )
-        .collect::<Vec<_>>();
+    let scraps =
+        names(&dir.join("home"))
+            .into_iter()
+            .filter(|path| !known.iter().any(|name| path.ends_with(name)))
+            .chain(names(store.approved.trees().dir()).into_iter().filter(|path| {
+                !path.ends_with(".lock") && !path.ends_with(".scraps") && !trees.contains(path)
+            }))
+            .chain(scraps(store.approved.trees().dir()))
+            .collect::<Vec<_>>();
     ensure!(scraps.is_empty(), "left behind: {scraps:?}");
     // It runs in a copy, which has all of the new version; a file of the one before may be taken for the extension's own.
     let mut files: Vec<_> = names(&dir.join("home/copies").join(NAME))

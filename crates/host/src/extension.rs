@@ -4,22 +4,19 @@ mod actor;
 mod alarm;
 pub(crate) mod backlog;
 mod commands;
-pub(crate) mod fanout;
 pub(crate) mod frontend;
 mod seldom;
+pub(crate) mod send_queue;
 pub(crate) mod services;
 pub(crate) mod status_line;
-mod watching;
-mod writer;
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, Request, capability};
+use haft_protocol::ext::{Hook, HostResult, InterceptKind, Request};
 use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -27,28 +24,21 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::extension::fanout::Word;
 use crate::extension::frontend::Reporter;
+use crate::extension::send_queue::event::{EventBatch, EventRun};
+use crate::extension::send_queue::{SendQueue, WriterEnd};
 use crate::session::dialect::{Answer, Words};
 use crate::session::ids::Ids;
-use crate::session::offers::{Offers, Topic};
+use crate::session::offers::Offers;
 use crate::session::{ExtensionState, Question, Session};
 use crate::wire::fault::{CallError, FaultCode};
 pub(crate) use actor::{EndHandler, Start, start};
-pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
 
 /// What is said of one whose task ended without a word.
 pub(crate) const PANICKED: &str = "is gone: its task panicked";
-
-/// How many events wait for one extension's task, and how many were dropped on the way to it.
-#[derive(Debug, Default)]
-struct EventCount {
-    waiting: AtomicUsize,
-    dropped: AtomicUsize,
-}
 
 /// What is said of an answer that is none to what was asked.
 const OTHER_DIALECT: &str = "it answers in another dialect";
@@ -59,20 +49,26 @@ type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 /// What a handle asks of its task. The channel has room for none of them before it comes, and its bounds are elsewhere:
 /// the task takes all that comes and never waits for the extension, whose own queue is short (`queue_frames`). Events
 /// count against [`WAITING_EVENTS`]; questions, and that they are over, are as many as there are callers who wait;
-/// results of `host_call`s are as many as may be under way (`max_host_calls`); of the log it is a word for an event.
+/// results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is a word for a read.
 #[derive(Debug)]
-enum Command {
+pub(crate) enum Command {
     Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
+    /// Events that came behind another command.
+    Events(EventRun),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
     /// What it had the host do is done.
     Called(HostResult),
-    /// From the log for those who only watch.
-    Log(Word),
+    /// An event was sent to it, the first since it was heard.
+    Told,
+    /// It lost an event, the first of all.
+    Lost,
+    /// Nothing more is written to it.
+    WriterEnd(WriterEnd),
 }
 
 /// When a question is due.
@@ -130,11 +126,20 @@ pub(crate) struct Extension {
 struct Inner {
     reporter: Reporter,
     ids: Ids,
-    commands: Arc<mpsc::UnboundedSender<Command>>,
-    event_count: Arc<EventCount>,
+    mailbox: Arc<mpsc::UnboundedSender<Command>>,
+    queue: Arc<SendQueue>,
     /// Counts the questions that somebody waits for.
     open: TaskTracker,
     snapshots: watch::Receiver<Snapshot>,
+}
+
+impl Inner {
+    /// Puts a command into the mailbox: later events wait behind it. False if the task is gone.
+    fn post(&self, command: Command) -> bool {
+        self.queue.distribute();
+        self.queue.expect_command();
+        self.mailbox.unbounded_send(command).is_ok()
+    }
 }
 
 impl Extension {
@@ -144,7 +149,7 @@ impl Extension {
 
     /// Events that it was not told.
     pub(crate) fn events_dropped(&self) -> usize {
-        self.inner.event_count.dropped.load(Ordering::Relaxed)
+        self.inner.queue.lost()
     }
 
     /// What it is at this moment. It does not change until the guard is dropped, and must not be waited for.
@@ -177,7 +182,7 @@ impl Extension {
         self.inner.open.close();
         if timeout(within, self.inner.open.wait()).await.is_err() {
             // A task that is gone has ended them.
-            _ = self.inner.commands.unbounded_send(Command::Recall("was cancelled by reload"));
+            self.inner.post(Command::Recall("was cancelled by reload"));
         }
     }
 
@@ -185,7 +190,7 @@ impl Extension {
     pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
         let (ping, pong) = oneshot::channel();
         // A task that is gone drops it.
-        _ = self.inner.commands.unbounded_send(Command::Ping(ping));
+        self.inner.post(Command::Ping(ping));
         pong
     }
 
@@ -198,7 +203,7 @@ impl Extension {
     /// Asks it to leave. [`gone`](Self::gone) tells when it has.
     pub(crate) fn shutdown(&self) {
         // A task that is gone already needs no request.
-        _ = self.inner.commands.unbounded_send(Command::Shutdown);
+        self.inner.post(Command::Shutdown);
     }
 
     /// Queries the extension about something that is about to happen.
@@ -262,7 +267,9 @@ impl Extension {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        self.inner.commands.unbounded_send(Command::Send(question)).map_err(|_| self.absence())?;
+        if !self.inner.post(Command::Send(question)) {
+            return Err(self.absence());
+        }
         let release = Release { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();
@@ -270,50 +277,34 @@ impl Extension {
         answer.map_err(|_| self.absence())?
     }
 
-    /// Sends an event if it is subscribed to. Never waits; what does not fit is dropped and counted.
-    pub(crate) fn observe(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        let snapshot = self.inner.snapshots.borrow();
-        let wanted = snapshot.is_alive() && snapshot.offers.watches(topic);
-        drop(snapshot);
-        if wanted {
-            self.tell_or_lose(|| Some(HostFrame::Event(event()?).into()));
-        }
+    /// Sends the events that are subscribed to. Never waits; what does not fit is dropped and counted.
+    pub(crate) fn observe(&self, batch: &EventBatch) {
+        self.inner.queue.push_events(batch);
     }
 
     /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
     pub(crate) fn observe_words(&self, words: impl FnOnce() -> Option<Words>) {
-        if self.snapshot().is_alive() {
-            self.tell_or_lose(words);
+        if !self.snapshot().is_alive() {
+            return;
         }
-    }
-
-    fn tell_or_lose(&self, words: impl FnOnce() -> Option<Words>) {
-        let count = &self.inner.event_count;
-        if count.waiting.load(Ordering::Relaxed) >= WAITING_EVENTS {
-            count.lose(1);
+        if self.inner.queue.posted() >= WAITING_EVENTS {
+            self.inner.queue.lose(1);
         } else if let Some(words) = words() {
             self.tell(words);
         }
     }
 
-    /// Sends an event that was kept for it, if it turns out to watch it.
-    pub(crate) fn observe_kept(&self, event: Event) {
-        let (name, tool) = (event.event.clone(), event.tool_name.clone());
-        self.observe(Topic { name: &name, tool: tool.as_deref() }, || Some(event));
-    }
-
     /// Says how many events it was not told, if it understands that.
     pub(crate) fn observe_gap(&self, lost: usize) {
-        if lost > 0 && self.snapshot().offers.announced(capability::EVENT_GAP) {
-            self.tell(HostFrame::EventGap(EventGap { lost: lost as u64 }));
+        if lost > 0 {
+            self.inner.queue.push_gap(lost as u64);
         }
     }
 
     /// Says what nobody answers.
     pub(crate) fn tell(&self, words: impl Into<Words>) {
-        self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
-        _ = self.inner.commands.unbounded_send(Command::Tell(words.into()));
+        self.inner.post(Command::Tell(words.into()));
     }
 
     fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {
@@ -362,7 +353,18 @@ impl Drop for Release<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
             // A task that is gone has released everything.
-            _ = self.inner.commands.unbounded_send(Command::Cancel(self.inner.ids.of(number)));
+            self.inner.post(Command::Cancel(self.inner.ids.of(number)));
+        }
+    }
+}
+
+impl Command {
+    /// True if it was put into the mailbox by a handle.
+    fn is_posted(&self) -> bool {
+        match self {
+            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Events(_) => true,
+            Self::Recall(_) | Self::Ping(_) | Self::Shutdown => true,
+            Self::Called(_) | Self::Told | Self::Lost | Self::WriterEnd(_) => false,
         }
     }
 }

@@ -199,7 +199,7 @@ impl Host {
     }
 
     fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
-        Audience { entries, fanout: Arc::clone(&self.inner.shared.fanout) }
+        Audience::new(entries, Arc::clone(&self.inner.shared.pump))
     }
 
     fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {

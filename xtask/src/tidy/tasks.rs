@@ -15,7 +15,6 @@ const PARTS: &[(&str, &[Place])] = &[
         &[
             ("extension/actor.rs", 1, "the loop behind an extension"),
             ("extension/actor/sources.rs", 1, "what that rarely waits for"),
-            ("extension/writer/from_log.rs", 1, "the writer of one that only watches"),
             ("supervision/keeper.rs", 1, "an order beside whatever is waited for"),
         ],
     ),
@@ -25,8 +24,8 @@ const PARTS: &[(&str, &[Place])] = &[
             ("extension/actor.rs", 1, "the actor"),
             ("extension/actor/calls.rs", 1, "what is done for an extension"),
             ("process/connection.rs", 1, "standard error"),
-            ("extension/writer.rs", 4, "the writer, wherever it goes on"),
-            ("extension/fanout.rs", 1, "the thread for events"),
+            ("extension/send_queue.rs", 1, "the writer of lines that wait"),
+            ("extension/send_queue/pump.rs", 1, "the writer of events"),
             ("host/start.rs", 1, "the keeper"),
             ("process.rs", 1, "the process"),
         ],

@@ -137,9 +137,10 @@ impl Scene {
     /// That nothing is installed, and nothing of an attempt is left.
     pub(super) fn is_empty(&self) -> Result<()> {
         let mut left = Vec::new();
-        for place in ["haft/extensions", "haft/store"] {
+        for place in ["haft/extensions", "haft/extensions/.scraps", "haft/store", "haft/store/.scraps"] {
             for entry in fs::read_dir(self.dir.join(place)).into_iter().flatten().flatten() {
-                left.extend((entry.file_name() != ".lock").then(|| entry.path()));
+                let is_fixed = entry.file_name() == ".lock" || entry.file_name() == ".scraps";
+                left.extend((!is_fixed).then(|| entry.path()));
             }
         }
         ensure!(left.is_empty(), "left behind: {left:?}");

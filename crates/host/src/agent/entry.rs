@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::policy::{self, Verdict};
 use crate::extension::backlog::Backlog;
-use crate::extension::{Deadline, Extension, PANICKED, Watching};
+use crate::extension::{Deadline, Extension, PANICKED};
 use crate::session::ExtensionState;
 use crate::session::filter::Role;
 use crate::session::offers::{OfferedTool, Offers};
@@ -41,8 +41,6 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
-    /// Who tells it its events.
-    pub(crate) watching: Watching,
     /// Held while a process hook is asked what passes when it is late.
     pub(crate) floor: Mutex<()>,
     /// Events that start it; none for one that was started at once.

@@ -26,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::entry::{Entry, Failed};
 use crate::agent::policy::Verdict;
-use crate::extension::fanout::Fanout;
+use crate::extension::send_queue::event::EventBatch;
+use crate::extension::send_queue::pump::{EventPump, Recipients};
 use crate::session::offers::Topic;
 use crate::wire::fault::CallError;
 
@@ -119,21 +120,26 @@ fn added(entry: &Entry, whole: &str, asked: &str) -> String {
     String::new()
 }
 
-/// All extensions that are told what happens, as one: who is told by the log and who by its own task is settled
-/// before the first of them is told.
+/// All extensions that are told what happens.
 pub(crate) struct Audience {
-    pub(crate) entries: Vec<Arc<Entry>>,
-    pub(crate) fanout: Arc<Fanout>,
+    recipients: Arc<dyn Recipients>,
+    pump: Arc<EventPump>,
 }
 
 impl Audience {
+    pub(crate) fn new(entries: Vec<Arc<Entry>>, pump: Arc<EventPump>) -> Self {
+        Self { recipients: Arc::new(entries), pump }
+    }
+
     /// Tells those who watch it an event. Never waits.
-    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl Fn() -> Option<Event>) {
-        let emission = self.fanout.begin();
-        for entry in &self.entries {
-            entry.pass_on(topic, &event);
-        }
-        emission.tell(topic, event);
+    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        self.pump.tell(&self.recipients, topic, event);
+    }
+}
+
+impl Recipients for Vec<Arc<Entry>> {
+    fn tell(&self, batch: &EventBatch) {
+        self.iter().for_each(|entry| entry.pass_on(batch));
     }
 }
 

@@ -4,10 +4,8 @@
 mod calls;
 mod child;
 mod outputs;
-mod seating;
 mod sources;
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
@@ -18,11 +16,10 @@ use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::seldom::Seldom;
-use super::watching::Watching;
-use super::writer::{Writer, WriterEnd};
-use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::extension::fanout::{Seat, Word};
+use super::{Command, Extension, Inner, Snapshot, Ticket};
 use crate::extension::frontend::{Frontend, Reporter};
+use crate::extension::send_queue::pump::EventPump;
+use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
 use crate::extension::services::Desk;
 use crate::extension::status_line::StatusPlace;
 use crate::process::Exit;
@@ -35,7 +32,6 @@ use crate::wire::framer::{Framer, Item};
 use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
 use child::Child;
-use seating::Seating;
 use sources::{Happening, Incoming, happened, incoming, received};
 
 /// Lines of one read after which others get their turn first.
@@ -63,7 +59,8 @@ pub(crate) struct Start {
     pub(crate) on_end: EndHandler,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
-    pub(crate) watching: Watching,
+    /// Writes its events.
+    pub(crate) pump: Arc<EventPump>,
     /// What does things for it, where there is something.
     pub(crate) desk: Option<Arc<Desk>>,
 }
@@ -76,8 +73,8 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let ids = start.facts.speech.ids();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
-    let event_count = Arc::<EventCount>::default();
     let (process, reader, outlet, stderr) = opened(connection, &start.log);
+    let queue = Arc::new(SendQueue::new(outlet, stall, &limits, start.pump, Arc::downgrade(&commands)));
     // Boxed: what runs it moves it, and would have room for it at each place that it passes.
     let actor = Box::new(Actor {
         session,
@@ -85,14 +82,13 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         decoding: None,
         reader: Some(reader),
         wide: false,
-        seating: Seating { can_move: outlet.can_move(), seat: None, watching: start.watching },
         commands: Arc::downgrade(&commands),
-        writer: Writer::new(outlet, stall, &limits),
+        queue: QueueOwner(Arc::clone(&queue)),
+        carried_out: 0,
         child: Child::new(process, stderr),
         inbox: Some(inbox),
         alarm: Alarm::default(),
         seldom: Seldom::default(),
-        event_count: Arc::clone(&event_count),
         crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
@@ -106,7 +102,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     });
     tokio::spawn(actor.run());
     let (reporter, open) = (start.reporter, TaskTracker::new());
-    let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
+    let inner = Inner { reporter, ids, mailbox: commands, queue, open, snapshots };
     Extension { inner: Arc::new(inner) }
 }
 
@@ -119,14 +115,15 @@ struct Actor {
     reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,
-    writer: Writer,
-    seating: Seating,
+    /// What it is sent.
+    queue: QueueOwner,
+    /// Commands that may have become lines since the last flush.
+    carried_out: usize,
     /// To itself.
     commands: Weak<mpsc::UnboundedSender<Command>>,
     child: Child,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    event_count: Arc<EventCount>,
     /// The last read brought many lines.
     crowded: bool,
     alarm: Alarm,
@@ -157,7 +154,7 @@ impl Actor {
             // What one said that is gone comes before its end.
             let due =
                 self.session.poll_deadline().filter(|_| self.decoding.is_none() || !self.child.has_exited());
-            if self.alarm.set(due) | self.writer.take_started() {
+            if self.alarm.set(due) {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
@@ -167,12 +164,9 @@ impl Actor {
                     self.on_incoming(incoming);
                 }
                 command = received(&mut self.inbox) => self.on_command(command),
-                happening = happened(
-                    &self.seldom,
-                    &mut self.alarm,
-                    &mut self.child,
-                    &mut self.writer,
-                ) => self.on_happening(happening),
+                happening = happened(&self.seldom, &mut self.alarm, &mut self.child) => {
+                    self.on_happening(happening);
+                }
             }
         }
         self.finish().await;
@@ -187,7 +181,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
-            self.seating.seat.iter().for_each(Seat::heard);
+            self.queue.0.heard();
             return self.drain(true);
         }
         self.reader = None;
@@ -251,25 +245,25 @@ impl Actor {
             Happening::Alarm => self.on_alarm(),
             Happening::Exit(exit) => self.on_exit(exit),
             Happening::StderrEnd => self.on_stderr_end(),
-            Happening::WriterEnd(end) => self.on_writer_end(end),
         }
     }
 
     fn on_alarm(&mut self) {
-        self.session.handle_deadline(now(), self.writer.flushed());
+        self.session.handle_deadline(now(), self.queue.0.flushed());
         // What was left when a pause began.
         self.drain(false);
     }
 
     fn on_command(&mut self, command: Option<Command>) {
+        self.carried_out += usize::from(command.as_ref().is_some_and(Command::is_posted));
         match command {
             Some(Command::Send(question)) => self.session.send(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
-            Some(Command::Tell(words)) => {
-                self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.session.tell(words, now());
-                // What kept it from its place in the log may be over.
-                self.seating.choose(&self.session, &self.commands, &self.event_count);
+            Some(Command::Tell(words)) => self.session.tell(words, now()),
+            Some(Command::Events(run)) => {
+                // Lines of commands before it come first.
+                self.flush();
+                self.queue.0.push_posted(run);
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.
@@ -279,7 +273,9 @@ impl Actor {
                 self.calls.done(&result.id);
                 self.session.handle_result(result, now());
             }
-            Some(Command::Log(word)) => self.on_log(word),
+            Some(Command::Told) => self.session.told(now()),
+            Some(Command::Lost) => self.log.host(EVENTS_DROPPED),
+            Some(Command::WriterEnd(end)) => self.on_writer_end(end),
             None => {
                 self.inbox = None;
                 self.session.shutdown(now());
@@ -290,10 +286,6 @@ impl Actor {
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
-            WriterEnd::Released(released) => {
-                self.seating.on_released(&released);
-                self.writer.resume(released, self.seating.seat.as_ref());
-            }
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(format_args!("its input is closed: {error}"));
@@ -307,20 +299,7 @@ impl Actor {
         if self.child.has_exited() || self.child.process.is_none() {
             return self.wind_up("");
         }
-        self.session.deafened(self.writer.flushed(), now());
-    }
-
-    fn on_log(&mut self, word: Word) {
-        match word {
-            Word::Joined => {
-                self.writer.release(true, None);
-                // It may have come to do more than watch meanwhile.
-                self.seating.choose(&self.session, &self.commands, &self.event_count);
-            }
-            Word::Left => self.writer.release(false, self.seating.seat.as_ref()),
-            Word::Written => self.session.told(now()),
-            Word::Lost(_) => self.log.host(EVENTS_DROPPED),
-        }
+        self.session.deafened(self.queue.0.flushed(), now());
     }
 
     fn on_exit(&mut self, exit: Exit) {
@@ -373,8 +352,7 @@ impl Actor {
         self.inbox = None;
         self.status.leave();
         self.calls.cancel_all();
-        self.seating.end();
-        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
+        let dropped = self.queue.0.lost();
         if dropped > 0 {
             self.log.host(format_args!("{dropped} events were dropped"));
         }

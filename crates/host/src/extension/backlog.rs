@@ -1,11 +1,11 @@
 //! Events for an extension that is started because of them, until it is ready.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::{Event, Limits};
+use haft_protocol::ext::Limits;
 
+use crate::extension::send_queue::event::{BatchBuilder, EventBatch, EventFilter};
 use crate::extension::{Extension, WAITING_EVENTS};
 
 /// Events in order. Over for good once they were handed over, or never will be.
@@ -13,7 +13,7 @@ use crate::extension::{Extension, WAITING_EVENTS};
 pub(crate) struct Backlog {
     /// As many are kept as may wait to be read by the extension, so that what is kept arrives.
     most: usize,
-    events: Mutex<VecDeque<Event>>,
+    events: Mutex<BatchBuilder>,
     /// Changed under the lock alone.
     over: AtomicBool,
     dropped: AtomicUsize,
@@ -35,34 +35,28 @@ impl Backlog {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Keeps an event; what does not fit is dropped and counted.
-    ///
-    /// # Errors
-    /// The event, when it is over.
-    pub(crate) fn keep<F: FnOnce() -> Option<Event>>(&self, event: F) -> Result<(), F> {
+    /// Keeps the wanted events of a batch; those that do not fit are dropped and counted. Returns how many were wanted, and
+    /// none when it is over.
+    pub(crate) fn keep(&self, batch: &EventBatch, filter: &EventFilter) -> Option<usize> {
         let mut events = self.events();
         if self.is_over() {
-            return Err(event);
+            return None;
         }
-        if events.len() < self.most {
-            events.extend(event());
-        } else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(())
+        let before = events.len();
+        let wanted = events.copy(batch, filter, self.most);
+        self.dropped.fetch_add(before + wanted - events.len(), Ordering::Relaxed);
+        Some(wanted)
     }
 
     /// Whether somebody waits for events that are here.
     pub(crate) fn is_empty(&self) -> bool {
-        self.events().is_empty()
+        self.events().len() == 0
     }
 
     /// Passes everything on, in order, before anything that comes now, and tells how much is missing behind it.
     pub(crate) fn hand_over(&self, to: &Extension) {
         let mut events = self.events();
-        for event in events.drain(..) {
-            to.observe_kept(event);
-        }
+        to.observe(&events.take());
         to.observe_gap(self.dropped());
         self.over.store(true, Ordering::Release);
     }
@@ -71,7 +65,7 @@ impl Backlog {
     pub(crate) fn give_up(&self) {
         let mut events = self.events();
         self.dropped.fetch_add(events.len(), Ordering::Relaxed);
-        events.clear();
+        events.take();
         self.over.store(true, Ordering::Release);
     }
 
@@ -80,7 +74,7 @@ impl Backlog {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    fn events(&self) -> MutexGuard<'_, VecDeque<Event>> {
+    fn events(&self) -> MutexGuard<'_, BatchBuilder> {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -142,6 +142,7 @@ impl Host {
 
     /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
     async fn delivered(&self) {
+        self.inner.shared.pump.distribute();
         let entries = self.inner.entries();
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {

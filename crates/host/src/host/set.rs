@@ -38,7 +38,6 @@ impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
         entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-        entries.iter().for_each(|entry| entry.watching.put_in_place());
         let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
         let commands = Names::new(&config.reserved_commands);
         Self { entries, tools, commands, blocked }

@@ -14,8 +14,8 @@ use super::Found;
 use super::inner::Inner;
 use super::set::Set;
 use crate::agent::entry::Entry;
-use crate::extension::Watching;
 use crate::extension::backlog::Backlog;
+use crate::extension::send_queue::event::EventFilter;
 use crate::process::connection::Connection;
 use crate::session::declared::declared_offers;
 use crate::session::ids::random;
@@ -96,6 +96,7 @@ fn start_one(
     let files = !stays && spec.launch == Launch::ThemeOnly;
     let stand_in = stand_in(shared, &spec).filter(|_| begin == Begin::AsDeclared && !stays);
     let waits = stand_in.is_some();
+    stand_in.iter().for_each(|offers| shared.pump.watch(&EventFilter::of(offers)));
     let backlog = stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits)));
     let stage = match (files, waits) {
         (true, _) => Stage::Files,
@@ -104,7 +105,6 @@ fn start_one(
     };
     let (orders, inbox) = mpsc::unbounded();
     let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
-    let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
     if !files {
         let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
         let keeper = Box::new(Keeper {
@@ -115,7 +115,6 @@ fn start_one(
             supervisor: Arc::new(Mutex::new(supervisor)),
             log: OnceLock::new(),
             backlog: backlog.clone(),
-            watching: watching.clone(),
         });
         tokio::spawn(keeper.run(connection));
     }
@@ -133,7 +132,6 @@ fn start_one(
         orders,
         floor: tokio::sync::Mutex::default(),
         backlog,
-        watching,
         successor: OnceLock::new(),
     })
 }

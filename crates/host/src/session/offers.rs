@@ -160,12 +160,6 @@ impl Offers {
         }
     }
 
-    /// Whether it subscribed to this event.
-    pub(crate) fn watches(&self, topic: Topic<'_>) -> bool {
-        let tool = topic.tool.is_none_or(|tool| self.watched_tools.has(tool));
-        self.events.contains(topic.name) && tool
-    }
-
     /// Whether it watches and nothing is asked of it.
     pub(crate) fn only_watch(&self) -> bool {
         let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();

@@ -12,7 +12,7 @@ use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::extension::backlog::Backlog;
-use crate::extension::{self, EndHandler, Extension, PANICKED, Start, Watching};
+use crate::extension::{self, EndHandler, Extension, PANICKED, Start};
 use crate::process::connection::Connection;
 use crate::process::log::Log;
 use crate::session::ExtensionState;
@@ -54,7 +54,6 @@ pub(crate) struct Keeper {
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     /// Made when there is something to write: most extensions that wait for their first use never have.
     pub(crate) log: OnceLock<Arc<Log>>,
-    pub(crate) watching: Watching,
     /// Events that started it.
     pub(crate) backlog: Option<Arc<Backlog>>,
 }
@@ -141,7 +140,6 @@ impl Keeper {
     /// Starts the process; nothing when it cannot be started, which is reported.
     fn start(&mut self, connection: Option<Connection>, verified: Result<(), Failure>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
-        self.watching.end();
         self.log().forget();
         let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
         let connection = match connection.map_or_else(connect, Ok) {
@@ -174,7 +172,7 @@ impl Keeper {
             changes: self.shared.changes.clone(),
             on_end: self.on_end(),
             on_demand: self.spec.lifecycle.on_demand,
-            watching: self.watching.clone(),
+            pump: Arc::clone(&self.shared.pump),
             desk: self.shared.desk(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))

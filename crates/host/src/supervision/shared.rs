@@ -15,8 +15,8 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::extension::fanout::Fanout;
 use crate::extension::frontend::{EventSink, Frontend, Reporter};
+use crate::extension::send_queue::pump::EventPump;
 use crate::extension::services::{self, Desk, Provided, ServiceReach};
 use crate::extension::status_line::StatusLine;
 use crate::process::Process;
@@ -64,8 +64,8 @@ pub(crate) struct Shared {
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
     common: OnceLock<Common>,
-    /// For extensions that only watch.
-    pub(crate) fanout: Arc<Fanout>,
+    /// Writes events to extensions.
+    pub(crate) pump: Arc<EventPump>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
 }
@@ -92,7 +92,7 @@ impl Shared {
             common: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
-            fanout: Arc::new(Fanout::new(&config.limits)),
+            pump: Arc::new(EventPump::new(&config.limits)),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,

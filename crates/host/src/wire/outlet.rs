@@ -20,29 +20,6 @@ pub(crate) enum Outlet {
 }
 
 impl Outlet {
-    /// Whether it can move to another runtime.
-    pub(crate) fn can_move(&self) -> bool {
-        match self {
-            Self::Process(_) => cfg!(unix),
-            Self::Stream(_) => false,
-        }
-    }
-
-    /// Moves a pipe to the runtime that this is called on.
-    ///
-    /// # Errors
-    /// The system's; the pipe is closed then.
-    pub(crate) fn moved(self) -> io::Result<Self> {
-        Ok(match self {
-            #[cfg(unix)]
-            Self::Process(input) => Self::Process(input.moved()?),
-            // Nothing moves here.
-            #[cfg(not(unix))]
-            Self::Process(input) => Self::Process(input),
-            Self::Stream(stream) => Self::Stream(stream),
-        })
-    }
-
     /// Makes room in the pipe for a long line, if the system grants it.
     pub(crate) fn widen(&self) {
         match self {

@@ -285,8 +285,8 @@ async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of
     let row = Row::start(&[("live", all())], change).await;
     row.go("live");
     let pings = || row.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
-    // The first event comes from its own task, all others from the log. A sign of life on its way when it is told
-    // something counts for that, too, so it is told something more than once.
+    // A sign of life on its way when the extension is told something counts for that, too, so it is told something more
+    // than once.
     let mut told = 0;
     while pings() < 3 {
         row.tell(&step(told));
@@ -305,7 +305,6 @@ async fn what_several_tell_at_once_arrives_once_and_in_the_order_of_each() {
     const EVENTS: u64 = 300;
     let row = &Row::start(&[("late", all()), ("other", all())], |_| {}).await;
     ["late", "other"].iter().for_each(|name| row.go(name));
-    // While they tell, both get their places in the log, and the late one gives its own up again.
     let emit = |emitter: u64| {
         for number in 0..EVENTS {
             let told = emitter * 1_000 + number;

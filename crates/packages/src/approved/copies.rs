@@ -12,7 +12,7 @@ use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
 use super::copy::{make_link, open};
 use super::digest::{self, Digest};
-use super::workshop::{SCRAP, remove};
+use super::workshop::{SCRAPS, remove};
 use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
 pub(super) use kept::make_room;
@@ -25,8 +25,8 @@ pub(crate) use kept::put_back;
 /// When something cannot be written, or the tree is not what `contents` says.
 pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<Vec<PathBuf>, InstallError> {
     // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
-    let aside = copy.parent().unwrap_or(copy);
-    fs::create_dir_all(aside).map_err(InstallError::io("create", aside))?;
+    let aside = copy.parent().unwrap_or(copy).join(SCRAPS);
+    fs::create_dir_all(&aside).map_err(InstallError::io("create", &aside))?;
     directory(copy)?;
     let mut changed = Vec::new();
     for (name, item) in contents.items() {
@@ -39,7 +39,7 @@ pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<
             Item::File { executable, digest } => {
                 let same = is_same(&to, *executable, digest);
                 if !same {
-                    file(&from, &to, aside, *executable, digest)?;
+                    file(&from, &to, &aside, *executable, digest)?;
                 }
                 !same
             }
@@ -54,12 +54,11 @@ pub(crate) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<
 /// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
 /// lock, so only what is old counts.
 pub(super) fn tidy(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten() {
         let is_old = |metadata: fs::Metadata| {
             metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRAP_AGE))
         };
-        let is_scrap = entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes());
-        if is_scrap && entry.metadata().is_ok_and(is_old) {
+        if entry.metadata().is_ok_and(is_old) {
             // What stays is in nobody's way.
             _ = fs::remove_file(entry.path());
         }
@@ -134,7 +133,7 @@ fn holds(file: File, executable: bool, digest: &Digest) -> bool {
 fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
     clear_way(to)?;
     let write = || InstallError::io("write", to);
-    let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
+    let mut new = tempfile::NamedTempFile::new_in(aside).map_err(write())?;
     let copied = open(from).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
@@ -162,15 +161,15 @@ mod tests {
     fn only_old_scraps_are_swept_up() {
         let dir = tempfile::tempdir().unwrap();
         let now = std::time::SystemTime::now();
-        for (name, age) in
-            [(".scrap-old", 2 * SCRAP_AGE), (".scrap-new", SCRAP_AGE / 2), ("old", 2 * SCRAP_AGE)]
-        {
-            let file = File::create(dir.path().join(name)).unwrap();
+        let scraps = dir.path().join(SCRAPS);
+        fs::create_dir(&scraps).unwrap();
+        let files = [scraps.join("old"), scraps.join("new"), dir.path().join("old")];
+        for (file, age) in files.iter().zip([2 * SCRAP_AGE, SCRAP_AGE / 2, 2 * SCRAP_AGE]) {
+            let file = File::create(file).unwrap();
             file.set_modified(now.checked_sub(age).unwrap()).unwrap();
         }
         tidy(dir.path());
-        let left = [".scrap-old", ".scrap-new", "old"].map(|name| dir.path().join(name).exists());
-        assert_eq!(left, [false, true, true]);
+        assert_eq!(files.map(|file| file.exists()), [false, true, true]);
     }
 
     struct Pair {

@@ -93,7 +93,7 @@ impl Approved {
     }
 
     /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
-    /// directories.
+    /// empty directories.
     pub(crate) fn tidy(&self) {
         workshop::tidy(self.trees().dir());
         copies::tidy(&self.root.join("copies"));

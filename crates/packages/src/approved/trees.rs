@@ -262,7 +262,7 @@ mod tests {
         assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
         drop(workshop);
         // Also those that a killed process left half sealed.
-        let left = trees.dir().join(".scrap-x");
+        let left = trees.dir().join(".scraps/x");
         fs::create_dir_all(left.join("lib")).unwrap();
         fs::write(left.join("lib/a"), "x").unwrap();
         seal(&left).unwrap();

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::{InstallError, seal};
-use crate::file_name::dir_name;
 use crate::timeouts;
 
-/// Something is being prepared or thrown away; of no use once nobody holds the lock.
-pub(super) const SCRAP: &str = ".scrap-";
+/// The subdirectory in which things are prepared and thrown away. What is in it is of no use once nobody holds the lock.
+/// Every start looks into it, so it is a directory of its own: the one around it may have thousands of entries.
+pub(super) const SCRAPS: &str = ".scraps";
 
 /// What is locked in a bench as long as somebody needs it.
 const IN_USE: &str = ".lock";
@@ -34,13 +34,9 @@ pub(crate) struct Bench {
     dir: TempDir,
 }
 
-/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there. Where there is nothing it is
-/// one look.
+/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there.
 pub(super) fn tidy(dir: &Path) {
-    let is_scrap = |entry: std::fs::DirEntry| {
-        entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes()) && is_left(&entry.path())
-    };
-    if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
+    if scraps(dir).any(|scrap| is_left(&scrap)) {
         // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
         _ = Workshop::open_within(dir, Duration::ZERO);
     }
@@ -74,11 +70,8 @@ impl Workshop {
 
     /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
     fn sweep(&self) {
-        for path in std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if dir_name(&path).starts_with(SCRAP)
-                && is_left(&path)
-                && let Err(error) = remove(&path)
-            {
+        for path in scraps(&self.dir).filter(|scrap| is_left(scrap)) {
+            if let Err(error) = remove(&path) {
                 tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
             }
         }
@@ -87,7 +80,9 @@ impl Workshop {
     /// A directory to prepare something in.
     pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
-        let dir = tempfile::Builder::new().prefix(SCRAP).tempdir_in(&self.dir).map_err(write())?;
+        let scraps = self.dir.join(SCRAPS);
+        std::fs::create_dir_all(&scraps).map_err(write())?;
+        let dir = TempDir::new_in(scraps).map_err(write())?;
         // Before anybody else may sweep.
         let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
         lock.lock().map_err(write())?;
@@ -115,6 +110,11 @@ impl Bench {
     pub(super) fn keep(self) -> PathBuf {
         self.dir.keep()
     }
+}
+
+/// What was being prepared or thrown away in a directory.
+fn scraps(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// Whether nobody is at work in what was being prepared.
@@ -165,7 +165,7 @@ mod tests {
     fn scraps_of_somebody_at_work_stay() {
         let dir = tempfile::tempdir().unwrap();
         tidy(&dir.path().join("missing"));
-        let scrap = dir.path().join(".scrap-1");
+        let scrap = dir.path().join(SCRAPS).join("1");
         let busy = Workshop::open(dir.path()).unwrap();
         tree(&scrap, "half");
         tidy(dir.path());
@@ -196,10 +196,10 @@ mod tests {
     fn what_a_crash_left_is_swept_up() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        tree(&at(".scrap-1"), "half");
+        tree(&at(SCRAPS).join("1"), "half");
         tree(&at("there"), "whole");
         Workshop::open(dir.path()).unwrap();
-        assert!(!at(".scrap-1").exists());
+        assert!(!at(SCRAPS).join("1").exists());
         assert_eq!(read(&at("there")), "whole");
     }
 }

@@ -185,7 +185,7 @@ fn what_is_no_extension_is_passed_over() {
     let world = World::new();
     std::fs::create_dir_all(world.global().join("empty")).unwrap();
     std::fs::write(world.global().join("file"), "").unwrap();
-    world.in_global(".scrap-1", r#"{"name":"hidden"}"#);
+    world.in_global(".scraps", r#"{"name":"hidden"}"#);
     let found = world.found(Trust::Trusted);
     assert!(found.specs.is_empty() && found.skipped.is_empty() && found.errors.is_empty());
 }

@@ -44,10 +44,12 @@ impl World {
 
     /// How many trees the store holds, and things that are none.
     fn stored(&self) -> (usize, usize) {
-        let entries = std::fs::read_dir(self.store.approved.trees().dir()).into_iter().flatten().flatten();
+        let dir = self.store.approved.trees().dir().to_owned();
+        let entries = [dir.join(".scraps"), dir].into_iter().flat_map(std::fs::read_dir).flatten().flatten();
         let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-        let (trees, rest): (Vec<_>, Vec<_>) =
-            names.filter(|name| name != ".lock").partition(|name| name.len() == 64);
+        let (trees, rest): (Vec<_>, Vec<_>) = names
+            .filter(|name| ![".lock", ".scraps"].contains(&name.as_str()))
+            .partition(|name| name.len() == 64);
         (trees.len(), rest.len())
     }
 

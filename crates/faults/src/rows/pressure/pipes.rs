@@ -56,7 +56,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "B-02",
         title: "never reads and watches everything",
-        // With a queue of its own, and one that only watches, from the log for all of its kind.
+        // An extension that is asked things too, and one that only watches.
         cases: &[dropping("never-read-stdin"), dropping("dead-observer")],
         undefend: Some(endless_queue),
     },

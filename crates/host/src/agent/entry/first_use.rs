@@ -1,11 +1,10 @@
 //! The first use of an extension that waits for it.
 
-use haft_protocol::ext::Event;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Entry;
-use crate::session::offers::Topic;
+use crate::extension::send_queue::event::{EventBatch, EventFilter};
 use crate::supervision::keeper::Order;
 use crate::wire::fault::CallError;
 
@@ -31,31 +30,16 @@ impl Entry {
         cancel.run_until_cancelled(start).await.ok_or(CallError::Cancelled)
     }
 
-    /// Passes on an event that the extension watches, unless the log tells it. An event starts an extension that waits
-    /// for its first use; the extension gets it when it is ready, before all that come later.
-    pub(crate) fn pass_on(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if self.watching.is_told_by_log() {
-            return;
-        }
-        if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
-            if !self.offers().watches(topic) {
-                return;
-            }
-            if self.slot.borrow().sleeps() {
-                _ = self.orders.unbounded_send(Order::Wake(None));
-            }
-            match backlog.keep(event) {
-                Ok(()) => {}
-                Err(event) => self.pass_to_process(topic, event),
-            }
-        } else {
-            self.pass_to_process(topic, event);
-        }
-    }
-
-    fn pass_to_process(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if let Some(extension) = self.extension() {
-            extension.observe(topic, event);
+    /// Passes on the events that the extension watches. An event starts an extension that waits for its first use; the
+    /// extension gets it when it is ready, before all that come later.
+    pub(crate) fn pass_on(&self, batch: &EventBatch) {
+        let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
+        let kept = backlog.and_then(|backlog| backlog.keep(batch, &EventFilter::of(&self.offers())));
+        match kept {
+            Some(0) => {}
+            Some(_) if self.slot.borrow().sleeps() => _ = self.orders.unbounded_send(Order::Wake(None)),
+            Some(_) => {}
+            None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Carrying out what the session wants.
 
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::SetStatus;
+use haft_protocol::ext::{SetStatus, capability};
 
-use super::{Actor, EVENTS_DROPPED, now};
+use super::{Actor, now};
 use crate::extension::Snapshot;
+use crate::extension::send_queue::event::EventFilter;
 use crate::session::{ExtensionState, Output, Ui};
 use crate::wire::fault::{Failure, FaultCode};
 
@@ -14,7 +15,7 @@ impl Actor {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Write { number, line, droppable } => self.write(number, line, droppable),
-                Output::CloseInput => self.writer.close(),
+                Output::CloseInput => self.queue.0.close(),
                 Output::Terminate => self.child.terminate(&self.log),
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
@@ -27,18 +28,17 @@ impl Actor {
                 Output::Changed => self.publish(),
             }
         }
+        if self.carried_out > 0 {
+            self.queue.0.taken(std::mem::take(&mut self.carried_out));
+        }
     }
 
     fn write(&mut self, number: u64, line: String, droppable: bool) {
         tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable, self.seating.seat.as_ref()) {
-            return;
-        }
-        if !droppable {
-            return self.session.refuse(number);
-        }
-        if self.event_count.lose(1) {
-            self.log.host(EVENTS_DROPPED);
+        if droppable {
+            self.queue.0.push_droppable(line);
+        } else if !self.queue.0.push(number, line) {
+            self.session.refuse(number);
         }
     }
 
@@ -67,8 +67,12 @@ impl Actor {
     }
 
     fn publish(&mut self) {
-        self.seating.choose(&self.session, &self.commands, &self.event_count);
-        self.snapshot.send_replace(Snapshot::of(&self.session));
+        let snapshot = Snapshot::of(&self.session);
+        let offers = &snapshot.offers;
+        let filter = if snapshot.is_alive() { EventFilter::of(offers) } else { EventFilter::default() };
+        let reports_gaps = offers.only_watch() && offers.announced(capability::EVENT_GAP);
+        self.queue.0.subscribe(filter, reports_gaps);
+        self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
     }
 }

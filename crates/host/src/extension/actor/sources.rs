@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::seldom::Seldom;
-use super::super::writer::{Writer, WriterEnd};
 use super::child::Child;
 use crate::process::{Exit, Process};
 use crate::wire::decode::{Decoding, Heard};
@@ -34,8 +33,6 @@ pub(super) enum Happening {
     Exit(Exit),
     /// All of standard error was read.
     StderrEnd,
-    /// Nothing more can be written.
-    WriterEnd(WriterEnd),
 }
 
 /// What comes from the extension.
@@ -59,12 +56,7 @@ pub(super) async fn incoming(
 }
 
 /// Waits for any of these.
-pub(super) async fn happened(
-    seldom: &Seldom,
-    alarm: &mut Alarm,
-    child: &mut Child,
-    writer: &mut Writer,
-) -> Happening {
+pub(super) async fn happened(seldom: &Seldom, alarm: &mut Alarm, child: &mut Child) -> Happening {
     poll_fn(|context| {
         seldom.poll(context, |context| {
             let any = async {
@@ -72,7 +64,6 @@ pub(super) async fn happened(
                     () = alarm.rung() => Happening::Alarm,
                     exit = exited(&mut child.process) => Happening::Exit(exit),
                     () = finished(&mut child.stderr) => Happening::StderrEnd,
-                    end = writer.ended() => Happening::WriterEnd(end),
                 }
             };
             pin!(any).poll(context)

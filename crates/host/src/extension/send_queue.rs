@@ -1,0 +1,454 @@
+//! Everything that one extension is sent, in one order, so that nobody ever waits for the extension.
+//!
+//! A question leaves at once when there is room in the pipe. Events, and all that cannot leave at once, wait in a bounded
+//! queue for the task that writes it, which is started by the first line that has to wait. An event is encoded once for
+//! all extensions; each queue holds a reference to the same bytes, and many lines leave in one system call. The task
+//! notices when the extension stops reading.
+
+pub(crate) mod event;
+mod lines;
+pub(crate) mod pump;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use futures::channel::mpsc;
+use haft_protocol::ext::Limits;
+use tokio::io::AsyncWrite as _;
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::Command;
+use crate::wire::outlet::Outlet;
+use crate::wire::pipe::LONG_LINE;
+use event::{EventBatch, EventFilter, EventRun};
+use lines::WaitingLines;
+use pump::EventPump;
+
+/// A pipe takes so much whole or not at all. More is left to the task.
+const AT_ONCE: usize = 4096;
+
+/// Lines that leave in one system call.
+const PARTS: usize = 64;
+
+/// See the module.
+pub(crate) struct SendQueue {
+    state: Mutex<State>,
+    stall: Duration,
+    runtime: Handle,
+    pump: Arc<EventPump>,
+    /// The mailbox of the extension's task.
+    mailbox: Weak<mpsc::UnboundedSender<Command>>,
+    /// Commands in the mailbox that may become lines, which have their place before any event that comes now.
+    ahead: AtomicUsize,
+    /// True if an event was sent since the extension was heard last.
+    was_told: AtomicBool,
+    lost: AtomicUsize,
+}
+
+struct State {
+    /// None after the end.
+    outlet: Option<Outlet>,
+    lines: WaitingLines,
+    /// Events that the extension is sent.
+    filter: EventFilter,
+    /// The number of the last line that left.
+    written: u64,
+    /// The same for lines that were flushed.
+    flushed: u64,
+    is_flushed: bool,
+    /// No line is added any more.
+    is_closed: bool,
+    /// The pipe was made larger, or could not be.
+    is_wide: bool,
+    /// The pipe is full: the task waits until there is room.
+    is_full: bool,
+    /// The pump writes what waits as soon as it is its turn.
+    is_pumped: bool,
+    task: Option<AbortHandle>,
+    /// Wakes the task while it has nothing to write.
+    idle: Option<Waker>,
+}
+
+/// How writing ended.
+#[derive(Debug)]
+pub(crate) enum WriterEnd {
+    /// Everything was written and the input closed.
+    Done,
+    /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
+    Stalled,
+    /// The extension closed its end.
+    Broken(io::Error),
+}
+
+/// The end of the queue that the extension's task holds. The extension's input is closed when it is dropped.
+pub(crate) struct QueueOwner(pub(crate) Arc<SendQueue>);
+
+impl SendQueue {
+    /// Has nothing to write yet. Must be called within a tokio runtime.
+    pub(crate) fn new(
+        outlet: Outlet,
+        stall: Duration,
+        limits: &Limits,
+        pump: Arc<EventPump>,
+        mailbox: Weak<mpsc::UnboundedSender<Command>>,
+    ) -> Self {
+        let state = State {
+            outlet: Some(outlet),
+            lines: WaitingLines::new(limits),
+            filter: EventFilter::default(),
+            written: 0,
+            flushed: 0,
+            is_flushed: true,
+            is_closed: false,
+            is_wide: false,
+            is_full: false,
+            is_pumped: false,
+            task: None,
+            idle: None,
+        };
+        let runtime = Handle::current();
+        pump.run_on(&runtime);
+        Self {
+            state: Mutex::new(state),
+            stall,
+            runtime,
+            pump,
+            mailbox,
+            ahead: AtomicUsize::new(0),
+            was_told: AtomicBool::new(false),
+            lost: AtomicUsize::new(0),
+        }
+    }
+
+    /// Adds a line that must arrive; false when there is no room for it. Never waits.
+    pub(crate) fn push(self: &Arc<Self>, number: u64, text: String) -> bool {
+        self.pump.distribute();
+        let mut state = self.lock();
+        if state.is_closed || !state.lines.has_room_for(text.len()) {
+            return false;
+        }
+        // A question as a rule: put into the queue first, it would take 2 % longer.
+        let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
+        if left == text.len() {
+            state.wrote(Some(number));
+        } else {
+            state.lines.push_kept(number, text.into());
+            if left > 0 {
+                state.lines.begin(left);
+            } else {
+                state.write_waiting();
+            }
+        }
+        self.leave_rest(state);
+        true
+    }
+
+    /// Adds a line that may be lost. Never waits.
+    pub(crate) fn push_droppable(self: &Arc<Self>, text: String) {
+        self.pump.distribute();
+        let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
+        let dropped = state.lines.push_events(EventRun { text: text.into(), events: 1 });
+        state.write_waiting();
+        self.leave_rest(state);
+        self.lose(dropped);
+    }
+
+    /// Adds the events that the extension watches. Never waits.
+    pub(crate) fn push_events(self: &Arc<Self>, batch: &EventBatch) {
+        let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
+        let is_ahead = self.ahead.load(Ordering::Acquire) > 0;
+        let (mut is_new, mut lost) = (false, 0);
+        let State { filter, lines, .. } = &mut *state;
+        for run in batch.runs(filter) {
+            if is_ahead {
+                self.expect_command();
+                self.notify(Command::Events(run));
+            } else {
+                is_new = true;
+                lost += lines.push_events(run);
+            }
+        }
+        if is_new {
+            self.leave_to_pump(state);
+            self.told(lost);
+        }
+    }
+
+    /// Adds events that waited in the mailbox.
+    pub(crate) fn push_posted(self: &Arc<Self>, run: EventRun) {
+        let mut state = self.lock();
+        if !state.is_closed {
+            let lost = state.lines.push_events(run);
+            self.leave_to_pump(state);
+            self.told(lost);
+        }
+    }
+
+    /// Has new events written by the pump. While the pipe is full, the task waits for room anyway.
+    fn leave_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let is_due = !state.is_full && !std::mem::replace(&mut state.is_pumped, true);
+        if is_due && !self.pump.add(self) {
+            state.is_pumped = false;
+            self.leave_rest(state);
+        }
+    }
+
+    /// Notes that the extension was sent events, and lost so many.
+    fn told(&self, lost: usize) {
+        self.lose(lost);
+        if !self.was_told.swap(true, Ordering::Relaxed) {
+            self.notify(Command::Told);
+        }
+    }
+
+    /// Notes that so many events were lost on their way to the queue.
+    pub(crate) fn push_gap(self: &Arc<Self>, events: u64) {
+        let mut state = self.lock();
+        state.lines.push_gap(events);
+        self.leave_rest(state);
+    }
+
+    /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
+    pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
+        let mut state = self.lock();
+        self.pump.watch(&filter);
+        state.filter = filter;
+        state.lines.reports_gaps = reports_gaps;
+    }
+
+    /// Closes the extension's input as soon as all lines are written.
+    pub(crate) fn close(self: &Arc<Self>) {
+        self.pump.distribute();
+        let mut state = self.lock();
+        state.is_closed = true;
+        self.leave_rest(state);
+    }
+
+    /// Notes a sign of life.
+    pub(crate) fn heard(&self) {
+        self.was_told.store(false, Ordering::Relaxed);
+    }
+
+    /// The number of the last line that left.
+    pub(crate) fn flushed(&self) -> u64 {
+        self.lock().flushed
+    }
+
+    /// Gives all queues the events that came before.
+    pub(crate) fn distribute(&self) {
+        self.pump.distribute();
+    }
+
+    /// A command is about to be put into the mailbox that may become a line: later events wait behind it.
+    pub(crate) fn expect_command(&self) {
+        self.ahead.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Commands that were put into the mailbox and are not yet carried out.
+    pub(crate) fn posted(&self) -> usize {
+        self.ahead.load(Ordering::Relaxed)
+    }
+
+    /// So many commands from the mailbox have become lines.
+    pub(crate) fn taken(&self, commands: usize) {
+        self.ahead.fetch_sub(commands, Ordering::AcqRel);
+    }
+
+    /// Events that were lost.
+    pub(crate) fn lost(&self) -> usize {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Counts lost events.
+    pub(crate) fn lose(&self, events: usize) {
+        if events > 0 && self.lost.fetch_add(events, Ordering::Relaxed) == 0 {
+            self.notify(Command::Lost);
+        }
+    }
+
+    /// Tells the extension's task something, unless it is gone.
+    fn notify(&self, command: Command) {
+        if let Some(mailbox) = self.mailbox.upgrade() {
+            _ = mailbox.unbounded_send(command);
+        }
+    }
+
+    /// Writes what waits as far as there is room at this moment: the pump's turn.
+    fn write_some(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.is_pumped = false;
+        // The task alone may wait for room, or its waker would be lost.
+        if !state.is_full && !state.lines.is_empty() {
+            _ = state.poll_lines(&mut Context::from_waker(Waker::noop()));
+            state.is_full = false;
+        }
+        self.leave_rest(state);
+    }
+
+    /// Leaves what did not leave at once to the task.
+    fn leave_rest(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        if !state.is_due() {
+            return;
+        }
+        if state.task.is_none() {
+            state.task = Some(self.runtime.spawn(write_all(Arc::clone(self))).abort_handle());
+        } else if let Some(task) = state.idle.take() {
+            drop(state);
+            task.wake();
+        }
+    }
+
+    /// Closes the extension's input, whatever waits.
+    fn end(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.outlet = None;
+        state.task.iter().for_each(AbortHandle::abort);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// True if the task has something to do.
+    fn is_due(&self) -> bool {
+        !self.lines.is_empty() || !self.is_flushed || self.is_closed
+    }
+
+    /// Writes the beginning of a short line as far as there is room at this moment. A failure is left to the task, which
+    /// tries again.
+    fn write_at_once(&mut self, text: &[u8]) -> usize {
+        let mut nobody = Context::from_waker(Waker::noop());
+        match &mut self.outlet {
+            Some(outlet) if text.len() <= AT_ONCE && !self.is_full => {
+                match Pin::new(outlet).poll_write(&mut nobody, text) {
+                    Poll::Ready(Ok(written)) => written,
+                    Poll::Ready(Err(_)) | Poll::Pending => 0,
+                }
+            }
+            Some(_) | None => 0,
+        }
+    }
+
+    /// Writes all lines as far as there is room at this moment, if they are short.
+    fn write_waiting(&mut self) {
+        // The task alone may wait for room, or its waker would be lost.
+        if self.lines.bytes() <= AT_ONCE && !self.is_full {
+            _ = self.poll_lines(&mut Context::from_waker(Waker::noop()));
+            self.is_full = false;
+        }
+    }
+
+    /// Notes that lines up to this number have left, and flushes them if that takes no time.
+    fn wrote(&mut self, number: Option<u64>) {
+        self.written = number.unwrap_or(self.written);
+        self.is_flushed = false;
+        // Not flushed, they are the task's.
+        _ = self.poll_flush(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Waits until there is something to do.
+    fn poll_due(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.is_due() {
+            return Poll::Ready(());
+        }
+        self.idle = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Makes some progress. False when everything is written and the input closed.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if !self.lines.is_empty() {
+            return self.poll_lines(context).map_ok(|()| true);
+        }
+        if !self.is_flushed {
+            return self.poll_flush(context).map_ok(|()| true);
+        }
+        match &mut self.outlet {
+            Some(outlet) if self.is_closed => Pin::new(outlet).poll_shutdown(context).map_ok(|()| false),
+            Some(_) | None => Poll::Ready(Ok(!self.is_closed)),
+        }
+    }
+
+    /// Writes as many lines as there is room for. Only a pipe that is being read is made larger: what waits in a pipe
+    /// that nobody reads would count as delivered.
+    fn poll_lines(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(outlet) = &mut self.outlet else {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        };
+        let (_, was_begun) = self.lines.first();
+        let mut slices = [IoSlice::new(&[]); PARTS];
+        let used = self.lines.next(&mut slices);
+        let parts = slices.get(..used).unwrap_or_default();
+        let polled = Pin::new(&mut *outlet).poll_write_vectored(context, parts);
+        self.is_full = polled.is_pending();
+        let number = match ready!(polled)? {
+            0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            written => self.lines.advance(written),
+        };
+        let (rest, is_begun) = self.lines.first();
+        if was_begun && is_begun && rest > LONG_LINE && !std::mem::replace(&mut self.is_wide, true) {
+            outlet.widen();
+        }
+        self.wrote(number);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(outlet) = &mut self.outlet {
+            ready!(Pin::new(outlet).poll_flush(context))?;
+        }
+        self.is_flushed = true;
+        self.flushed = self.written;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The task that writes. Any progress starts the stall's time again.
+async fn write_all(queue: Arc<SendQueue>) {
+    let end = loop {
+        poll_fn(|context| queue.lock().poll_due(context)).await;
+        match timeout(queue.stall, poll_fn(|context| queue.lock().poll_step(context))).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => break WriterEnd::Done,
+            Ok(Err(error)) => break WriterEnd::Broken(error),
+            Err(_) => break WriterEnd::Stalled,
+        }
+    };
+    let mut state = queue.lock();
+    state.is_closed = true;
+    state.outlet = None;
+    drop(state);
+    // A task that is gone needs no word.
+    queue.notify(Command::WriterEnd(end));
+}
+
+impl Drop for QueueOwner {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl fmt::Debug for SendQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendQueue").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! Events as lines, many at once, and the events that an extension subscribed to.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use haft_protocol::codec;
+use haft_protocol::ext::{Event, HostFrame};
+
+use crate::session::filter::ToolFilter;
+use crate::session::offers::{Offers, Topic};
+
+/// Names of events as a set of bits.
+pub(super) type EventKinds = u8;
+
+/// An event in a batch.
+#[derive(Debug, Clone)]
+pub(crate) struct BatchedEvent {
+    kind: EventKinds,
+    /// The tool that is called.
+    tool: Option<Box<str>>,
+    /// Bytes of its line in the text of the batch; 0 for an event that no extension would take.
+    bytes: usize,
+}
+
+/// Events in a row, as lines that are encoded once for all extensions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EventBatch {
+    text: Bytes,
+    events: Vec<BatchedEvent>,
+}
+
+/// Lines that stand next to each other in a batch.
+#[derive(Debug, Clone)]
+pub(crate) struct EventRun {
+    /// Empty for events that no extension would take.
+    pub(crate) text: Bytes,
+    pub(crate) events: usize,
+}
+
+/// The events of a batch that is being filled.
+#[derive(Debug, Default)]
+pub(crate) struct BatchBuilder {
+    text: Vec<u8>,
+    events: Vec<BatchedEvent>,
+}
+
+impl BatchBuilder {
+    /// Encodes an event for extensions that take lines up to this length.
+    pub(crate) fn add(&mut self, topic: Topic<'_>, event: Option<Event>, longest: usize) {
+        let line = event.and_then(|event| codec::encode(&HostFrame::Event(event)).ok());
+        let line = line.filter(|line| line.len() <= longest).unwrap_or_default();
+        self.text.extend_from_slice(line.as_bytes());
+        self.events.push(BatchedEvent {
+            kind: kind(topic.name),
+            tool: topic.tool.map(Box::from),
+            bytes: line.len(),
+        });
+    }
+
+    /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
+    pub(crate) fn copy(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
+        let (mut start, mut wanted) = (0, 0);
+        for event in &batch.events {
+            let line = start..start + event.bytes;
+            start = line.end;
+            if filter.wants(event) {
+                wanted += 1;
+                if self.events.len() < most {
+                    self.text.extend_from_slice(&batch.text.slice(line));
+                    self.events.push(event.clone());
+                }
+            }
+        }
+        wanted
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Takes all events out.
+    pub(crate) fn take(&mut self) -> EventBatch {
+        let Self { text, events } = std::mem::take(self);
+        EventBatch { text: text.into(), events }
+    }
+}
+
+impl EventBatch {
+    /// The events that a filter lets through.
+    pub(super) fn runs<'a>(&'a self, filter: &'a EventFilter) -> impl Iterator<Item = EventRun> {
+        let class = |event: &BatchedEvent| (filter.wants(event), event.bytes > 0);
+        let mut start = 0;
+        self.events.chunk_by(move |one, next| class(one) == class(next)).filter_map(move |events| {
+            let lines = start..start + events.iter().map(|event| event.bytes).sum::<usize>();
+            start = lines.end;
+            let is_wanted = filter.wants(events.first()?);
+            is_wanted.then(|| EventRun { text: self.text.slice(lines), events: events.len() })
+        })
+    }
+}
+
+/// The events that one extension subscribed to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct EventFilter {
+    pub(super) kinds: EventKinds,
+    tools: ToolFilter,
+}
+
+impl EventFilter {
+    /// The filter for the subscriptions in these offers.
+    pub(crate) fn of(offers: &Offers) -> Self {
+        Self::new(&offers.events, offers.watched_tools.clone())
+    }
+
+    fn new(events: &BTreeSet<String>, tools: ToolFilter) -> Self {
+        Self { kinds: events.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind), tools }
+    }
+
+    /// True if it lets this event through.
+    fn wants(&self, event: &BatchedEvent) -> bool {
+        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.has(tool))
+    }
+}
+
+/// The bit of an event's name; none for one that this version never sends.
+pub(super) fn kind(name: &str) -> EventKinds {
+    Event::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_a_bit_of_its_own() {
+        let all = Event::NAMES.iter().map(|name| kind(name)).fold(0, |kinds, kind| kinds | kind);
+        assert_eq!(all.count_ones() as usize, Event::NAMES.len());
+        assert_eq!(kind("later_event"), 0);
+    }
+
+    #[test]
+    fn names_and_tools_narrow() {
+        let events = ["turn_end", "tool_call", "later_event"].map(str::to_owned).into();
+        let mut tools = ToolFilter::default();
+        tools.add(&["bash".into()]);
+        let filter = EventFilter::new(&events, tools);
+        let check = |name, tool, expect| {
+            let mut batch = BatchBuilder::default();
+            batch.add(Topic { name, tool }, None, 0);
+            assert_eq!(batch.take().runs(&filter).count(), usize::from(expect), "{name} {tool:?}")
+        };
+        check("turn_end", None, true);
+        check("turn_start", None, false);
+        check("tool_call", Some("BASH"), true);
+        check("tool_call", Some("read"), false);
+    }
+}

@@ -1,0 +1,241 @@
+//! The lines that wait to be written to one extension, oldest first, within two bounds. Pure.
+//!
+//! Events may be lost: beyond their bound the oldest ones go. Every other line must arrive, or is refused before it is
+//! added. Neither takes the room of the other.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::Bytes;
+use haft_protocol::codec;
+use haft_protocol::ext::{EventGap, HostFrame, Limits};
+
+use super::event::EventRun;
+
+/// Lines other than events that may wait.
+const MAX_KEPT: usize = 4096;
+
+/// Bytes of events that may wait, however many events they are: as much as four full pipes hold.
+const EVENT_BYTES: usize = 256 * 1024;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    lines: usize,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    /// The line with this number of the session. It must arrive.
+    Kept(u64),
+    /// So many events in a row, which are dropped together.
+    Events(usize),
+    /// In the place of so many events that were lost. Its text is written when the line is due.
+    Gap(u64),
+}
+
+#[derive(Debug)]
+struct Line {
+    /// Of events, shared with the queues of other extensions.
+    text: Bytes,
+    kind: LineKind,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct WaitingLines {
+    lines: VecDeque<Line>,
+    /// Bytes of the first line that have left.
+    left: usize,
+    kept: Load,
+    events: Load,
+    /// True if a gap may have no text yet.
+    has_gaps: bool,
+    /// True if the extension is told how many events it lost.
+    pub(super) reports_gaps: bool,
+    max_kept_bytes: usize,
+    max_events: Load,
+}
+
+impl WaitingLines {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            lines: VecDeque::new(),
+            left: 0,
+            kept: Load::default(),
+            events: Load::default(),
+            has_gaps: false,
+            reports_gaps: false,
+            max_kept_bytes: limits.max_result_line,
+            max_events: Load { lines: limits.queue_frames, bytes: limits.queue_bytes },
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.kept.bytes + self.events.bytes
+    }
+
+    /// The bytes of the first line that have yet to leave, and true if others of it have left already.
+    pub(super) fn first(&self) -> (usize, bool) {
+        let rest = self.lines.front().map_or(0, |line| line.text.len() - self.left);
+        (rest, self.left > 0)
+    }
+
+    /// True if a line that must arrive may be added. A line of any size fits where no such line waits: the session
+    /// refuses lines that are too long for a frame.
+    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
+        self.kept.lines < MAX_KEPT && (self.kept.lines == 0 || self.kept.bytes + bytes <= self.max_kept_bytes)
+    }
+
+    /// Adds a line that must arrive.
+    pub(super) fn push_kept(&mut self, number: u64, text: Bytes) {
+        self.kept.add(1, text.len());
+        self.lines.push_back(Line { text, kind: LineKind::Kept(number) });
+    }
+
+    /// Adds events and drops the oldest ones beyond the bound. Returns how many were lost.
+    pub(super) fn push_events(&mut self, EventRun { text, events }: EventRun) -> usize {
+        if text.is_empty() {
+            self.push_gap(events as u64);
+            return events;
+        }
+        self.events.add(events, text.len());
+        self.lines.push_back(Line { text, kind: LineKind::Events(events) });
+        let mut dropped = 0;
+        while self.events.bytes > EVENT_BYTES {
+            match self.drop_oldest() {
+                0 => break,
+                events => dropped += events,
+            }
+        }
+        dropped
+    }
+
+    /// Notes that events are missing behind all other lines.
+    pub(super) fn push_gap(&mut self, events: u64) {
+        if !self.reports_gaps {
+            return;
+        }
+        if self.lines.back_mut().is_none_or(|line| !line.widen_gap(events)) {
+            self.lines.push_back(Line::gap(events));
+            self.has_gaps = true;
+        }
+    }
+
+    /// Marks the first bytes of the first line as written.
+    pub(super) fn begin(&mut self, left: usize) {
+        self.left = left;
+    }
+
+    /// Fills `parts` with what is to be written next.
+    pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
+        if self.has_gaps {
+            self.lines.iter_mut().for_each(Line::write_gap);
+            self.has_gaps = false;
+        }
+        let mut used = 0;
+        for (part, line) in parts.iter_mut().zip(&self.lines) {
+            let from = if used == 0 { self.left } else { 0 };
+            *part = IoSlice::new(line.text.get(from..).unwrap_or_default());
+            used += 1;
+        }
+        used
+    }
+
+    /// Removes what was written. Returns the number of the last numbered line that has left whole, if any.
+    pub(super) fn advance(&mut self, mut written: usize) -> Option<u64> {
+        let mut number = None;
+        while let Some(line) = self.lines.front() {
+            let len = line.text.len();
+            let rest = len - self.left;
+            if written < rest {
+                self.left += written;
+                break;
+            }
+            match line.kind {
+                LineKind::Kept(of) => {
+                    number = Some(of);
+                    self.kept.remove(1, len);
+                }
+                LineKind::Events(events) => self.events.remove(events, len),
+                LineKind::Gap(_) => {}
+            }
+            written -= rest;
+            self.left = 0;
+            self.lines.pop_front();
+        }
+        number
+    }
+
+    /// Drops the oldest events, unless fewer than the limits promise would be left. Returns how many.
+    fn drop_oldest(&mut self) -> usize {
+        // A line of which a part has left has to be finished.
+        let begun = usize::from(self.left > 0);
+        let oldest = self.lines.iter().enumerate().skip(begun).find_map(|(at, line)| match line.kind {
+            LineKind::Events(events) => Some((at, events, line.text.len())),
+            LineKind::Kept(_) | LineKind::Gap(_) => None,
+        });
+        let Some((at, events, bytes)) = oldest else { return 0 };
+        let promised = self.events.lines - events >= self.max_events.lines
+            || self.events.bytes - bytes >= self.max_events.bytes;
+        if !promised {
+            return 0;
+        }
+        self.events.remove(events, bytes);
+        let before = at.checked_sub(1).and_then(|before| self.lines.get_mut(before));
+        if !self.reports_gaps || before.is_some_and(|line| line.widen_gap(events as u64)) {
+            self.lines.remove(at);
+        } else if let Some(line) = self.lines.get_mut(at) {
+            *line = Line::gap(events as u64);
+            self.has_gaps = true;
+        }
+        events
+    }
+}
+
+impl Line {
+    fn gap(events: u64) -> Self {
+        Self { text: Bytes::new(), kind: LineKind::Gap(events) }
+    }
+
+    /// Adds events to a gap. False if this is no gap, or one whose text is written.
+    fn widen_gap(&mut self, events: u64) -> bool {
+        let is_unwritten = self.text.is_empty();
+        match &mut self.kind {
+            LineKind::Gap(lost) if is_unwritten => {
+                *lost += events;
+                true
+            }
+            LineKind::Gap(_) | LineKind::Kept(_) | LineKind::Events(_) => false,
+        }
+    }
+
+    fn write_gap(&mut self) {
+        if let LineKind::Gap(lost) = self.kind
+            && self.text.is_empty()
+        {
+            // A blank line means nothing.
+            let text = codec::encode(&HostFrame::EventGap(EventGap { lost }));
+            self.text = text.unwrap_or_else(|_| "\n".to_owned()).into();
+        }
+    }
+}
+
+impl Load {
+    fn add(&mut self, lines: usize, bytes: usize) {
+        self.lines += lines;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, lines: usize, bytes: usize) {
+        self.lines -= lines;
+        self.bytes -= bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests;

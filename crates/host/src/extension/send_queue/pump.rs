@@ -1,0 +1,154 @@
+//! The way of events to the extensions of a host: first to their queues, many at once, then into their pipes, one
+//! extension after the other.
+//!
+//! An event for a hundred extensions is a hundred queues to lock, so events that come in a row are handed out together;
+//! and a hundred system calls, each of which wakes a process. A question that is asked beside them waits for one of these
+//! at most. Whoever adds anything else to a queue has the events before it handed out first, so each extension sees
+//! everything in the order it was sent in.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use haft_protocol::ext::{Event, Limits};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::yield_now;
+
+use super::SendQueue;
+use super::event::{BatchBuilder, EventBatch, EventFilter, kind};
+use crate::session::offers::Topic;
+
+/// Events that are handed out together at most: no more than any queue has room for.
+const TOGETHER: usize = 128;
+
+/// The same in bytes.
+const TOGETHER_BYTES: usize = 64 * 1024;
+
+/// Extensions that are told events.
+pub(crate) trait Recipients: Send + Sync {
+    /// Adds the events to the queues of those who watch them. Never waits.
+    fn tell(&self, batch: &EventBatch);
+}
+
+/// See the module.
+pub(crate) struct EventPump {
+    /// The longest line that an extension takes.
+    longest: usize,
+    /// Events that anybody has watched so far.
+    watched: AtomicU8,
+    staged: Mutex<Staged>,
+    /// True if events are staged.
+    has_staged: AtomicBool,
+    turns: OnceLock<mpsc::UnboundedSender<Turn>>,
+}
+
+/// Events that came in a row, for the same extensions.
+#[derive(Default)]
+struct Staged {
+    recipients: Option<Arc<dyn Recipients>>,
+    batch: BatchBuilder,
+}
+
+enum Turn {
+    /// Hand out events.
+    Distribute,
+    /// Write what a queue holds.
+    Write(Arc<SendQueue>),
+}
+
+impl EventPump {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            longest: limits.max_result_line,
+            watched: AtomicU8::new(0),
+            staged: Mutex::default(),
+            has_staged: AtomicBool::new(false),
+            turns: OnceLock::new(),
+        }
+    }
+
+    /// Notes that somebody watches these events.
+    pub(crate) fn watch(&self, filter: &EventFilter) {
+        self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
+    }
+
+    /// Tells extensions an event. Never waits.
+    pub(crate) fn tell(
+        &self,
+        recipients: &Arc<dyn Recipients>,
+        topic: Topic<'_>,
+        event: impl FnOnce() -> Option<Event>,
+    ) {
+        if self.watched.load(Ordering::Relaxed) & kind(topic.name) == 0 {
+            return;
+        }
+        let event = event();
+        let mut staged = self.staged();
+        if staged.recipients.as_ref().is_some_and(|others| !Arc::ptr_eq(others, recipients)) {
+            staged.hand_out();
+        }
+        staged.recipients.get_or_insert_with(|| Arc::clone(recipients));
+        staged.batch.add(topic, event, self.longest);
+        let is_full = staged.batch.len() >= TOGETHER || staged.batch.bytes() >= TOGETHER_BYTES;
+        if is_full || !self.has_staged.swap(true, Ordering::AcqRel) && !self.add_turn(Turn::Distribute) {
+            self.hand_out(staged);
+        }
+    }
+
+    /// Hands out the events that came before.
+    pub(crate) fn distribute(&self) {
+        if self.has_staged.load(Ordering::Acquire) {
+            self.hand_out(self.staged());
+        }
+    }
+
+    /// Has the pump work on this runtime, unless it works already.
+    pub(super) fn run_on(self: &Arc<Self>, runtime: &Handle) {
+        self.turns.get_or_init(|| {
+            let (sender, turns) = mpsc::unbounded_channel();
+            runtime.spawn(work(Arc::downgrade(self), turns));
+            sender
+        });
+    }
+
+    /// Has a queue written in its turn. False when nobody does that any more.
+    pub(super) fn add(&self, queue: &Arc<SendQueue>) -> bool {
+        self.add_turn(Turn::Write(Arc::clone(queue)))
+    }
+
+    fn add_turn(&self, turn: Turn) -> bool {
+        self.turns.get().is_some_and(|turns| turns.send(turn).is_ok())
+    }
+
+    fn hand_out(&self, mut staged: MutexGuard<'_, Staged>) {
+        staged.hand_out();
+        self.has_staged.store(false, Ordering::Release);
+    }
+
+    fn staged(&self) -> MutexGuard<'_, Staged> {
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Staged {
+    /// Under the lock, so that what several tell at once comes to all in the same order.
+    fn hand_out(&mut self) {
+        if let Some(recipients) = self.recipients.take() {
+            recipients.tell(&self.batch.take());
+        }
+    }
+}
+
+/// The task of the pump. It lets everything else go first after each system call.
+async fn work(pump: Weak<EventPump>, mut turns: mpsc::UnboundedReceiver<Turn>) {
+    while let Some(turn) = turns.recv().await {
+        match turn {
+            Turn::Distribute => pump.upgrade().iter().for_each(|pump| pump.distribute()),
+            Turn::Write(queue) => {
+                queue.write_some();
+                drop(queue);
+                yield_now().await;
+            }
+        }
+    }
+}
