@@ -34,8 +34,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     }
     let search = Search { explicit: explicit.to_vec(), ..Search::default() };
     let model = Arc::new(Scripted::from_json(SCRIPT)?);
-    let parts =
-        Parts::plain(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
+    let parts = Parts::plain(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
     note(&format!(
         "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
     ));

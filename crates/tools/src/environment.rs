@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use error::EnvironmentError;
 pub use host::{HostEnvironment, Reach};
-pub(crate) use off_thread::off_thread;
+pub(crate) use off_thread::{off_thread, with_bytes};
 pub use query::{FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText};
 
 /// Files and processes, wherever they are: this machine, a sandbox, another machine.

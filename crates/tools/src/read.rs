@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure, while_wanted};
-use crate::environment::{Environment, FileKind, Parents, off_thread};
+use crate::environment::with_bytes;
+use crate::environment::{Environment, FileKind, Parents};
 use crate::path;
-use crate::seen::Print;
 use crate::write::{MAX_FILE, claim};
 use pager::{Page, Pager};
 
@@ -64,10 +64,11 @@ impl BuiltIn for Read {
             return wanted.part(context, environment, stat.len).await;
         }
         let content = while_wanted(context, file.read(MAX_FILE)).await?.unwrap_or_default();
+        let len = content.len();
         let key = while_wanted(context, file.key()).await?;
-        let shown = path::show(environment, &wanted.path);
-        let looked = move || wanted.of(&shown, &content).map(|output| (output, Print::of(&content)));
-        let (output, print) = off_thread(move || Ok(looked())).await??;
+        let (printer, shown) = (ground.seen.printer(), path::show(environment, &wanted.path));
+        let looked = move || wanted.of(&shown, &content).map(|output| (output, printer.print(&content)));
+        let (output, print) = with_bytes(len, looked).await??;
         ground.seen.note(key, print);
         Ok(output)
     }

@@ -1,6 +1,6 @@
 //! What this session has read of files: the ground of every change.
 
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
@@ -12,6 +12,7 @@ use crate::environment::FileKey;
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     files: Mutex<Vec<File>>,
+    printer: Printer,
 }
 
 #[derive(Debug)]
@@ -27,12 +28,16 @@ pub(crate) struct Print {
     hash: u64,
 }
 
-impl Print {
+/// Makes prints, all of them alike for one session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Printer {
+    hasher: RandomState,
+}
+
+impl Printer {
     /// Looks at every byte.
-    pub(crate) fn of(content: &[u8]) -> Self {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(content);
-        Self { len: content.len(), hash: hasher.finish() }
+    pub(crate) fn print(&self, content: &[u8]) -> Print {
+        Print { len: content.len(), hash: self.hasher.hash_one(content) }
     }
 }
 
@@ -46,6 +51,11 @@ pub(crate) enum Unseen {
 }
 
 impl Seen {
+    /// For [`Seen::note`] and [`Seen::check`].
+    pub(crate) fn printer(&self) -> Printer {
+        self.printer.clone()
+    }
+
     /// The content of a file is known.
     pub(crate) fn note(&self, key: FileKey, content: Print) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +91,7 @@ mod tests {
     #[test]
     fn the_last_content_under_any_name_counts() {
         let seen = Seen::default();
-        let print = |content: &str| Print::of(content.as_bytes());
+        let print = |content: &str| seen.printer().print(content.as_bytes());
         let check = |path, inode, content: &str| seen.check(&key(path, inode), print(content));
         assert_eq!(check("a", 1, "one"), Err(Unseen::Never));
         assert_eq!(check("a", 1, ""), Ok(()));

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
 use crate::diff::Diff;
-use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written, off_thread};
+use crate::environment::with_bytes;
+use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
 use crate::path;
 use crate::seen::{Print, Unseen};
 
@@ -43,9 +44,9 @@ impl BuiltIn for Write {
         let mut file = claim(context, environment, &path, Parents::Create).await?;
         let old = known(ground, file.as_mut(), &shown).await?;
         let text = args.content;
-        let (text, lines, content) = off_thread(move || {
+        let (text, lines, content) = with_bytes(text.len(), move || {
             let (lines, content) = (text.lines().count(), text.clone().into_bytes());
-            Ok((text, lines, content))
+            (text, lines, content)
         })
         .await?;
         let size = format!("{}, {}", count(lines, "line"), count(content.len(), "byte"));
@@ -82,7 +83,7 @@ pub(crate) async fn known(
     shown: &str,
 ) -> Result<Option<Vec<u8>>, ToolFailure> {
     let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
-    let (content, print) = printed(content).await?;
+    let (content, print) = printed(ground, content).await?;
     let key = file.key().await?;
     let unseen = |unseen| {
         let kind = match unseen {
@@ -101,7 +102,7 @@ pub(crate) async fn put(
     file: &mut dyn ClaimedFile,
     content: Vec<u8>,
 ) -> Result<Written, ToolFailure> {
-    let (content, print) = printed(content).await?;
+    let (content, print) = printed(ground, content).await?;
     let written = file.replace(content).await?;
     // What was written stays written, even if it cannot be looked at any more; then it must be read again.
     if let Ok(key) = file.key().await {
@@ -111,12 +112,13 @@ pub(crate) async fn put(
 }
 
 /// A content with what stands for it.
-async fn printed(content: Vec<u8>) -> Result<(Vec<u8>, Print), ToolFailure> {
-    let printed = off_thread(move || {
-        let print = Print::of(&content);
-        Ok((content, print))
-    });
-    Ok(printed.await?)
+async fn printed(ground: &Ground, content: Vec<u8>) -> Result<(Vec<u8>, Print), ToolFailure> {
+    let (printer, len) = (ground.seen.printer(), content.len());
+    let work = move || {
+        let print = printer.print(&content);
+        (content, print)
+    };
+    Ok(with_bytes(len, work).await?)
 }
 
 /// The difference, where both are text.

@@ -170,8 +170,7 @@ mod tests {
         let (state, dir) = (root.path().join("state"), root.path().join("x"));
         fs::create_dir(&dir).unwrap();
         let spec = spec(&dir);
-        let host =
-            || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()))), Arc::clone(&spec));
+        let host = || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()))), Arc::clone(&spec));
         let known = || last_failure(&state, &spec.name, &dir);
         let message = format!("exited with status 1{PRINTED}Traceback:\n  line 3\nNameError: x\n\n");
         let failure = Failure { code: FaultCode::Exited, message };

@@ -2,6 +2,18 @@
 
 use super::EnvironmentError;
 
+/// So many bytes are worked on where they are: that takes less than a millisecond, and not much more than asking another
+/// thread.
+const FEW: usize = 256 * 1024;
+
+/// Works on that many bytes: few at once, many on another thread.
+pub(crate) async fn with_bytes<T: Send + 'static>(
+    len: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EnvironmentError> {
+    if len <= FEW { Ok(work()) } else { off_thread(|| Ok(work())).await }
+}
+
 /// Does blocking work on a thread where it may block.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,

@@ -26,7 +26,10 @@ fn users(dir: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
     files.sort();
-    files.iter().filter_map(|path| Some((path.display().to_string(), read_text(path, LONGEST).ok()?))).collect()
+    files
+        .iter()
+        .filter_map(|path| Some((path.display().to_string(), read_text(path, LONGEST).ok()?)))
+        .collect()
 }
 
 fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
@@ -37,7 +40,10 @@ fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
     let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
     let named = themes.filter_map(|spec| {
         let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
-        Some((format!("extension {}", spec.name), places.iter().find_map(|place| read_text(place, LONGEST).ok())?))
+        Some((
+            format!("extension {}", spec.name),
+            places.iter().find_map(|place| read_text(place, LONGEST).ok())?,
+        ))
     });
     Ok(named.collect())
 }
