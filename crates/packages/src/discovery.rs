@@ -26,7 +26,7 @@ use crate::spec::{Dialect, ExtensionSpec, Origin};
 
 pub use found::Found;
 pub use haft_protocol::project::{Project, Trust};
-pub(crate) use owned::{Held, Owned, owned};
+pub(crate) use owned::{Held, Owned, approvals, owned};
 pub(crate) use scan::scan;
 pub use skipped::{PIN_MISMATCH, SkipReason, Skipped};
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::discovery::owned;
+use crate::discovery::{approvals, owned};
 use crate::file_name::dir_name;
 use crate::spec::Origin;
 use lock::{Approved, Entry};
@@ -60,7 +60,8 @@ impl Store {
     /// Everything that is there, the user's first, each by name. What is wrong with the lock file comes beside it.
     pub fn list(&self) -> (Vec<Row>, Option<lock::LockError>) {
         let path = self.path.as_deref();
-        let (owned, error) = owned(Some(&self.global), &self.approved);
+        let (file, error) = approvals(&self.approved);
+        let owned = owned(Some(&self.global), &self.approved, &file);
         let mut rows: Vec<Row> = owned.into_iter().map(|owned| list::owned(owned, path)).collect();
         // Of one name what was approved stays first.
         rows.sort_by_cached_key(|row| row.name.to_ascii_lowercase());

@@ -1,5 +1,6 @@
 //! The user's own extensions, where only what was approved runs.
 
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::{
     Collect, DiscoveryError, DiscoveryErrorKind, Held, MANIFEST_INVALID, Owned, SkipReason, Skipped,
-    absolute, key, owned,
+    absolute, approvals, key, owned,
 };
 use crate::approved::lock::{Approved, LockError};
 use crate::file_name::dir_name;
@@ -30,11 +31,11 @@ impl Collect<'_> {
         // Without a global directory the user wants no extensions of the user's own.
         let Some(global) = global else { return };
         approved.tidy();
-        let (all, error) = owned(Some(&global), approved);
+        let (file, error) = approvals(approved);
         if let Some(error) = error {
             self.found.errors.push(unusable(approved, error));
         }
-        for Owned { candidate, held } in all {
+        for Owned { candidate, held } in owned(Some(&global), approved, &file) {
             match held {
                 Some(held) => self.take_held(approved, candidate.dir, candidate.manifest, held),
                 None => self.take_unapproved(candidate),
@@ -66,16 +67,22 @@ impl Collect<'_> {
         approved: &Approved,
         place: PathBuf,
         manifest: Result<Manifest, DiscoveryErrorKind>,
-        mut held: Held,
+        mut held: Held<'_>,
     ) {
         // What lies there now may say another name than what was approved.
         let says = manifest.as_ref().ok().filter(|_| held.changed.is_none());
         self.is_known_as(&place, says);
-        let taken = self.names.get(&key(held.name.as_str())).cloned();
+        let taken = match self.names.entry(key(held.name.as_str())) {
+            Entry::Occupied(taken) => Some(taken.get().clone()),
+            Entry::Vacant(free) => {
+                free.insert(place.clone());
+                None
+            }
+        };
         // One that waits for an answer was not switched off by the user.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
         if waits && held.changed.is_none() {
-            held.changed = Some(waiting(&held.name));
+            held.changed = Some(waiting(held.name));
         }
         let enabled = held.entry.enabled || waits;
         let reason = match (taken, held.changed.clone()) {
@@ -85,9 +92,13 @@ impl Collect<'_> {
             (None, Some(summary)) if !held.entry.required => Some(SkipReason::Changed { summary }),
             (None, _) => None,
         };
-        self.names.entry(key(held.name.as_str())).or_insert_with(|| place.clone());
         if let Some(reason) = reason {
-            self.found.skipped.push(Skipped { name: held.name, dir: place, origin: Origin::Global, reason });
+            self.found.skipped.push(Skipped {
+                name: held.name.clone(),
+                dir: place,
+                origin: Origin::Global,
+                reason,
+            });
             return;
         }
         let spec = match manifest {
@@ -108,7 +119,7 @@ impl Collect<'_> {
 }
 
 /// As it was approved. That its files are there is looked at right before it starts.
-fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
+fn spec(approved: &Approved, manifest: Manifest, held: Held<'_>) -> ExtensionSpec {
     let pin = held.pin(approved);
     let launch = match manifest.exec {
         None => Launch::ThemeOnly,
@@ -119,14 +130,14 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         }
     };
     ExtensionSpec {
-        name: held.name,
+        name: held.name.clone(),
         version: manifest.version,
         dir: held.dir,
         launch,
         dialect: Dialect::Native,
         origin: Origin::Global,
         roles: manifest.roles,
-        permissions: held.entry.permissions,
+        permissions: held.entry.permissions.clone(),
         level: held.entry.sandbox,
         description: manifest.description,
         lifecycle: manifest.lifecycle,
@@ -135,10 +146,10 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
 }
 
 /// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
-fn kept_out(approved: &Approved, held: Held, version: Option<String>) -> ExtensionSpec {
+fn kept_out(approved: &Approved, held: Held<'_>, version: Option<String>) -> ExtensionSpec {
     let pin = held.pin(approved);
     ExtensionSpec {
-        name: held.name,
+        name: held.name.clone(),
         version,
         dir: held.dir,
         launch: Launch::Impossible { why: held.changed.unwrap_or_default() },

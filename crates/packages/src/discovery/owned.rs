@@ -15,41 +15,42 @@ use crate::manifest::{Manifest, ManifestError};
 
 /// One extension of the user's.
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct Owned<'a> {
     /// Where it lies, and what its manifest says: that of the approved code where there is some.
     pub(crate) candidate: Candidate,
     /// What was approved of it; nothing when it was not.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<Held<'a>>,
 }
 
 /// What was approved of an extension.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) name: ExtensionName,
-    pub(crate) entry: Entry,
+pub(crate) struct Held<'a> {
+    pub(crate) name: &'a ExtensionName,
+    pub(crate) entry: &'a Entry,
     /// Where it runs.
     pub(crate) dir: PathBuf,
     /// Why it is not run: how what is there differs from what was approved.
     pub(crate) changed: Option<String>,
 }
 
-/// All of them by name, what was approved before what has the same name.
-///
-/// # Errors
-/// Beside them, why nothing counts as approved.
-pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, Option<LockError>) {
-    let (file, error) = match approved.current() {
-        Ok(file) => (Arc::unwrap_or_clone(file), None),
-        Err(error) => (LockFile::default(), Some(error)),
-    };
+/// Reads what was approved: nothing where the lock file cannot be used, with the error beside it.
+pub(crate) fn approvals(approved: &Approved) -> (Arc<LockFile>, Option<LockError>) {
+    match approved.current() {
+        Ok(file) => (file, None),
+        Err(error) => (Arc::default(), Some(error)),
+    }
+}
+
+/// All of them by name, what was approved, which `file` says, before what has the same name.
+pub(crate) fn owned<'a>(global: Option<&Path>, approved: &Approved, file: &'a LockFile) -> Vec<Owned<'a>> {
     let (mut entries, mut by_place) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
-    for (name, entry) in file.extensions {
+    for (name, entry) in &file.extensions {
         match &entry.source {
-            Came::Placed { path, .. } => by_place.entry(path.clone()).or_default().push((name, entry)),
+            Came::Placed { path, .. } => by_place.entry(path).or_default().push((name, entry)),
             Came::Git { .. } | Came::Directory { .. } => entries.push((name, entry, false)),
         }
     }
-    let mut all: Vec<Owned> = Vec::new();
+    let mut all: Vec<Owned<'a>> = Vec::new();
     for candidate in global.into_iter().flat_map(scan) {
         let named = candidate.name();
         let there = by_place.get_mut(&candidate.dir).and_then(|there| {
@@ -69,27 +70,27 @@ pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, 
     }
     // What was approved comes first, or something beside it could take its name with other letters.
     all.sort_by_cached_key(|owned| (owned.held.is_none(), owned.name().to_ascii_lowercase()));
-    (all, error)
+    all
 }
 
 /// One that lies in the global directory and was approved there.
-fn placed(approved: &Approved, name: ExtensionName, entry: Entry, found: Candidate) -> Owned {
+fn placed<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry, found: Candidate) -> Owned<'a> {
     if !is_up(Defence::PinnedCode) {
         let held = Held { dir: found.dir.clone(), name, entry, changed: None };
         return Owned { candidate: found, held: Some(held) };
     }
-    let changed = difference(approved, &entry, &found.dir).map(|what| {
+    let changed = difference(approved, entry, &found.dir).map(|what| {
         format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
     });
     if changed.is_none() && !is_up(Defence::PinnedManifest) {
-        let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
+        let held = Held { dir: approved.runs_in(name, entry), name, entry, changed };
         return Owned { candidate: found, held: Some(held) };
     }
     held(approved, name, entry, Some(found.dir), changed)
 }
 
 /// One that lies in the store only.
-fn stored(approved: &Approved, name: ExtensionName, entry: Entry, gone: bool) -> Owned {
+fn stored<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry, gone: bool) -> Owned<'a> {
     let changed = match &entry.source {
         Came::Placed { path, .. } if gone => Some(format!(
             "it was removed from {}; `haft ext remove {name}` forgets that it was approved",
@@ -102,13 +103,13 @@ fn stored(approved: &Approved, name: ExtensionName, entry: Entry, gone: bool) ->
 
 /// What was approved, with the manifest that was: whatever lies elsewhere may be another one by the time it is read. What
 /// has no `place` lies in the store only.
-fn held(
+fn held<'a>(
     approved: &Approved,
-    name: ExtensionName,
-    entry: Entry,
+    name: &'a ExtensionName,
+    entry: &'a Entry,
     place: Option<PathBuf>,
     changed: Option<String>,
-) -> Owned {
+) -> Owned<'a> {
     let code = approved.trees().place(&entry.tree);
     let is_it = |bytes: &[u8]| digest_of(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
     let (manifest, unusable) = match Manifest::read_if(&code, is_it) {
@@ -125,7 +126,7 @@ fn held(
     let unusable = unusable
         .map(|why| format!("its code in the store cannot be used: {why}; install or approve it again"));
     let changed = changed.or(unusable);
-    let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
+    let held = Held { dir: approved.runs_in(name, entry), name, entry, changed };
     Owned { candidate: Candidate { dir: place.unwrap_or(code), manifest }, held: Some(held) }
 }
 
@@ -147,13 +148,13 @@ fn difference(approved: &Approved, entry: &Entry, place: &Path) -> Option<String
     }
 }
 
-impl Owned {
+impl Owned<'_> {
     fn name(&self) -> String {
         self.held.as_ref().map_or_else(|| self.candidate.name(), |held| held.name.as_str().to_owned())
     }
 }
 
-impl Held {
+impl Held<'_> {
     /// What has to be so before it is started.
     pub(crate) fn pin(&self, approved: &Approved) -> Pin {
         Pin {

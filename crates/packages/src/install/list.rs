@@ -59,7 +59,7 @@ pub(super) fn rows(dir: &Path, origin: Origin, path: Option<&OsStr>) -> Vec<Row>
 }
 
 /// One of the user's own.
-pub(super) fn owned(owned: Owned, path: Option<&OsStr>) -> Row {
+pub(super) fn owned(owned: Owned<'_>, path: Option<&OsStr>) -> Row {
     let mut row = row(owned.candidate, Origin::Global, path);
     let Some(Held { name, entry, dir, changed }) = owned.held else {
         if row.state == State::Enabled {
@@ -72,7 +72,13 @@ pub(super) fn owned(owned: Owned, path: Option<&OsStr>) -> Row {
         None if !entry.enabled => State::Disabled,
         None => State::Enabled,
     };
-    Row { name: name.as_str().to_owned(), runs_in: dir, level: entry.sandbox, entry: Some(entry), ..row }
+    Row {
+        name: name.as_str().to_owned(),
+        runs_in: dir,
+        level: entry.sandbox,
+        entry: Some(entry.clone()),
+        ..row
+    }
 }
 
 fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
