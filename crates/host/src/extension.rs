@@ -3,7 +3,6 @@
 mod actor;
 mod alarm;
 pub(crate) mod backlog;
-mod commands;
 pub(crate) mod frontend;
 mod seldom;
 pub(crate) mod send_queue;
@@ -43,7 +42,6 @@ pub(crate) const PANICKED: &str = "is gone: its task panicked";
 /// What is said of an answer that is none to what was asked.
 const OTHER_DIALECT: &str = "it answers in another dialect";
 
-/// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 
 /// What a handle asks of its task. The channel has room for none of them before it comes, and its bounds are elsewhere:
@@ -57,11 +55,9 @@ pub(crate) enum Command {
     Tell(Words),
     /// Events that came behind another command.
     Events(EventRun),
-    /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
-    /// What it had the host do is done.
     Called(HostResult),
     /// An event was sent to it, the first since it was heard.
     Told,
@@ -71,7 +67,6 @@ pub(crate) enum Command {
     WriterEnd(WriterEnd),
 }
 
-/// When a question is due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     pub(crate) from: Instant,
@@ -79,7 +74,6 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
     pub(crate) fn after(after: Duration) -> Self {
         Self { from: Instant::now(), after }
     }
@@ -93,9 +87,7 @@ impl Deadline {
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     pub(crate) state: ExtensionState,
-    /// Whether it has said hello.
     pub(crate) greeted: bool,
-    /// Whether it has ever been ready.
     pub(crate) was_ready: bool,
     pub(crate) offers: Arc<Offers>,
 }
@@ -147,7 +139,6 @@ impl Extension {
         &self.inner.reporter
     }
 
-    /// Events that it was not told.
     pub(crate) fn events_dropped(&self) -> usize {
         self.inner.queue.lost()
     }
@@ -157,12 +148,10 @@ impl Extension {
         self.inner.snapshots.borrow()
     }
 
-    /// Waits until it has said hello, or will not.
     pub(crate) async fn greeted(&self) {
         self.until(|now| now.greeted || now.state != ExtensionState::Starting).await;
     }
 
-    /// Waits until it is ready or has failed.
     pub(crate) async fn settled(&self) {
         self.until(|now| now.state != ExtensionState::Starting).await;
     }
@@ -206,16 +195,30 @@ impl Extension {
         self.inner.post(Command::Shutdown);
     }
 
-    /// Queries the extension about something that is about to happen.
     pub(crate) async fn query_hook<H: Hook>(
         &self,
         cancel: &CancellationToken,
         question: H,
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
-        let what = intercept_label(H::KIND);
-        let outcome = self.query(cancel, question, what.into(), deadline).await?;
-        outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
+        let what = intercept_label(H::KIND).into();
+        self.query_well(cancel, question, what, deadline, FaultCode::HookError).await
+    }
+
+    /// Queries the extension, and reports an answer that does not fit the question with this code.
+    pub(crate) async fn query_well<R: Request>(
+        &self,
+        cancel: &CancellationToken,
+        request: R,
+        what: Cow<'static, str>,
+        deadline: Deadline,
+        code: FaultCode,
+    ) -> Result<R::Answer, CallError> {
+        let outcome = self.query(cancel, request, what.clone(), deadline).await?;
+        outcome.map_err(|detail| {
+            self.inner.reporter.fault(code, format!("{what}: {detail}"));
+            CallError::BadResponse { detail }
+        })
     }
 
     /// Queries the extension. The inner error is an answer that does not fit the question; it is not reported yet.
@@ -239,7 +242,7 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         question: &(impl hook::Question + Sync),
-        what: &'static str,
+        what: String,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
         let words = |number, _| Words::asking(number, question);
@@ -307,11 +310,6 @@ impl Extension {
         self.inner.post(Command::Tell(words.into()));
     }
 
-    fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {
-        self.inner.reporter.fault(code, format!("{what}: {detail}"));
-        CallError::BadResponse { detail }
-    }
-
     fn absence(&self) -> CallError {
         let why = match &self.snapshot().state {
             ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
@@ -326,7 +324,6 @@ impl Extension {
     }
 }
 
-/// What an intercept is called in messages.
 const fn intercept_label(kind: InterceptKind) -> &'static str {
     match kind {
         InterceptKind::ToolCall => "tool_call intercept",

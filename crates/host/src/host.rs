@@ -8,7 +8,6 @@ mod inner;
 mod life;
 mod reload;
 mod set;
-mod source;
 mod start;
 mod status;
 
@@ -32,15 +31,14 @@ use crate::agent::hook_context::{HookContext, RestartGate};
 use crate::agent::hooks::{Audience, Blocked, ToolCallHook};
 use crate::agent::process_hook::{self, HookAudience, HookPart};
 use crate::agent::tool::ExtensionTool;
-use crate::process::log::log_path;
 use crate::supervision::config::HostConfig;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
 use inner::Inner;
+pub use inner::{Found, SpecSource};
 pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use set::CommandInfo;
-pub use source::{Found, SpecSource};
 pub use status::ExtensionStatus;
 use status::status;
 
@@ -161,17 +159,7 @@ impl Host {
 
     /// All extensions and how they are, in order.
     pub fn states(&self) -> Vec<ExtensionStatus> {
-        let logs = self.inner.shared.config.logs.as_deref();
-        self.inner
-            .set()
-            .entries
-            .iter()
-            .map(|entry| ExtensionStatus {
-                gates_off: self.inner.gates.is_off(entry.name()),
-                status_items: self.inner.shared.status_line.of(entry.name()),
-                ..status(entry, logs.map(|dir| log_path(dir, entry.name())))
-            })
-            .collect()
+        self.inner.set().entries.iter().map(|entry| status(&self.inner, entry)).collect()
     }
 
     /// Sends a key to the extension whose panel has the focus.

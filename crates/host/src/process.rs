@@ -29,7 +29,6 @@ pub(crate) struct Pipes {
 /// How an extension's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exit {
-    /// In words.
     pub(crate) text: String,
     /// The launcher could not start it; why is the last thing on standard error.
     pub(crate) never_started: bool,
@@ -46,10 +45,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
-    /// launcher if there is one, and confined if that is asked for.
-    ///
-    /// # Errors
-    /// When the system cannot start it, or cannot confine it.
+    /// launcher if there is one, and confined if that is asked for. Fails when the system cannot do either.
     pub(crate) fn start(
         spec: &ExtensionSpec,
         program: &Path,
@@ -84,7 +80,6 @@ impl Process {
         Ok((Self { child, exited: false }, Pipes { stdin, stdout, stderr }))
     }
 
-    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -110,7 +105,6 @@ impl Process {
         }
     }
 
-    /// Asks it to end, with everything in its group.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.child.terminate()
     }
@@ -120,7 +114,6 @@ impl Process {
         self.child.kill()
     }
 
-    /// Whether the end was seen.
     pub(crate) fn is_gone(&self) -> bool {
         self.exited
     }

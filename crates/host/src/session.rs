@@ -9,7 +9,6 @@
 mod calls;
 pub(crate) mod declared;
 pub(crate) mod dialect;
-mod facts;
 pub(crate) mod filter;
 mod frames;
 mod granted;
@@ -22,7 +21,6 @@ mod pending;
 mod phase;
 mod rates;
 mod reports;
-mod state;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -33,27 +31,38 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_packages::Permissions;
 use haft_protocol::ext::{HostFrame, Limits, Ping};
-use haft_protocol::ids::RequestId;
+use haft_protocol::ids::{ExtensionName, RequestId};
 
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{CallError, FaultCode, PRINTED};
 use calls::HostCalls;
 use dialect::{Speech, Words};
-pub(crate) use facts::Facts;
 use offers::Offers;
 use output::OutputQueue;
 pub(crate) use output::{Output, Ui, Wanted};
 use pending::{Kind, Open, Pending};
+pub use phase::ExtensionState;
 use phase::{Phase, sooner};
-pub use state::ExtensionState;
 use unasked::UnaskedFrames;
 use watch::{Alert, Watch};
 
 /// What the launcher says when it could not confine what it was to start.
 const NO_SANDBOX: &str = "no sandbox: ";
 
-/// One question to the extension.
+/// What a session knows from the start.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub(crate) name: ExtensionName,
+    pub(crate) speech: Speech,
+    pub(crate) timeouts: Arc<Timeouts>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) services: bool,
+    /// What it may register; none for one that may register everything.
+    pub(crate) granted: Option<Arc<Permissions>>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Question<T> {
     pub(crate) id: RequestId,
@@ -120,7 +129,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// The next thing to do.
     pub(crate) fn poll_output(&mut self) -> Option<Output<T>> {
         self.out.pop()
     }
@@ -177,7 +185,6 @@ impl<T> Session<T> {
         self.phase == Phase::Ready && self.pending.deadline().is_none() && self.calls.is_empty()
     }
 
-    /// Sends a question to the extension.
     pub(crate) fn send(&mut self, question: Question<T>) {
         let Question { id, words, what, asked, after, ticket } = question;
         let Some(kind) = words.kind() else { return };
@@ -292,7 +299,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// Why a question cannot be asked now, if so.
     fn absence(&self) -> Option<String> {
         let gone = self.phase.absence().map(str::to_owned);
         gone.or_else(|| self.deaf.then(|| "closed its input".to_owned()))
@@ -465,7 +471,6 @@ impl<T> Session<T> {
         self.out.changed();
     }
 
-    /// Ends all open questions.
     pub(crate) fn answer_all(&mut self, why: &str) {
         for open in self.pending.drain() {
             self.out.push(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));

@@ -8,7 +8,6 @@ use haft_protocol::ext::HostResult;
 use haft_protocol::ids::RequestId;
 use tokio::sync::oneshot;
 
-/// The calls that wait for their results.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     last: AtomicU64,
@@ -24,7 +23,6 @@ impl Calls {
         }
     }
 
-    /// No result will come any more.
     pub(crate) fn close(&self) {
         self.open().clear();
     }

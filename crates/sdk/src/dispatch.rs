@@ -30,7 +30,6 @@ mod responder;
 use lane::OneWay;
 use responder::{GateQuestion, Question, Responder};
 
-/// Whether the conversation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Continue,
@@ -43,10 +42,7 @@ pub(crate) trait Dispatch {
     /// The longest line, in bytes, without its end.
     const LONGEST_LINE: usize;
 
-    /// Takes one line from the host.
-    ///
-    /// # Errors
-    /// The conversation cannot go on.
+    /// Takes one line from the host. After an error the conversation cannot go on.
     fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError>;
 
     /// Takes no more events, and gives away what runs.

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::completion::Completion;
 use crate::error::ServeError;
-use crate::handler::{Failure, Handler, HandlerFn};
+use crate::handler::{Handler, HandlerFn};
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
@@ -121,14 +121,8 @@ impl Extension {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let typed = Handler::new(handler);
-        self.add_tool(name, description, tool::schema_of::<Args>(), move |args: RawJson, host| {
-            let typed = typed.clone();
-            async move {
-                let args = tool::read_args(&args)?;
-                typed.call(args, host).await.map_err(|Failure(reason)| reason)
-            }
-        })
+        let tool = tool::registration(name, description, tool::schema_of::<Args>());
+        self.add_tool(tool, Handler::new(handler).reading_args())
     }
 
     /// A tool with a schema written by hand. The handler gets the model's arguments byte for byte and checks them
@@ -140,7 +134,7 @@ impl Extension {
         schema: Value,
         handler: impl HandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.add_tool(name, description, schema.into(), handler)
+        self.add_tool(tool::registration(name, description, schema.into()), Handler::new(handler))
     }
 
     /// A line for the system prompt about one of the tools registered before. It should name the tool.
@@ -229,16 +223,8 @@ impl Extension {
         self.once(earlier.is_none(), InterceptKind::BeforeCompact)
     }
 
-    fn add_tool(
-        mut self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        schema: RawJson,
-        handler: impl HandlerFn<RawJson, ToolResult>,
-    ) -> Self {
-        let (name, description) = (name.into(), description.into());
-        let tool = RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() };
-        self.tools.push((tool, Handler::new(handler)));
+    fn add_tool(mut self, tool: RegisterTool, handler: Handler<RawJson, ToolResult>) -> Self {
+        self.tools.push((tool, handler));
         self
     }
 
@@ -249,7 +235,6 @@ impl Extension {
         self
     }
 
-    /// The intercepts that have a handler.
     pub(crate) fn intercepts(&self) -> impl Iterator<Item = InterceptKind> {
         let kinds = [
             (!self.tool_calls.is_empty(), InterceptKind::ToolCall),
@@ -323,7 +308,6 @@ impl Extension {
         self
     }
 
-    /// Who decides about calls of this tool.
     pub(crate) fn tool_call_handler(&self, tool: &str) -> Option<&Kind> {
         self.tool_calls.iter().find(|handler| handler.tools.has(tool)).map(|handler| &handler.kind)
     }
@@ -357,10 +341,7 @@ impl Extension {
             (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
         );
         faults.extend(self.tools.iter().filter_map(|(tool, _)| check::bad_tool(tool)));
-        match faults.into_iter().next() {
-            Some(detail) => Err(ServeError::Registration { detail }),
-            None => Ok(()),
-        }
+        check::refuse_first(faults)
     }
 
     /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.

@@ -8,7 +8,11 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use haft_protocol::RawJson;
+use serde::de::DeserializeOwned;
+
 use crate::host::Host;
+use crate::tool;
 
 /// What a handler may return: the answer itself, or a `Result` whose error says why there is none.
 ///
@@ -114,6 +118,19 @@ impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
 
     pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, Failure>> {
         (self.0)(input, host)
+    }
+}
+
+impl<Args: DeserializeOwned + Send + 'static, A: 'static, H: Send + 'static> Handler<Args, A, H> {
+    /// The same for arguments as the model wrote them. Those that do not fit are answered with what is wrong.
+    pub(crate) fn reading_args(self) -> Handler<RawJson, A, H> {
+        Handler::new(move |args: RawJson, host| {
+            let typed = self.clone();
+            async move {
+                let args = tool::read_args(&args)?;
+                typed.call(args, host).await.map_err(|Failure(reason)| reason)
+            }
+        })
     }
 }
 

@@ -47,8 +47,8 @@ mod dispatch;
 mod echo;
 mod event;
 mod replies;
-mod request;
-pub(crate) mod run;
+
+use std::process::ExitCode;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
@@ -62,15 +62,20 @@ use haft_protocol::hook::{InterceptPoint, Mode};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Handle;
 
-pub(crate) use dispatch::HookDispatcher;
+use dispatch::HookDispatcher;
 pub use event::Event;
-pub use request::RequestDecision;
+pub use replies::RequestDecision;
 
 use crate::error::ServeError;
 use crate::extension::check;
-use crate::handler::{Failure, Handler, HookHandlerFn};
+use crate::handler::{Handler, HookHandlerFn};
+use crate::run::{exit_code, on_stdio};
+use crate::serve::on_streams;
 use crate::tool;
+use crate::work::runtimes::{Own, Runtimes};
 
 /// The handlers of hooks have nobody to talk back to: a hook only answers.
 type HookHandler<I, A> = Handler<I, A, ()>;
@@ -245,15 +250,8 @@ impl Hook {
     where
         Args: DeserializeOwned + JsonSchema + Send + 'static,
     {
-        let typed = alone(handler);
-        let raw = Handler::new(move |args: RawJson, ()| {
-            let typed = typed.clone();
-            async move {
-                let args = tool::read_args(&args)?;
-                typed.call(args, ()).await.map_err(|Failure(reason)| reason)
-            }
-        });
-        self.tools.push((registered(name.into(), description.into(), tool::schema_of::<Args>()), raw));
+        let tool = tool::registration(name, description, tool::schema_of::<Args>());
+        self.tools.push((tool, alone(handler).reading_args()));
         self
     }
 
@@ -266,8 +264,46 @@ impl Hook {
         schema: Value,
         handler: impl HookHandlerFn<RawJson, ToolResult>,
     ) -> Self {
-        self.tools.push((registered(name.into(), description.into(), schema.into()), alone(handler)));
+        self.tools.push((tool::registration(name, description, schema.into()), alone(handler)));
         self
+    }
+
+    /// Runs the hook on stdin and stdout until the host closes stdin. The body of `main`:
+    ///
+    /// ```no_run
+    /// fn main() -> std::process::ExitCode {
+    ///     haft_sdk::hook::Hook::new().run()
+    /// }
+    /// ```
+    ///
+    /// At the end of input, handlers that are under way have one second to finish; what is not answered then is answered
+    /// with an error. Makes its own runtimes, when something needs them, so it must not be called inside one. An error goes
+    /// to the log (stderr) and gives a failure code.
+    ///
+    /// # Panics
+    /// When it is called inside a tokio runtime.
+    #[must_use = "return it from main: it says whether the hook ran"]
+    pub fn run(self) -> ExitCode {
+        let outcome = self.check().and_then(|()| {
+            on_stdio(|outbox| HookDispatcher::new(self, outbox, Runtimes::Own(Own::default()), None))
+        });
+        exit_code(outcome, "hook")
+    }
+
+    /// Serves one connection over any pair of byte streams, all handlers on the caller's runtime: for tests, and for hosts
+    /// that run a hook in their own process.
+    ///
+    /// Returns at the end of input, when the handlers that were running are done or one second has passed. Must be polled
+    /// inside a tokio runtime with its timer enabled.
+    ///
+    /// # Errors
+    /// [`ServeError`] when two handlers are for one point, a tool is wrong, or the connection breaks.
+    pub async fn serve_on<R, W>(self, reader: R, writer: W) -> Result<(), ServeError>
+    where
+        R: AsyncRead + Send + Unpin,
+        W: AsyncWrite + Send + Unpin,
+    {
+        serve(self, reader, writer, None).await
     }
 
     fn once(mut self, first: bool, what: &str) -> Self {
@@ -285,10 +321,7 @@ impl Hook {
         faults.extend(check::twice("tool", &names));
         faults.extend(names.iter().filter_map(|name| check::bad_tool_name(name)));
         faults.extend(tools().filter_map(check::bad_tool));
-        match faults.into_iter().next() {
-            Some(detail) => Err(ServeError::Registration { detail }),
-            None => Ok(()),
-        }
+        check::refuse_first(faults)
     }
 
     /// Its tools, as the model is offered them.
@@ -319,11 +352,23 @@ impl Hook {
     }
 }
 
+/// `handled` is a line to send after each event that was dealt with; for the harness.
+pub(crate) async fn serve<R, W>(
+    hook: Hook,
+    reader: R,
+    writer: W,
+    handled: Option<&'static str>,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin,
+{
+    hook.check()?;
+    let given = Runtimes::Given(Handle::current());
+    on_streams(|outbox| HookDispatcher::new(hook, outbox, given, handled), reader, writer).await
+}
+
 /// A handler that talks back to nobody.
 fn alone<I: Send + 'static, A>(handler: impl HookHandlerFn<I, A>) -> HookHandler<I, A> {
     Handler::new(move |input, ()| handler(input))
-}
-
-fn registered(name: String, description: String, schema: RawJson) -> RegisterTool {
-    RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() }
 }

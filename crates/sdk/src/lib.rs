@@ -43,7 +43,6 @@ mod serve;
 mod service;
 mod timeouts;
 mod tool;
-mod words;
 mod work;
 
 pub mod hook;
@@ -59,4 +58,14 @@ pub use logging::log;
 pub use panel::PanelEvent;
 pub use service::{CommandOutput, HostError, Page};
 pub use tool::{NoArgs, ToolResult};
-pub use words::*;
+
+/// Frames and their parts, for what is not re-exported by name.
+pub use haft_protocol as protocol;
+pub use haft_protocol::RawJson;
+pub use haft_protocol::event::Level;
+pub use haft_protocol::ext::{
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
+    Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
+    ToolCallDecision, TurnStartDecision,
+};

@@ -1,23 +1,22 @@
 //! The way out: frames become lines, and lines leave whole and in order.
 
+use std::future::pending;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_protocol::codec::{self, FrameSet};
 use haft_protocol::ext::{ExtensionFrame, Limits, PanelClose, PanelRender};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 use crate::logging::log;
 
 mod panels;
-mod queue;
 mod stdout;
 
 use panels::Panels;
-use queue::Outgoing;
-pub(crate) use queue::{Queue, write_all};
 use stdout::Stdout;
 
 /// Takes frames from every handler. Cheap to clone; sending never waits and never fails: once the connection is
@@ -33,12 +32,23 @@ struct Shared {
     panels: Mutex<Panels>,
 }
 
-/// What lines go to.
 #[derive(Debug)]
 enum Way {
     /// A task that writes them; see [`write_all`].
     Queue(mpsc::UnboundedSender<Outgoing>),
     Stdout(Stdout),
+}
+
+/// The other end of an [`Outbox`]; see [`write_all`].
+pub(crate) type Queue = mpsc::UnboundedReceiver<Outgoing>;
+
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    /// Write this, newline included.
+    Line(String),
+    /// Look when the next panel is to be drawn.
+    Alarm,
+    Close,
 }
 
 /// A frame that the host would not take. The text is for the user and the model.
@@ -58,9 +68,6 @@ impl Outbox {
     }
 
     /// One that writes to stdout itself; see [`Outbox::finish`] and [`Outbox::check`].
-    ///
-    /// # Errors
-    /// The system gives no handle on stdout.
     pub(crate) fn stdout() -> io::Result<Self> {
         Ok(Self::new(Way::Stdout(Stdout::new()?)))
     }
@@ -132,10 +139,7 @@ impl Outbox {
         }
     }
 
-    /// Whether everything could be written until now. Always, where another task does it.
-    ///
-    /// # Errors
-    /// Why it could not; said once.
+    /// Fails when something could not be written, and says why once. Never fails where another task writes.
     pub(crate) fn check(&self) -> io::Result<()> {
         match &self.0.way {
             Way::Queue(_) => Ok(()),
@@ -144,9 +148,6 @@ impl Outbox {
     }
 
     /// After [`Outbox::close`]: waits until everything is written, unless another task does it.
-    ///
-    /// # Errors
-    /// Something could not be written.
     pub(crate) fn finish(&self) -> io::Result<()> {
         match &self.0.way {
             Way::Queue(_) => Ok(()),
@@ -204,6 +205,36 @@ impl Outbox {
             panels.due(Instant::now()).into_iter().for_each(|panel| self.push(panel));
         }
         panels.deadline()
+    }
+}
+
+/// Writes what is sent, one write each, until the outbox is closed.
+pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
+    outbox: &Outbox,
+    mut queue: Queue,
+    mut writer: W,
+) -> io::Result<()> {
+    loop {
+        let alarm = outbox.show_panels();
+        let next = tokio::select! {
+            () = at(alarm) => continue,
+            next = queue.recv() => next,
+        };
+        match next {
+            Some(Outgoing::Line(line)) => {
+                writer.write_all(line.as_bytes()).await?;
+                writer.flush().await?;
+            }
+            Some(Outgoing::Alarm) => {}
+            Some(Outgoing::Close) | None => return writer.shutdown().await,
+        }
+    }
+}
+
+async fn at(alarm: Option<Instant>) {
+    match alarm {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
     }
 }
 

@@ -54,7 +54,6 @@ mod system {
         wait(file, PollFlags::IN)
     }
 
-    /// Waits until a handle that does not block has room.
     pub(crate) fn wait_writable(file: &impl AsFd) -> io::Result<()> {
         wait(file, PollFlags::OUT)
     }

@@ -20,8 +20,7 @@ use crate::logging::log;
 use crate::outbox::Outbox;
 use crate::platform;
 use crate::serve;
-use crate::serve::cutter::Cutter;
-use crate::serve::lines::end_of_reset;
+use crate::serve::lines::{Cutter, end_of_reset};
 use crate::timeouts::HANDLER_GRACE;
 use crate::work::runtimes::{Own, Runtimes};
 

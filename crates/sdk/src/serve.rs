@@ -10,7 +10,6 @@ use crate::extension::Extension;
 use crate::outbox::{self, Outbox};
 use crate::work::runtimes::Runtimes;
 
-pub(crate) mod cutter;
 pub(crate) mod lines;
 
 use lines::Lines;

@@ -17,37 +17,41 @@
 //! test of a whole conversation is one `insta::assert_snapshot!`. Everything runs on the test's own runtime, so virtual
 //! time (`#[tokio::test(start_paused = true)]`) works.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::{env, fs, process};
 
 use haft_protocol::codec;
+use haft_protocol::event::Level;
 use haft_protocol::ext::{
-    Event, EventGap, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize,
-    RegisterRejected, Request, Response, Shutdown,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
+    CompleteCommand, Event, EventGap, HelloAck, HostFrame, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand,
+    PROTOCOL_VERSION, Panel, PanelClose, PanelKey, PanelResize, RegisterCommand, RegisterRejected,
+    RegisterTool, Request, Response, Shutdown, ToolCallDecision, TurnStartDecision,
 };
-use haft_protocol::ids::{PanelId, RequestId};
+use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::completion::Completion;
 use crate::extension::Extension;
 use crate::serve;
 use crate::service::HostError;
 use crate::timeouts::HARNESS_PATIENCE;
+use crate::tool::ToolResult;
 
-mod ask;
 mod hook;
 mod seen;
 mod served;
-mod temp_dir;
 
 pub use hook::HookHarness;
 use seen::Seen;
 use served::{Answers, Input};
-use temp_dir::TempDir;
 
 /// What the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
 const HANDLED: &str = "{\"type\":\"handled\"}\n";
@@ -143,7 +147,7 @@ impl Harness {
         let running = tokio::spawn(async move {
             let serving = serve::serve(extension, reader, writer, Some(HANDLED));
             let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
-            watching.send_modify(|seen| seen.end(outcome.map_err(|error| error.to_string())));
+            watching.send_modify(|seen| seen.outcome = Some(outcome.map_err(|error| error.to_string())));
         });
         let input: Input = Arc::new(Mutex::new(Some(to_extension)));
         let serving = tokio::spawn(served::serve(seen.clone(), Arc::clone(&input), answers));
@@ -161,6 +165,87 @@ impl Harness {
         harness.send(info).await;
         harness.until("ready", |seen| seen.said_ready().then_some(())).await;
         harness
+    }
+
+    /// Runs a command as the user would: `/name args`.
+    pub async fn command(&self, name: &str, args: &str) -> CommandAction {
+        self.ask(InvokeCommand { name: name.into(), args: args.into() }).await
+    }
+
+    /// What a command offers while a user types `/name prefix`.
+    pub async fn complete(&self, name: &str, prefix: &str) -> Vec<Completion> {
+        let question = CompleteCommand { name: name.into(), prefix: prefix.into() };
+        self.ask(question).await.into_iter().map(Completion::from).collect()
+    }
+
+    /// Calls a tool as the model would. Unlike a host, the harness does not check `args` against the tool's schema.
+    pub async fn tool(&self, name: &str, args: Value) -> ToolResult {
+        self.ask(CallTool { name: name.into(), args: args.into() }).await.into()
+    }
+
+    /// Asks whether a tool call may run.
+    pub async fn intercept_tool_call(&self, tool: &str, args: Value) -> ToolCallDecision {
+        let tool_id = ToolCallId::new("call-1");
+        let (tool_name, tool_args) = (tool.into(), args.into());
+        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
+    }
+
+    /// Asks whether a tool may run that another extension has the host run.
+    pub async fn intercept_host_call(&self, caller: &str, tool: &str, args: Value) -> ToolCallDecision {
+        let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
+        let (tool_name, tool_args) = (tool.into(), args.into());
+        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
+    }
+
+    /// Asks whether the model may be called. `step` counts from 1.
+    pub async fn turn_start(&self, step: u32) -> TurnStartDecision {
+        self.ask(InterceptTurnStart { step }).await
+    }
+
+    /// Asks what the user shall see of a message.
+    pub async fn assistant_message(&self, text: &str) -> AssistantMessageDecision {
+        self.ask(InterceptAssistantMessage { text: text.into() }).await
+    }
+
+    /// Asks what the system prompt shall get.
+    pub async fn before_agent_start(&self, prompt: &str, system_prompt: &str) -> BeforeAgentStartDecision {
+        self.ask(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
+            .await
+    }
+
+    /// Asks what becomes of a conversation that is about to be summed up.
+    pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
+        self.ask(question).await
+    }
+
+    /// The commands it registered, in order.
+    pub fn commands(&self) -> Vec<RegisterCommand> {
+        self.seen.borrow().commands()
+    }
+
+    /// The tools it registered, in order.
+    pub fn tools(&self) -> Vec<RegisterTool> {
+        self.seen.borrow().tools()
+    }
+
+    /// The notes the user sees now: sent and not taken back.
+    pub fn notes(&self) -> Vec<(Level, String)> {
+        self.seen.borrow().notes()
+    }
+
+    /// What it says in the status line now, by key.
+    pub fn status(&self) -> Vec<(String, String)> {
+        self.seen.borrow().status()
+    }
+
+    /// What an open panel shows now; `None` when it is not open.
+    pub fn panel(&self, id: &str) -> Option<Panel> {
+        self.seen.borrow().panel(id)
+    }
+
+    /// Every line so far, `→` to the extension and `←` from it. The data directory is shown as `[data_dir]`.
+    pub fn transcript(&self) -> String {
+        self.seen.borrow().transcript()
     }
 
     /// Sends an event and returns when its handlers are done.
@@ -243,7 +328,7 @@ impl Harness {
             self.send(frame).await;
             *sent
         };
-        self.until("handler of an event", |seen| (seen.handled() >= number).then_some(())).await;
+        self.until("handler of an event", |seen| (seen.handled >= number).then_some(())).await;
     }
 
     async fn ask<R: Request>(&self, question: R) -> R::Answer {
@@ -262,8 +347,8 @@ impl Harness {
 
     async fn end(&self) -> String {
         let mut seen = self.seen.subscribe();
-        let ended = timeout(HARNESS_PATIENCE, seen.wait_for(|seen| seen.outcome().is_some())).await;
-        let outcome = ended.ok().and_then(|seen| seen.ok()?.outcome().cloned());
+        let ended = timeout(HARNESS_PATIENCE, seen.wait_for(|seen| seen.outcome.is_some())).await;
+        let outcome = ended.ok().and_then(|seen| seen.ok()?.outcome.clone());
         match outcome {
             Some(Ok(())) => self.transcript(),
             Some(Err(error)) => panic!("extension failed: {error}\n{}", self.transcript()),
@@ -274,9 +359,9 @@ impl Harness {
     /// Waits until something was seen.
     async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
-        let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome().is_some());
+        let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());
         let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
-        let outcome = self.seen.borrow().outcome().cloned();
+        let outcome = self.seen.borrow().outcome.clone();
         found.unwrap_or_else(|| panic!("no {what}; extension ended: {outcome:?}\n{}", self.transcript()))
     }
 }
@@ -285,5 +370,31 @@ impl Drop for Harness {
     fn drop(&mut self) {
         self.running.abort();
         self.serving.abort();
+    }
+}
+
+#[derive(Debug)]
+struct TempDir(PathBuf);
+
+impl TempDir {
+    fn create() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("haft-harness-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = env::temp_dir().join(name);
+        // What a killed test of the same process id left behind must not look like this one's state.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap_or_else(|error| panic!("cannot make {}: {error}", path.display()));
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        // A directory that stays behind harms nothing.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }

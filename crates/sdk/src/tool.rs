@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use haft_protocol::RawJson;
 use haft_protocol::content::Image;
-use haft_protocol::ext::{self, ResultBlock};
+use haft_protocol::ext::{self, RegisterTool, ResultBlock};
 use haft_protocol::ids::RequestId;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -84,6 +84,15 @@ impl From<ext::ToolResult> for ToolResult {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct NoArgs {}
+
+pub(crate) fn registration(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    schema: RawJson,
+) -> RegisterTool {
+    let (name, description) = (name.into(), description.into());
+    RegisterTool { name, description, schema: Some(schema), guidelines: Vec::new() }
+}
 
 /// The schema of a tool's arguments, in one piece: models and hosts do not follow references.
 pub(crate) fn schema_of<Args: JsonSchema>() -> RawJson {

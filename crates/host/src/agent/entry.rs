@@ -1,6 +1,5 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
-mod first_use;
 mod view;
 
 use std::collections::BTreeSet;
@@ -17,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::policy::{self, Verdict};
 use crate::extension::backlog::Backlog;
+use crate::extension::send_queue::event::{EventBatch, EventFilter};
 use crate::extension::{Deadline, Extension, PANICKED};
 use crate::session::ExtensionState;
 use crate::session::filter::Role;
@@ -100,7 +100,7 @@ impl Entry {
     pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(Extension::snapshot);
-        at(View::new(&slot, now.as_deref(), &self.spec))
+        at(View { slot: &slot, now: now.as_deref(), spec: &self.spec })
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -108,15 +108,12 @@ impl Entry {
         name == self.name() || name.as_str() == dir_name(&self.spec.dir)
     }
 
-    /// Hooks that it should take part in and did not subscribe to.
     pub(crate) fn lacking(&self) -> BTreeSet<InterceptKind> {
         self.look(|now| InterceptKind::ALL.iter().copied().filter(|&hook| now.lacks(hook)).collect())
     }
 
-    /// Queries the extension about something that is about to happen.
-    ///
-    /// # Errors
-    /// What its failure means. The failure itself is reported already.
+    /// Queries the extension about something that is about to happen. The error says what its failure means; the failure itself
+    /// is reported already.
     pub(crate) async fn query<H: Hook>(
         &self,
         cancel: &CancellationToken,
@@ -126,7 +123,6 @@ impl Entry {
         entry.query_process(cancel, question).await.unwrap_or_else(|error| Err(entry.failed(H::KIND, &error)))
     }
 
-    /// What a failure means.
     pub(crate) fn failed(&self, hook: InterceptKind, error: &CallError) -> Failed {
         let role = self.look(|now| now.role_in(hook));
         Failed {
@@ -144,10 +140,7 @@ impl Entry {
     }
 
     /// Waits until it is known what it subscribes to. The deadlines of a start see to it that this ends; one that
-    /// crashed during its start has, from then on, the time of a question.
-    ///
-    /// # Errors
-    /// The run was cancelled, or it is still being restarted.
+    /// crashed during its start has, from then on, the time of a question. Fails when the run is cancelled, too.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
         if !self.look(|now| now.is_new()) {
             return Ok(());
@@ -161,7 +154,6 @@ impl Entry {
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
-    /// In which role it is asked about calls of this tool, if at all.
     pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
         self.look(|now| now.tool_role(tool))
     }
@@ -215,9 +207,6 @@ impl Entry {
     }
 
     /// The process to ask. While one is being started, it is waited for until the question is due.
-    ///
-    /// # Errors
-    /// Why there is none.
     pub(crate) async fn reach(
         &self,
         cancel: &CancellationToken,
@@ -238,7 +227,6 @@ impl Entry {
         }
     }
 
-    /// The tool of this name that the process of the moment offers.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<OfferedTool>> {
         self.offers().tools.iter().find(|tool| tool.name == name).cloned()
     }
@@ -285,6 +273,46 @@ impl Entry {
         self.orders.unbounded_send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }
 
+    /// Starts an extension that waits for its first use, and waits until that start has come to an end. The start does
+    /// not count towards the deadline of the use: it has deadlines of its own. Fails only when the run is cancelled.
+    pub(crate) async fn awake(&self, cancel: &CancellationToken) -> Result<(), CallError> {
+        if self.slot.borrow().stand_in.is_none() {
+            return Ok(());
+        }
+        let start = async {
+            if self.slot.borrow().sleeps() {
+                let (begun, has_begun) = oneshot::channel();
+                _ = self.orders.unbounded_send(Order::Wake(Some(begun)));
+                // An error means that the start has begun before, or that the extension has left.
+                _ = has_begun.await;
+            }
+            self.settled().await;
+        };
+        cancel.run_until_cancelled(start).await.ok_or(CallError::Cancelled)
+    }
+
+    /// Passes on the events that the extension watches. An event starts an extension that waits for its first use; the
+    /// extension gets it when it is ready, before all that come later.
+    pub(crate) fn pass_on(&self, batch: &EventBatch) {
+        let backlog = self.backlog.as_ref().filter(|backlog| !backlog.is_over());
+        let kept = backlog.and_then(|backlog| backlog.keep(batch, &EventFilter::of(&self.offers())));
+        match kept {
+            Some(0) => {}
+            Some(_) if self.slot.borrow().sleeps() => _ = self.orders.unbounded_send(Order::Wake(None)),
+            Some(_) => {}
+            None => self.slot.borrow().instance.iter().for_each(|extension| extension.observe(batch)),
+        }
+    }
+
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over() && !backlog.is_empty())
+    }
+
+    pub(crate) fn events_dropped(&self) -> usize {
+        let kept = self.backlog.as_ref().map_or(0, |backlog| backlog.dropped());
+        kept + self.extension().map_or(0, |extension| extension.events_dropped())
+    }
+
     async fn present(&self) -> Result<Extension, CallError> {
         let mut slot = self.slot.clone();
         loop {
@@ -307,18 +335,11 @@ impl Entry {
 
     fn late(&self, deadline: Deadline) -> CallError {
         let seconds = deadline.after.as_secs_f64();
-        let why = match self.stage() {
-            Stage::Restarting(Failure { message, .. }) => {
-                format!("{message}; it is being restarted and was not ready within {seconds} s")
-            }
-            Stage::Starting { .. }
-            | Stage::Running
-            | Stage::Idle
-            | Stage::Stopping
-            | Stage::Stopped
-            | Stage::Failed(_)
-            | Stage::Files => format!("is being started and was not ready within {seconds} s"),
+        let begun = if let Stage::Restarting(Failure { message, .. }) = self.stage() {
+            format!("{message}; it is being restarted")
+        } else {
+            "is being started".to_owned()
         };
-        CallError::Gone { why }
+        CallError::Gone { why: format!("{begun} and was not ready within {seconds} s") }
     }
 }

@@ -13,7 +13,6 @@ use crate::extension::frontend::{GateChoice, GateFailing};
 /// After so many failures in a row the person is asked.
 const PATIENCE: u32 = 3;
 
-/// All gates of one host that have failed.
 #[derive(Debug, Default)]
 pub(crate) struct Gates(Mutex<HashMap<ExtensionName, Health>>);
 
@@ -39,10 +38,8 @@ struct Health {
 /// What the person has said about an extension's gates.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Opinion {
-    /// Nobody asked.
     #[default]
     Unasked,
-    /// Somebody is asking.
     BeingAsked,
     /// This, for the whole session.
     Given(GateChoice),
@@ -51,16 +48,16 @@ enum Opinion {
 /// What follows from a block by failure.
 #[derive(Debug)]
 pub(crate) enum Due<'a> {
-    /// Nothing more.
     Nothing,
     /// The person has to be asked.
     Ask(Asking<'a>),
     /// The person has said that everything shall stop.
-    Stop { reason: String },
+    Stop {
+        reason: String,
+    },
 }
 
 impl Gates {
-    /// A gate did not decide.
     pub(crate) fn failed(&self, name: &ExtensionName, deciding: Deciding, reason: &str) {
         let mut all = self.lock();
         let health = all.entry(name.clone()).or_default();
@@ -68,7 +65,6 @@ impl Gates {
         health.reason = policy::for_the_person(name, reason);
     }
 
-    /// A gate decided.
     pub(crate) fn answered(&self, name: &ExtensionName, deciding: Deciding) {
         if let Some(health) = self.lock().get_mut(name) {
             health.failures.remove(&deciding);
@@ -108,7 +104,6 @@ impl Gates {
 }
 
 impl Health {
-    /// The longest row of failures.
     fn longest(&self) -> u32 {
         self.failures.values().copied().max().unwrap_or_default()
     }
@@ -124,12 +119,10 @@ pub(crate) struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// What to ask about.
     pub(crate) fn failing(&self) -> &GateFailing {
         &self.failing
     }
 
-    /// The person has answered.
     pub(crate) fn decided(mut self, choice: GateChoice) {
         self.choice = Some(choice);
     }

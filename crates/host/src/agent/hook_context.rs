@@ -15,14 +15,12 @@ use crate::agent::tool::Results;
 use crate::extension::frontend::{GateChoice, Reporter};
 use crate::supervision::shared::Shared;
 
-/// Restarts an extension whose gate keeps failing.
 #[async_trait]
 pub(crate) trait RestartGate: Send + Sync {
     /// Starts the extension again, because the person wants it. A failure is reported.
     async fn restart_gate(&self, name: &ExtensionName);
 }
 
-/// The parts of a host that the hooks over its extensions share.
 pub(crate) struct HookContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) gates: Arc<Gates>,

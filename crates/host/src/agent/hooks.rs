@@ -2,26 +2,29 @@
 //!
 //! Order, chaining and the final check are core's; what a failure means is the policy's.
 
-mod blocked;
-mod compact;
 mod tool_call;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_core::compact::{Compacting, entry_text};
 use haft_core::hooks::{
-    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeTurn, MessageDecision, Observer,
-    PromptSection, TurnDecision,
+    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
+    CompactDecision, MessageDecision, Observer, PromptSection, ToolDecision, TurnDecision,
 };
 use haft_core::sanitize::for_model;
-use haft_protocol::content::joined_text;
+use haft_core::session::EntryId;
+use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, Event, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptKind, InterceptTurnStart, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, Event,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
+    InterceptTurnStart, TurnStartDecision,
 };
 use haft_protocol::message::AssistantBlock;
+use haft_protocol::names;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::entry::{Entry, Failed};
@@ -31,7 +34,6 @@ use crate::extension::send_queue::pump::{EventPump, Recipients};
 use crate::session::offers::Topic;
 use crate::wire::fault::CallError;
 
-pub(crate) use blocked::Blocked;
 pub(crate) use tool_call::ToolCallHook;
 
 #[async_trait]
@@ -92,6 +94,39 @@ impl BeforeAgentStart for Entry {
     }
 }
 
+#[async_trait]
+impl BeforeCompact for Entry {
+    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision {
+        let by = self.name().to_string();
+        match self.query(cancel, question(compacting)).await {
+            Ok(BeforeCompactDecision::Default) | Err(_) => CompactDecision::Default,
+            Ok(BeforeCompactDecision::Cancel { reason }) => {
+                let reason = or_else(reason, || "no reason given".to_owned());
+                CompactDecision::Cancel { by, reason }
+            }
+            Ok(BeforeCompactDecision::Replace { summary, first_kept }) => {
+                let read = for_model(&summary);
+                if let Some(extension) = self.extension() {
+                    extension.reporter().hidden(read.hidden, "its summary");
+                }
+                let summary = read.text.into_owned();
+                match first_kept.as_deref().map(EntryId::parse) {
+                    None => CompactDecision::Replace { by, summary, first_kept: None },
+                    Some(Some(first)) => CompactDecision::Replace { by, summary, first_kept: Some(first) },
+                    Some(None) => {
+                        cannot_begin(self, first_kept.as_deref().unwrap_or_default());
+                        CompactDecision::Default
+                    }
+                }
+            }
+        }
+    }
+
+    fn cut_refused(&self, first_kept: EntryId) {
+        cannot_begin(self, &first_kept.to_string());
+    }
+}
+
 /// The decision about a message for which the extension wrote another. A gate says yes or no, so that a text is no answer
 /// of a gate.
 fn replaced(entry: &Entry, text: String) -> MessageDecision {
@@ -118,6 +153,51 @@ fn added(entry: &Entry, whole: &str, asked: &str) -> String {
          append_system_prompt instead",
     );
     String::new()
+}
+
+fn cannot_begin(entry: &Entry, first_kept: &str) {
+    entry.report_hook_error(&format!(
+        "before_compact intercept: nothing can be kept from {first_kept:?} on, so its summary is not used; name an entry \
+         that says may_begin, or leave first_kept out"
+    ));
+}
+
+fn question(compacting: &Compacting) -> InterceptBeforeCompact {
+    let points: HashSet<EntryId> = compacting.cut_points().collect();
+    let entries = compacting.entries.iter().filter_map(|entry| {
+        let (id, may_begin) = (entry.id.to_string(), points.contains(&entry.id));
+        Some(CompactEntry { id, text: entry_text(entry)?, may_begin })
+    });
+    InterceptBeforeCompact {
+        reason: compacting.reason,
+        instructions: compacting.instructions.clone(),
+        tokens_before: compacting.tokens_before,
+        window: compacting.window,
+        previous_summary: compacting.previous_summary.clone(),
+        files_read: compacting.files_read.clone(),
+        files_modified: compacting.files_modified.clone(),
+        first_kept: compacting.first_kept.map(|id| id.to_string()),
+        entries: entries.collect(),
+    }
+}
+
+/// The hook before a tool call where nobody can tell which extensions have to be in place: refuses every call, whoever
+/// makes it.
+pub(crate) struct Blocked {
+    /// See [`Found::blocked`](crate::Found::blocked).
+    pub(crate) why: String,
+}
+
+#[async_trait]
+impl BeforeToolExecute for Blocked {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        let reason = format!("blocked, because {}; the user has been told", self.why);
+        ToolDecision::block(names::HAFT, reason)
+    }
+
+    fn name(&self) -> &str {
+        names::HAFT
+    }
 }
 
 /// All extensions that are told what happens.

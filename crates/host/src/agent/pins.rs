@@ -111,7 +111,6 @@ fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     }
 }
 
-/// What the user is told of a locked tool.
 pub(crate) fn locked(extension: &ExtensionName, tool: &str) -> String {
     format!(
         "tool {tool} has other texts than when it was approved, and is locked; `haft ext trust {extension}` shows the \

@@ -33,7 +33,6 @@ const MOST_QUOTED: usize = 200;
 pub(crate) enum Verdict {
     /// It happens, as if the extension were not there. The failure was reported.
     Pass,
-    /// It does not happen.
     Block,
 }
 
@@ -82,7 +81,6 @@ pub(crate) fn for_the_person(name: &ExtensionName, failure: &str) -> String {
     }
 }
 
-/// Its beginning, and a mark where something follows.
 fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),

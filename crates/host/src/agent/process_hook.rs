@@ -1,18 +1,16 @@
 //! PicoClaw's process hooks: core's hooks over extensions that speak PicoClaw's dialect. Core decides which answers count,
 //! and in which order; the policy decides what a failure means; the protocol has the frames.
 
-mod after_llm;
-mod after_tool;
 mod approval;
 mod audience;
-mod before_llm;
-mod before_tool;
 mod bounds;
 mod messages;
+mod model;
 mod names;
 mod output;
 mod part;
 mod story;
+mod tool;
 mod turns;
 
 use std::sync::Arc;

@@ -56,10 +56,7 @@ impl ExtensionTool {
         Self { entry, spec, results, pins, reporter }
     }
 
-    /// The process to call.
-    ///
-    /// # Errors
-    /// Why it cannot be called, fit to follow "it".
+    /// The process to call, or why it cannot be called, fit to follow "it".
     async fn reach(&self, context: &ToolContext, deadline: Deadline) -> Result<Extension, CallError> {
         let entry = self.entry.current();
         let extension = entry.reach(&context.cancel, deadline).await?;
@@ -78,10 +75,7 @@ impl ExtensionTool {
 }
 
 impl ExtensionTool {
-    /// The process to call, which is started if it has to be, and until when it may answer.
-    ///
-    /// # Errors
-    /// Why it cannot be called, fit to follow "it".
+    /// The same after it was started, if it has to be; and until when it may answer.
     async fn wait_until_ready(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
         self.entry.current().awake(&context.cancel).await?;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
@@ -108,10 +102,7 @@ impl ExtensionTool {
 
 impl Read {
     /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
-    /// extensions, which must not stand still for a long one.
-    ///
-    /// # Errors
-    /// When the runtime ends.
+    /// extensions, which must not stand still for a long one. Fails when the runtime ends.
     pub(crate) async fn beside(
         owner: &ExtensionName,
         tool: &str,

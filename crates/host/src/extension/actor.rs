@@ -3,13 +3,14 @@
 
 mod calls;
 mod child;
-mod outputs;
 mod sources;
 
 use std::sync::{Arc, Weak};
 use std::time::Instant as StdInstant;
 
 use futures::channel::mpsc;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{SetStatus, capability};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -18,6 +19,7 @@ use super::alarm::Alarm;
 use super::seldom::Seldom;
 use super::{Command, Extension, Inner, Snapshot, Ticket};
 use crate::extension::frontend::{Frontend, Reporter};
+use crate::extension::send_queue::event::EventFilter;
 use crate::extension::send_queue::pump::EventPump;
 use crate::extension::send_queue::{QueueOwner, SendQueue, WriterEnd};
 use crate::extension::services::Desk;
@@ -25,9 +27,9 @@ use crate::extension::status_line::StatusPlace;
 use crate::process::Exit;
 use crate::process::connection::{Connection, opened};
 use crate::process::log::Log;
-use crate::session::{Facts, Session};
+use crate::session::{ExtensionState, Facts, Output, Session, Ui};
 use crate::wire::decode::{Decoding, Heard, takes_long};
-use crate::wire::fault::Failure;
+use crate::wire::fault::{Failure, FaultCode};
 use crate::wire::framer::{Framer, Item};
 use crate::wire::pipe::{self, LONG_LINE};
 use calls::Calls;
@@ -45,12 +47,10 @@ const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
 /// said hello.
 pub(crate) type EndHandler = Box<dyn Fn(StdInstant, bool, Failure) -> Failure + Send + Sync>;
 
-/// Everything an extension's task needs.
 pub(crate) struct Start {
     pub(crate) facts: Facts,
     pub(crate) reporter: Reporter,
     pub(crate) frontend: Arc<dyn Frontend>,
-    /// Its place in the status line.
     pub(crate) status: StatusPlace,
     pub(crate) log: Arc<Log>,
     /// Counts changes of any extension's state or offers.
@@ -59,7 +59,6 @@ pub(crate) struct Start {
     pub(crate) on_end: EndHandler,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
-    /// Writes its events.
     pub(crate) pump: Arc<EventPump>,
     /// What does things for it, where there is something.
     pub(crate) desk: Option<Arc<Desk>>,
@@ -115,16 +114,13 @@ struct Actor {
     reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,
-    /// What it is sent.
     queue: QueueOwner,
     /// Commands that may have become lines since the last flush.
     carried_out: usize,
-    /// To itself.
     commands: Weak<mpsc::UnboundedSender<Command>>,
     child: Child,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    /// The last read brought many lines.
     crowded: bool,
     alarm: Alarm,
     seldom: Seldom,
@@ -344,6 +340,71 @@ impl Actor {
             self.on_command(Some(command));
         }
         self.session.is_idle()
+    }
+
+    fn flush(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, droppable } => self.write(number, line, droppable),
+                Output::CloseInput => self.queue.0.close(),
+                Output::Terminate => self.child.terminate(&self.log),
+                // Whoever asked may have gone; the answer goes with them.
+                Output::Answer(ticket, answer) => drop(ticket.send(answer)),
+                Output::Fault(code, message) => self.fault(code, message),
+                Output::Log(text) => self.log.noted(&text, now()),
+                Output::Ui(ui) => self.show(ui),
+                Output::Call(wanted) => self.calls.begin(wanted, &self.commands),
+                Output::CancelCall(id) => self.calls.cancel(&id),
+                Output::DropCalls => self.calls.cancel_all(),
+                Output::Changed => self.publish(),
+            }
+        }
+        if self.carried_out > 0 {
+            self.queue.0.taken(std::mem::take(&mut self.carried_out));
+        }
+    }
+
+    fn write(&mut self, number: u64, line: String, droppable: bool) {
+        tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
+        if droppable {
+            self.queue.0.push_droppable(line);
+        } else if !self.queue.0.push(number, line) {
+            self.session.refuse(number);
+        }
+    }
+
+    /// Reports a failure. What to say of the one that ends the connection is decided elsewhere.
+    fn fault(&self, code: FaultCode, message: String) {
+        let mut failure = Failure { code, message };
+        if self.session.state() == ExtensionState::from(failure.clone()) {
+            failure = (self.on_end)(now(), self.session.has_greeted(), failure);
+        }
+        self.log.failure(&failure);
+        self.reporter.fault(failure.code, failure.message);
+    }
+
+    fn show(&self, ui: Ui) {
+        let extension = self.reporter.name.clone();
+        match ui {
+            Ui::Notify(note) => {
+                let event = AgentEvent::ExtNotify { extension, level: note.level, message: note.message };
+                self.reporter.emit(event);
+            }
+            Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
+            Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
+            Ui::Status(SetStatus { key, text }) => self.status.set(&key, text),
+            Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
+        }
+    }
+
+    fn publish(&mut self) {
+        let snapshot = Snapshot::of(&self.session);
+        let offers = &snapshot.offers;
+        let filter = if snapshot.is_alive() { EventFilter::of(offers) } else { EventFilter::default() };
+        let reports_gaps = offers.only_watch() && offers.announced(capability::EVENT_GAP);
+        self.queue.0.subscribe(filter, reports_gaps);
+        self.snapshot.send_replace(snapshot);
+        self.changes.send_modify(|count| *count += 1);
     }
 
     /// Kills what is left and waits for its end, but not for ever.

@@ -20,7 +20,6 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// Nothing kept yet.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             most: limits.queue_frames.min(WAITING_EVENTS),
@@ -69,7 +68,6 @@ impl Backlog {
         self.over.store(true, Ordering::Release);
     }
 
-    /// How many it did not keep.
     pub(crate) fn dropped(&self) -> usize {
         self.dropped.load(Ordering::Relaxed)
     }

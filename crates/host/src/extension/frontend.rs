@@ -101,7 +101,6 @@ impl Reporter {
         }
     }
 
-    /// Passes an event on.
     pub(crate) fn emit(&self, event: AgentEvent) {
         (self.events)(event);
     }

@@ -19,7 +19,6 @@ pub(super) struct Seldom {
 struct Mark {
     /// One of them has something, or has yet to be told whom to wake.
     due: AtomicBool,
-    /// The task that polls.
     task: Mutex<Waker>,
 }
 

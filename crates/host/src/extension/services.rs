@@ -1,9 +1,7 @@
 //! What the host does for extensions: it runs tools of the program around it for them, under the agent's hooks.
 
 mod desk;
-mod leased;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,12 +34,6 @@ impl Provided {
 
     fn next_id(&self) -> ToolCallId {
         ToolCallId::new(format!("host-{}", self.calls.fetch_add(1, Ordering::Relaxed) + 1))
-    }
-}
-
-impl fmt::Debug for Provided {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provided").finish_non_exhaustive()
     }
 }
 

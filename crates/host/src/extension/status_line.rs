@@ -4,7 +4,6 @@
 //! what only one has goes with that one, and what an unfit new process has hidden comes back.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
@@ -25,7 +24,6 @@ pub(crate) struct StatusLine {
 
 #[derive(Debug, Default)]
 struct Items {
-    /// The number of the last process.
     last: u64,
     /// The processes of each extension that say something, the earlier ones first.
     of: BTreeMap<ExtensionName, BTreeMap<u64, Said>>,
@@ -64,14 +62,7 @@ impl Items {
     }
 }
 
-impl fmt::Debug for StatusLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StatusLine").field("items", &self.items).finish_non_exhaustive()
-    }
-}
-
 /// The part of one process in the status line. What it says there goes with it, however it ends.
-#[derive(Debug)]
 pub(crate) struct StatusPlace {
     line: Arc<StatusLine>,
     extension: ExtensionName,
@@ -89,7 +80,6 @@ impl StatusPlace {
         });
     }
 
-    /// It says nothing any more.
     pub(crate) fn leave(&self) {
         let keys: Vec<String> = {
             let items = self.line.items();

@@ -7,11 +7,11 @@ use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::Host;
 use super::completions::Completing;
-use super::inner::Inner;
+use super::inner::{Found, Inner, SpecSource};
 use super::set::Set;
 use super::start::start_first;
-use super::{Found, Host, SpecSource};
 use crate::agent::pins::Pins;
 use crate::agent::process_hook::Turns;
 use crate::agent::tool::Results;

@@ -22,7 +22,6 @@ pub(crate) struct Names {
 /// Whether a name is somebody's.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// It is.
     Granted,
     /// Somebody else has it; say so.
     Lost {
@@ -31,7 +30,6 @@ pub(crate) enum Claim {
     },
     /// Nobody has it, and no more can be had.
     Full {
-        /// How many can be had.
         most: usize,
     },
     /// It is not, and that was said.

@@ -15,7 +15,7 @@ use super::set::CommandInfo;
 use crate::agent::entry::Entry;
 use crate::extension::Deadline;
 use crate::supervision::shared::Shared;
-use crate::wire::fault::CallError;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// What a command came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +112,9 @@ async fn invoke(
 ) -> Result<CommandAction, CallError> {
     entry.awake(cancel).await?;
     let deadline = Deadline::after(entry.timeouts.command);
-    entry.reach(cancel, deadline).await?.command(cancel, command, deadline).await
+    let extension = entry.reach(cancel, deadline).await?;
+    let what = format!("/{}", command.name).into();
+    extension.query_well(cancel, command, what, deadline, FaultCode::FrameInvalid).await
 }
 
 /// Finds a command by its name. Upper and lower case are one, unless a command has exactly this name.

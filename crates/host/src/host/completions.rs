@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::entry::Entry;
 use crate::extension::Deadline;
-use crate::wire::fault::CallError;
+use crate::wire::fault::{CallError, FaultCode};
 
 /// So many failures in a row, and a command is not asked any more until its extension is looked for again: each of them
 /// is told the user, who only types.
@@ -23,16 +23,12 @@ pub(super) struct Completing(Mutex<BTreeMap<Whose, Asked>>);
 #[derive(Debug)]
 pub(super) struct Superseded;
 
-/// A command.
 type Whose = (ExtensionName, String);
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// The number of the newest question.
     last: u64,
-    /// Ends it.
     open: Option<CancellationToken>,
-    /// Failures in a row.
     failures: u32,
 }
 
@@ -54,7 +50,10 @@ impl Completing {
         let ending = Ending { completing: self, whose: &whose, number, failed: None };
         let deadline = Deadline::after(entry.timeouts.completions);
         let answer = match entry.reach(&newest, deadline).await {
-            Ok(extension) => extension.complete(&newest, question, deadline).await,
+            Ok(extension) => {
+                let what = format!("completion of /{}", question.name).into();
+                extension.query_well(&newest, question, what, deadline, FaultCode::FrameInvalid).await
+            }
             Err(error) => Err(error),
         };
         match answer {
@@ -87,7 +86,6 @@ impl Completing {
         Some((asked.last, newest))
     }
 
-    /// A question is over.
     fn end(&self, whose: &Whose, number: u64, failed: Option<bool>) {
         let mut all = self.all();
         let Some(asked) = all.get_mut(whose) else { return };

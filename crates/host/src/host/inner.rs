@@ -7,7 +7,6 @@ use haft_protocol::ids::ExtensionName;
 
 use super::completions::Completing;
 use super::set::{CommandInfo, Set};
-use super::{Found, SpecSource};
 use crate::agent::entry::Entry;
 use crate::agent::gates::Gates;
 use crate::agent::pins::Pins;
@@ -17,6 +16,11 @@ use crate::session::ExtensionState;
 use crate::session::offers::OfferedTool;
 use crate::supervision::shared::Shared;
 use crate::wire::fault::FaultCode;
+
+pub use haft_packages::discovery::Found;
+
+/// Finds the extensions to run. Discovery, flags such as `--no-ext` and trust are its business.
+pub type SpecSource = Arc<dyn Fn() -> Found + Send + Sync>;
 
 /// The state that the clones of one host share.
 pub(super) struct Inner {
@@ -40,7 +44,6 @@ impl Inner {
         self.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The extensions of the moment, in order.
     pub(super) fn entries(&self) -> Vec<Arc<Entry>> {
         self.set().entries.clone()
     }
@@ -49,7 +52,6 @@ impl Inner {
         self.set().entries.iter().find(|entry| entry.name() == name).cloned()
     }
 
-    /// Waits until no extension is starting.
     pub(super) async fn settled(&self) {
         for entry in self.entries() {
             entry.settled().await;

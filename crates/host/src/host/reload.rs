@@ -33,7 +33,6 @@ pub struct ReloadStats {
 #[derive(Debug, Default)]
 struct Plan {
     entries: Vec<Arc<Entry>>,
-    /// Those of them that are new.
     new: Vec<Arc<Entry>>,
     leaving: Vec<Arc<Entry>>,
     kept: usize,
@@ -165,15 +164,7 @@ fn was_started(entry: &Entry) -> bool {
 }
 
 fn failure(entry: &Arc<Entry>) -> Option<ExtensionFault> {
-    match entry.stage() {
-        Stage::Failed(Failure { code, message }) | Stage::Restarting(Failure { code, message }) => {
-            Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
-        }
-        Stage::Starting { .. }
-        | Stage::Running
-        | Stage::Idle
-        | Stage::Stopping
-        | Stage::Stopped
-        | Stage::Files => None,
-    }
+    let (Stage::Failed(failure) | Stage::Restarting(failure)) = entry.stage() else { return None };
+    let Failure { code, message } = failure;
+    Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
 }

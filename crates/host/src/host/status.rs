@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use haft_packages::Origin;
 use haft_protocol::ids::ExtensionName;
 
+use super::inner::Inner;
 use crate::agent::entry::Entry;
+use crate::process::log::log_path;
 use crate::session::ExtensionState;
 
 /// One line of a listing.
@@ -39,8 +41,8 @@ pub struct ExtensionStatus {
     pub events_dropped: usize,
 }
 
-/// That of one extension, but for what only the host knows.
-pub(super) fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
+pub(super) fn status(host: &Inner, entry: &Entry) -> ExtensionStatus {
+    let logs = host.shared.config.logs.as_deref();
     let offers = entry.offers();
     ExtensionStatus {
         name: entry.name().clone(),
@@ -49,12 +51,12 @@ pub(super) fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         origin: entry.spec.origin,
         dir: entry.spec.dir.clone(),
         required: entry.spec.roles.required,
-        gates_off: false,
+        gates_off: host.gates.is_off(entry.name()),
         state: entry.state(),
-        log,
+        log: logs.map(|dir| log_path(dir, entry.name())),
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        status_items: Vec::new(),
+        status_items: host.shared.status_line.of(entry.name()),
         events_dropped: entry.events_dropped(),
     }
 }

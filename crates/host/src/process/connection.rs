@@ -1,6 +1,5 @@
 //! How the two sides are joined.
 
-use std::fmt;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,15 +20,6 @@ pub(crate) enum Connection {
     Process(Box<(Process, Pipes)>),
     /// Any pair of streams: an extension in this program, a test.
     Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Process(_) => "Process",
-            Self::Streams(..) => "Streams",
-        })
-    }
 }
 
 pub(crate) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);

@@ -72,7 +72,6 @@ impl Log {
         Self { inner: Mutex::new(inner) }
     }
 
-    /// A line of the host.
     pub(crate) fn host(&self, text: impl fmt::Display) {
         self.with(|inner| {
             // Where nothing is written, nothing need be put into words.
@@ -115,7 +114,6 @@ impl Log {
         self.with(|inner| inner.tail.clear());
     }
 
-    /// The last lines that the extension printed.
     pub(crate) fn tail(&self) -> String {
         let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
         let text = String::from_utf8_lossy(&bytes);
@@ -165,7 +163,6 @@ impl Inner {
         self.append(taken);
     }
 
-    /// Says what is missing.
     fn own_up(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {

@@ -8,11 +8,9 @@ use super::pending::Pending;
 use super::{Facts, Wanted};
 use crate::wire::decode::excerpt;
 
-/// The calls that are under way.
 #[derive(Debug, Default)]
 pub(super) struct HostCalls {
     open: Vec<OpenCall>,
-    /// A call without a grant was reported.
     is_denial_reported: bool,
 }
 
@@ -25,7 +23,6 @@ struct OpenCall {
 }
 
 impl HostCalls {
-    /// True if a call of this id is under way.
     pub(super) fn has(&self, id: &RequestId) -> bool {
         self.open.iter().any(|call| call.id == *id)
     }
@@ -34,10 +31,8 @@ impl HostCalls {
         self.open.is_empty()
     }
 
-    /// Begins a call that the extension may make now. `lines` is the number of lines that it was written.
-    ///
-    /// # Errors
-    /// The answer to a call that is refused.
+    /// Begins a call that the extension may make now, or returns the answer that refuses it. `lines` is the number of lines
+    /// that the extension was written.
     pub(super) fn begin(
         &mut self,
         call: HostCall,
@@ -120,7 +115,6 @@ fn check_granted(kind: HostCallKind, call: &HostCall, facts: &Facts) -> Result<(
     Err(HostResult { permission, ..refusal(call.id.clone(), HostCallError::PermissionDenied, text) })
 }
 
-/// The first line of the answer to a call.
 fn first_line(result: &HostResult) -> &str {
     let text = result.content.iter().find_map(|block| match block {
         ResultBlock::Text { text } => text.lines().next(),

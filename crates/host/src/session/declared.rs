@@ -10,10 +10,7 @@ use haft_protocol::ext::{Limits, RegisterCommand, Subscribe};
 use super::granted::{granted_of, rejected_tool};
 use super::offers::{OfferedTool, Offers};
 
-/// The offers of `activation`, under the rules for a registration.
-///
-/// # Errors
-/// The first declaration that could not be registered either.
+/// The offers of `activation`, under the rules for a registration, or what is wrong with the first that breaks one.
 pub(crate) fn declared_offers(
     activation: &Activation,
     granted: Option<&Permissions>,

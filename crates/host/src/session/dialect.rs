@@ -47,7 +47,6 @@ pub(crate) enum Answer {
 }
 
 impl Speech {
-    /// How what comes is read.
     pub(crate) fn ear(&self, bounds: Bounds) -> Ear {
         match self {
             Self::Native(_) => Ear::Frames(bounds),
@@ -81,18 +80,12 @@ impl Speech {
 
     /// Whether every line may be as long as the longest: a hook repeats what it was asked about.
     pub(crate) fn is_wordy(&self) -> bool {
-        match self {
-            Self::Native(_) => false,
-            Self::Hook(_) => true,
-        }
+        matches!(self, Self::Hook(_))
     }
 
     /// Whether one that does not leave is asked to by a signal, before it is killed.
     pub(crate) fn is_warned(&self) -> bool {
-        match self {
-            Self::Native(_) => true,
-            Self::Hook(_) => false,
-        }
+        matches!(self, Self::Native(_))
     }
 
     /// What one is told that shall leave, beside the end of its input.
@@ -105,26 +98,17 @@ impl Speech {
 }
 
 impl Words {
-    /// A call of a hook.
-    ///
-    /// # Errors
-    /// Why it has no form.
+    /// A call of a hook, or why it has no form.
     pub(crate) fn call(id: u64, call: impl Into<Call>) -> Result<Self, String> {
         Line::request(id, call).encode().map(Self::Call).map_err(no_form)
     }
 
     /// The same about a question that is still needed.
-    ///
-    /// # Errors
-    /// Why it has no form.
     pub(crate) fn asking(id: u64, question: &impl Question) -> Result<Self, String> {
         Line::asking(id, question).map(Self::Call).map_err(no_form)
     }
 
-    /// What a hook is told.
-    ///
-    /// # Errors
-    /// Why it has no form.
+    /// What a hook is told, or why it has no form.
     pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
         Line::notification(call).encode().map(Self::Event).map_err(no_form)
     }
@@ -147,10 +131,7 @@ impl Words {
         }
     }
 
-    /// Their line, newline included.
-    ///
-    /// # Errors
-    /// Why they have none.
+    /// Their line, newline included, or why they have none.
     pub(crate) fn line(self) -> Result<String, String> {
         match self {
             Self::Frame(frame) => codec::encode(&frame).map_err(no_form),

@@ -26,7 +26,6 @@ pub(crate) enum Role {
 pub(crate) enum ToolFilter {
     /// These, in lower case.
     Only(BTreeSet<String>),
-    /// Every tool.
     All,
 }
 

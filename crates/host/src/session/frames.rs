@@ -35,7 +35,6 @@ const JUNK_BEFORE_HELLO: u32 = 20;
 const SHAPE: &str = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
 
 impl<T> Session<T> {
-    /// A line came.
     pub(crate) fn handle_line(&mut self, line: &Bytes, known: Plain, now: Instant) {
         if !self.is_closed() {
             self.handle_heard(self.ear().hear(line, known), now);
@@ -372,7 +371,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// A call of the extension is over.
     pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
         if self.calls.end(&result.id) {
             self.write_result(&result, now);
@@ -417,7 +415,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// Counts a line that answers nothing.
     fn count(&mut self, bytes: usize, now: Instant) {
         let counted = self.unasked.count(bytes, now, &mut self.out);
         self.keep_to_rate(counted);

@@ -10,7 +10,6 @@ use serde::Serialize;
 /// What every extension is told: a `hello_ack` without the places of one, or why it has no form.
 pub(crate) type Common = Arc<Result<String, String>>;
 
-/// The answer to one extension's hello.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     common: Common,
@@ -43,10 +42,7 @@ impl Greeting {
         Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
     }
 
-    /// The whole line.
-    ///
-    /// # Errors
-    /// Why it has no form.
+    /// The whole line, or why it has no form.
     pub(crate) fn line(&self) -> Result<String, String> {
         let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
         let places = RawJson::from_value(&self.places)

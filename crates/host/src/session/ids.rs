@@ -35,12 +35,10 @@ impl Ids {
         Self::new(format!("{:016x}{:016x}-", random(), random()))
     }
 
-    /// The next number.
     pub(crate) fn next(&self) -> u64 {
         self.next.fetch_add(u64::from(is_up(Defence::UniqueIds)), Ordering::Relaxed)
     }
 
-    /// The id with this number.
     pub(crate) fn of(&self, number: u64) -> RequestId {
         let mut text = String::with_capacity(self.prefix.len() + DIGITS);
         text.push_str(&self.prefix);

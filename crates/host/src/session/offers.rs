@@ -39,12 +39,9 @@ pub(crate) struct Offers {
     pub(crate) limits: Arc<Limits>,
 }
 
-/// What an event is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Topic<'a> {
-    /// Its name.
     pub(crate) name: &'a str,
-    /// The tool that is called.
     pub(crate) tool: Option<&'a str>,
 }
 
@@ -71,16 +68,12 @@ impl Offers {
         self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Whether there is room for a command of this name.
     pub(crate) fn has_room_for_command(&self, name: &str) -> bool {
         self.commands.len() < self.limits.max_commands
             || self.commands.iter().any(|command| command.name == name)
     }
 
-    /// Adds a tool, or replaces this extension's own of the same name.
-    ///
-    /// # Errors
-    /// Says which rule it breaks.
+    /// Adds a tool, or replaces this extension's own of the same name. The error says which rule it breaks.
     pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
         let tool = Arc::new(checked(tool, &self.limits)?);
         if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
@@ -91,10 +84,7 @@ impl Offers {
         Ok(())
     }
 
-    /// Adds a command, or replaces this extension's own of the same name.
-    ///
-    /// # Errors
-    /// Says which rule it breaks.
+    /// Adds a command, or replaces this extension's own of the same name. The error says which rule it breaks.
     pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
         let longest = self.limits.max_name;
         if !names::is_command(&command.name, longest) {
@@ -166,7 +156,6 @@ impl Offers {
         !self.events.is_empty() && !asked
     }
 
-    /// Whether `hello` announced this.
     pub(crate) fn announced(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)
     }
@@ -249,7 +238,6 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
-/// The names of all hooks, for messages.
 fn hooks() -> String {
     InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }

@@ -11,34 +11,30 @@ use super::dialect::{Answer, Words};
 use super::reports::Reports;
 use crate::wire::fault::{CallError, FaultCode};
 
-/// One thing that the session wants done.
 #[derive(Debug)]
 pub(crate) enum Output<T> {
     /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
-    Write { number: u64, line: String, droppable: bool },
+    Write {
+        number: u64,
+        line: String,
+        droppable: bool,
+    },
     /// Nothing more will be written: the extension's input ends here.
     CloseInput,
-    /// Ask the process to end.
     Terminate,
     /// A question is decided.
     Answer(T, Result<Answer, CallError>),
-    /// Something went wrong; report it.
     Fault(FaultCode, String),
-    /// For the extension's log.
     Log(String),
-    /// Something for the front end.
     Ui(Ui),
-    /// Serve this call of the extension.
     Call(Wanted),
     /// The extension no longer wants this.
     CancelCall(RequestId),
     /// The extension no longer wants anything.
     DropCalls,
-    /// State or offers have changed.
     Changed,
 }
 
-/// Something that an extension shows.
 #[derive(Debug)]
 pub(crate) enum Ui {
     Notify(Notify),
@@ -48,7 +44,6 @@ pub(crate) enum Ui {
     Status(SetStatus),
 }
 
-/// A call that was admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) id: RequestId,
@@ -73,7 +68,6 @@ impl<T> OutputQueue<T> {
         Self { lines: 0, reports: Reports::default(), is_quiet: false, limits, waiting: VecDeque::new() }
     }
 
-    /// Takes the next output.
     pub(super) fn pop(&mut self) -> Option<Output<T>> {
         self.waiting.pop_front()
     }
@@ -86,18 +80,11 @@ impl<T> OutputQueue<T> {
         self.push(Output::Ui(ui));
     }
 
-    /// Encodes one message.
-    ///
-    /// # Errors
-    /// The reason why it has no line.
+    /// Encodes one message, or says why it has no line.
     pub(super) fn encode(&self, words: impl Into<Words>) -> Result<String, String> {
         self.bounded(words.into().line()?)
     }
 
-    /// Returns the line if it is short enough.
-    ///
-    /// # Errors
-    /// The line is too long.
     pub(super) fn bounded(&self, line: String) -> Result<String, String> {
         let most = self.limits.max_result_line;
         if line.len() > most {
@@ -106,7 +93,6 @@ impl<T> OutputQueue<T> {
         Ok(line)
     }
 
-    /// Writes a line as the next one.
     pub(super) fn write(&mut self, line: String, droppable: bool) {
         self.lines += 1;
         self.push(Output::Write { number: self.lines, line, droppable });
@@ -119,7 +105,6 @@ impl<T> OutputQueue<T> {
         }
     }
 
-    /// Reports a failure.
     pub(super) fn fault(&mut self, code: FaultCode, message: String) {
         self.push(Output::Fault(code, message));
     }

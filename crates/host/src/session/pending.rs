@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use haft_protocol::ext::{HostFrame, Response};
 use haft_protocol::ids::RequestId;
 
-/// How many finished questions are remembered.
 const REMEMBERED: usize = 512;
 
 /// One question that waits for its answer. `T` is whom the answer goes to.
@@ -77,13 +76,11 @@ impl Kind {
 /// What became of a question that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Past {
-    /// It was answered.
     Answered,
     /// Its time was up, or whoever asked went away.
     Dropped(Kind),
 }
 
-/// All questions of one connection.
 #[derive(Debug)]
 pub(crate) struct Pending<T> {
     /// In the order they were asked: there are few at a time, and looking through few is quicker than a hash.
@@ -109,7 +106,6 @@ impl<T> Pending<T> {
         self.open.iter().find(|(known, _)| known == id).map(|(_, open)| open)
     }
 
-    /// Closes a question that got its answer.
     pub(crate) fn answered(&mut self, id: &RequestId) -> Option<Open<T>> {
         self.close(|known, _| known == id, |_| Past::Answered)
     }
@@ -137,7 +133,6 @@ impl<T> Pending<T> {
         Some(was)
     }
 
-    /// The earliest deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.open.iter().map(|(_, open)| open.until).min()
     }
@@ -161,7 +156,6 @@ impl<T> Pending<T> {
         self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == Kind::Tool)
     }
 
-    /// Takes all open questions, in the order they were asked.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Open<T>> {
         std::mem::take(&mut self.open).into_iter().map(|(_, open)| open)
     }

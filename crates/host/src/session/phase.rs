@@ -1,10 +1,45 @@
-//! The phases of a connection, from its start to its end.
+//! The phases of a connection, from its start to its end, and where an extension stands.
 
 use std::time::Instant;
 
-use super::ExtensionState;
+use crate::wire::fault::{Failure, FaultCode};
 
-/// A phase, with its deadlines.
+/// Where an extension stands, for listings and for whoever waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExtensionState {
+    /// Started, not ready yet.
+    Starting,
+    /// At work.
+    Ready,
+    /// It failed, which was reported, and is started again by itself. Its gates stay shut; what it is asked waits.
+    Restarting {
+        /// The failure.
+        code: FaultCode,
+        /// What failed.
+        message: String,
+    },
+    /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
+    Idle,
+    /// Asked to leave.
+    Stopping,
+    /// Left when it was asked to.
+    Stopped,
+    /// Ended by a failure, which was reported, and not started again by itself.
+    Failed {
+        /// The failure.
+        code: FaultCode,
+        /// What failed.
+        message: String,
+    },
+}
+
+impl From<Failure> for ExtensionState {
+    fn from(Failure { code, message }: Failure) -> Self {
+        Self::Failed { code, message }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phase {
     AwaitHello {
@@ -34,7 +69,6 @@ impl Phase {
         }
     }
 
-    /// The state for listings.
     pub(super) fn state(&self) -> ExtensionState {
         match self {
             Self::AwaitHello { .. } | Self::Registering { .. } => ExtensionState::Starting,
@@ -61,7 +95,6 @@ impl Phase {
     }
 }
 
-/// The earlier one of two deadlines.
 pub(super) fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
     idle_at.map_or(until, |at| at.min(until))
 }

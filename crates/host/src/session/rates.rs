@@ -38,10 +38,7 @@ impl Bucket {
         self.due(full_at, now)
     }
 
-    /// Takes one token.
-    ///
-    /// # Errors
-    /// There is none; the next one is there at this time.
+    /// Takes one token, or says when the next one is there.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         let full_at = self.with(1, now);
         if let Some(at) = self.due(full_at, now) {
@@ -63,10 +60,12 @@ impl Bucket {
 /// What becomes of one more line that nobody asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unasked {
-    /// It is within the rate.
     Within,
     /// It is not: nothing more is read until this time. `since` is when it began.
-    Over { until: Instant, since: Instant },
+    Over {
+        until: Instant,
+        since: Instant,
+    },
 }
 
 /// What one connection has said unasked.
@@ -98,7 +97,6 @@ impl Rates {
         }
     }
 
-    /// Counts a line of this many bytes.
     pub(super) fn line(&mut self, bytes: usize, now: Instant) -> Unasked {
         self.spend(tokens(bytes), now)
     }
@@ -109,7 +107,6 @@ impl Rates {
         self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
     }
 
-    /// Counts blank lines.
     pub(super) fn blank(&mut self, lines: usize, now: Instant) -> Unasked {
         self.blank += lines;
         let tokens = self.blank / BLANKS;

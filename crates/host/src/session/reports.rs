@@ -11,7 +11,6 @@ use crate::wire::fault::FaultCode;
 /// Reports of one code by one connection, for mistakes that repeat with different details.
 const REPEATED: u32 = 20;
 
-/// Unknown frame types that are told apart.
 const UNKNOWN_TYPES: usize = 32;
 
 /// Counts what was reported. Its memory is bounded by the number of codes.
@@ -45,7 +44,6 @@ impl Reports {
         true
     }
 
-    /// A note is shown.
     pub(super) fn note(&mut self) {
         self.noted = true;
     }
@@ -73,7 +71,6 @@ impl Reports {
         std::mem::take(&mut self.noted)
     }
 
-    /// How many lines were no frames.
     pub(super) fn junk(&self) -> u32 {
         JUNK.iter().filter_map(|code| self.counts.get(code)).sum()
     }
@@ -89,37 +86,6 @@ const JUNK: [FaultCode; 5] = [
 ];
 
 fn allowance(code: FaultCode) -> u32 {
-    match code {
-        FaultCode::FrameNotUtf8
-        | FaultCode::FrameNotJson
-        | FaultCode::FrameNotObject
-        | FaultCode::FrameTooDeep
-        | FaultCode::FrameDuplicateKey
-        | FaultCode::UnknownId
-        | FaultCode::DuplicateResponse => 1,
-        FaultCode::SpawnFailed
-        | FaultCode::PinMismatch
-        | FaultCode::CodeRestored
-        | FaultCode::SandboxUnavailable
-        | FaultCode::HelloTimeout
-        | FaultCode::HelloInvalid
-        | FaultCode::VersionMismatch
-        | FaultCode::FrameTooLong
-        | FaultCode::FrameUnknownType
-        | FaultCode::FrameInvalid
-        | FaultCode::LateResponse
-        | FaultCode::RateLimited
-        | FaultCode::WriteStalled
-        | FaultCode::CallTimeout
-        | FaultCode::HookTimeout
-        | FaultCode::HookError
-        | FaultCode::Unresponsive
-        | FaultCode::Exited
-        | FaultCode::CrashLoop
-        | FaultCode::PermissionDenied
-        | FaultCode::RegisterRejected
-        | FaultCode::ToolChanged
-        | FaultCode::ResultRejected
-        | FaultCode::HiddenText => REPEATED,
-    }
+    let is_said_once = matches!(code, FaultCode::UnknownId | FaultCode::DuplicateResponse);
+    if is_said_once || JUNK.contains(&code) { 1 } else { REPEATED }
 }

@@ -13,7 +13,6 @@ use super::rates::Bucket;
 #[derive(Debug)]
 pub(super) struct Status {
     bucket: Bucket,
-    /// What each item says.
     said: BTreeMap<String, String>,
     /// What it said when it was shown last.
     shown: BTreeMap<String, String>,
@@ -33,10 +32,7 @@ impl Status {
         }
     }
 
-    /// Takes a change. Gives it back, fit to be shown, if it is shown at once.
-    ///
-    /// # Errors
-    /// Says which rule it breaks.
+    /// Takes a change. Gives it back, fit to be shown, if it is shown at once. The error says which rule it breaks.
     pub(super) fn set(
         &mut self,
         status: SetStatus,

@@ -65,7 +65,6 @@ impl UnaskedFrames {
         }
     }
 
-    /// Counts a line that answers nothing.
     pub(super) fn count<T>(
         &mut self,
         bytes: usize,
@@ -87,7 +86,6 @@ impl UnaskedFrames {
         self.keep_to_rate(unasked, now, out)
     }
 
-    /// Counts a call that the host makes.
     pub(super) fn count_call<T>(&mut self, bytes: usize, now: Instant, out: &mut OutputQueue<T>) {
         let Some(until) = self.rates.call(bytes, now) else { return };
         self.paused = self.paused.max(Some(until));

@@ -10,12 +10,10 @@ use crate::timeouts::Timeouts;
 /// Unanswered pings that are remembered, so that a late answer is told from an invented one.
 const REMEMBERED: usize = 8;
 
-/// What has to be done.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Alert {
     /// Send a ping with this id; it has the number of the line that is written next.
     Ping(RequestId),
-    /// There was no sign of life.
     Silent,
     /// A line of so many bytes is not finished.
     Unfinished(usize),
@@ -31,7 +29,6 @@ struct Asked {
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// It answers pings.
     pub(super) pings: bool,
     /// The silence began here: something was written, or is open, and nothing was heard since.
     silent: Option<Instant>,
@@ -43,7 +40,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Something was written to it.
     pub(super) fn wrote(&mut self, at: Instant) {
         if self.pings {
             self.silent.get_or_insert(at);

@@ -137,10 +137,8 @@ impl HostConfig {
     }
 
     /// The sandbox of that level. What the user says of an extension with permissions never has it start more programs
-    /// than they name: the user has no word for that, so that whoever says something else has not agreed to more.
-    ///
-    /// # Errors
-    /// When a path that was granted begins with `~` and there is no home.
+    /// than they name: the user has no word for that, so that whoever says something else has not agreed to more. Fails when
+    /// a path that was granted begins with `~` and there is no home.
     pub(crate) fn sandbox_of(
         &self,
         spec: &ExtensionSpec,

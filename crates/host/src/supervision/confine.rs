@@ -29,10 +29,8 @@ pub(crate) struct Confined {
 }
 
 impl Confined {
-    /// The sandbox that an extension is to be started in; none when the user asks for none. Makes its data directory.
-    ///
-    /// # Errors
-    /// Why it cannot be had, and what to do, for people. Then the extension must not be started.
+    /// The sandbox that an extension is to be started in; none when the user asks for none. Makes its data directory. An
+    /// error says, for people, why it cannot be had and what to do: then the extension must not be started.
     pub(crate) fn new(
         spec: &ExtensionSpec,
         program: &Path,
@@ -82,7 +80,6 @@ impl Confined {
         Ok(Self { sandbox, data })
     }
 
-    /// The environment of an extension, changed to fit.
     pub(crate) fn env(&self, mut env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
         env.retain(|(name, _)| !SET_TO_DATA.iter().chain(LEFT_OUT).any(|other| name == other));
         env.extend(SET_TO_DATA.iter().map(|name| (name.into(), self.data.clone().into())));

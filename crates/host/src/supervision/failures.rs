@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 use crate::supervision::silent;
 use crate::wire::fault::{Failure, PRINTED};
 
-/// How the names of the files begin.
 const PREFIX: &str = "failed-";
 
 /// How an installed extension failed, and has not been ready since.
@@ -79,7 +78,6 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
     format!("{PREFIX}{}-{:016x}", safe_file_name(name.as_str()), fnv(dir.as_os_str().as_encoded_bytes()))
 }
 
-/// What a file holds.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// What the extension looked like.
@@ -112,7 +110,6 @@ impl FailureFile {
         Self { files, spec }
     }
 
-    /// It failed.
     pub(crate) fn remember(&self, failure: &Failure) {
         // What is not installed is in no list, and nobody would clear its file away.
         if !matches!(self.spec.origin, Origin::Global | Origin::Project | Origin::Hook) {
@@ -132,7 +129,6 @@ impl FailureFile {
         }
     }
 
-    /// It is ready.
     pub(crate) fn forget(&self) {
         self.files.remove(&self.name());
     }

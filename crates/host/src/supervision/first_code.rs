@@ -13,10 +13,8 @@ use haft_packages::install::{self, Digest};
 pub(crate) struct FirstCode(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
 
 impl FirstCode {
-    /// Makes sure that these files are what they were when they were first looked at, which may be now. Reads all of them.
-    ///
-    /// # Errors
-    /// Which one is not, for people.
+    /// Makes sure that these files are what they were when they were first looked at, which may be now; the error names, for
+    /// people, one that is not. Reads all of them.
     pub(crate) fn still_is(&self, files: &[PathBuf]) -> Result<(), String> {
         for path in files {
             // Two hooks that run one file at once look at the same one.

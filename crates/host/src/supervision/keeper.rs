@@ -36,15 +36,6 @@ pub(crate) enum Order {
     Leave,
 }
 
-/// What follows a life that ended by itself.
-#[derive(Debug)]
-enum Next {
-    /// Another one, when so much time has passed.
-    Start { after: Duration },
-    /// Nothing, until somebody says so.
-    Wait,
-}
-
 /// See the module.
 pub(crate) struct Keeper {
     pub(crate) shared: Arc<Shared>,
@@ -63,16 +54,16 @@ impl Keeper {
     pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
         let mut waits = self.slot.borrow().sleeps();
         loop {
-            let next = match std::mem::take(&mut waits) {
-                true => Ok(Next::Wait),
+            let pause = match std::mem::take(&mut waits) {
+                true => Ok(None),
                 false => self.live(connection.take()).await,
             };
-            let order = match next {
-                Ok(Next::Start { after }) => match self.unless_ordered(sleep(after)).await {
+            let order = match pause {
+                Ok(Some(pause)) => match self.unless_ordered(sleep(pause)).await {
                     Ok(()) => continue,
                     Err(order) => order,
                 },
-                Ok(Next::Wait) => self.order().await,
+                Ok(None) => self.order().await,
                 Err(order) => order,
             };
             match order {
@@ -101,13 +92,11 @@ impl Keeper {
         }
     }
 
-    /// One process, from its start to its end.
-    ///
-    /// # Errors
-    /// The order that came; the process is gone.
-    async fn live(&mut self, connection: Option<Connection>) -> Result<Next, Order> {
+    /// One process, from its start to its end. Returns the pause before the next one; none when nothing
+    /// follows until somebody says so. An order ends it early; then the process is gone, too.
+    async fn live(&mut self, connection: Option<Connection>) -> Result<Option<Duration>, Order> {
         let shared = Arc::clone(&self.shared);
-        let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(Next::Wait) };
+        let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(None) };
         if connection.is_none() {
             self.look_up_sandbox().await;
         }
@@ -255,15 +244,13 @@ impl Keeper {
         self.shared.frontend.extension_gone(&self.spec.name);
     }
 
-    /// What follows, and shows it.
-    fn next(&self) -> Next {
+    /// Shows what follows, and returns the pause before the next process, if there is one by itself.
+    fn next(&self) -> Option<Duration> {
         let verdict = self.supervisor().verdict();
-        let (stage, next) = match verdict {
-            Some((failure, Verdict::Restart { after })) => {
-                (Stage::Restarting(failure), Next::Start { after })
-            }
-            Some((failure, Verdict::Down)) => (Stage::Failed(failure), Next::Wait),
-            None => (Stage::Idle, Next::Wait),
+        let (stage, pause) = match verdict {
+            Some((failure, Verdict::Restart { after })) => (Stage::Restarting(failure), Some(after)),
+            Some((failure, Verdict::Down)) => (Stage::Failed(failure), None),
+            None => (Stage::Idle, None),
         };
         if matches!(stage, Stage::Failed(_))
             && let Some(backlog) = &self.backlog
@@ -271,7 +258,7 @@ impl Keeper {
             backlog.give_up();
         }
         self.set(stage);
-        next
+        pause
     }
 
     async fn stop(&mut self, instance: &Extension, order: &Order) {

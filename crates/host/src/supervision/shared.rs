@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use haft_packages::environment::{self, FOR_PROJECTS};
 use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::StateFiles;
-use haft_packages::{ExtensionSpec, HookSpec, Launch};
+use haft_packages::{ExtensionSpec, Launch};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::hook::Hello;
@@ -108,10 +108,7 @@ impl Shared {
     }
 
     /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
-    /// thread where that may take long.
-    ///
-    /// # Errors
-    /// Why it must not be started.
+    /// thread where that may take long. One that is not must not be started.
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
         let failed = |message| Failure { code: FaultCode::PinMismatch, message };
         if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
@@ -137,9 +134,6 @@ impl Shared {
     }
 
     /// Starts the process of an extension.
-    ///
-    /// # Errors
-    /// Why it cannot be started.
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
         let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
@@ -200,7 +194,10 @@ impl Shared {
         }
         let speech = match spec.as_hook() {
             None => Speech::Native(Some(Box::new(self.greeting(spec, &timeouts)))),
-            Some(hook) => Speech::Hook(self.hello(spec, hook)),
+            Some(hook) => Speech::Hook(Hello {
+                config: self.config.config_of(spec).cloned(),
+                ..Hello::new(spec.name.as_str(), hook.watch.modes())
+            }),
         };
         Facts {
             name: spec.name.clone(),
@@ -210,12 +207,6 @@ impl Shared {
             services: self.provided.is_some(),
             granted: spec.permissions.clone().map(Arc::new),
         }
-    }
-
-    /// What a hook is greeted with.
-    fn hello(&self, spec: &ExtensionSpec, hook: &HookSpec) -> Hello {
-        let hello = Hello::new(spec.name.as_str(), hook.watch.modes());
-        Hello { config: self.config.config_of(spec).cloned(), ..hello }
     }
 
     /// What answers the hello of an extension with these deadlines.

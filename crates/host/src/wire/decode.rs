@@ -2,10 +2,9 @@
 //! extensions share, one line of an extension at a time: what follows it waits in its pipe. Where there is one processor
 //! only what is very long is: a change of threads would gain nothing there.
 
-use std::future::{Future, pending};
+use std::future::pending;
 use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use haft_protocol::codec::{self, Bounds, Plain, Reading};
@@ -23,7 +22,6 @@ pub(crate) const LONG_FRAME: usize = 256 * 1024;
 /// whoever asks another extension meanwhile need not wait for all of it.
 const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
-/// How much of a line is quoted.
 const QUOTED: usize = 80;
 
 /// How many lines are read beside at once, of all extensions: each takes memory, and more threads than processors gain
@@ -42,9 +40,7 @@ pub(crate) enum Ear {
 /// What a line says.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// A frame of the native dialect.
     Frame(Result<Reading<ExtensionFrame>, Unreadable>),
-    /// A reply of a hook.
     Reply(Result<Reply, Noise>),
 }
 
@@ -59,7 +55,6 @@ pub(crate) struct Noise {
 /// What a line says.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    /// Of the line.
     pub(crate) bytes: usize,
     pub(crate) said: Said,
 }
@@ -114,22 +109,14 @@ fn has_another_processor() -> bool {
 pub(crate) struct Decoding {
     /// It ended with the stream and not with a newline.
     pub(crate) is_tail: bool,
-    heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
+    /// What the line says. May be left and waited for again, until it is known.
+    pub(crate) heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
 }
 
 impl Decoding {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
     pub(crate) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
         Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
-    }
-}
-
-/// What the line says. May be left and waited for again, until it is known.
-impl Future for Decoding {
-    type Output = Box<Heard>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<Heard>> {
-        self.heard.as_mut().poll(context)
     }
 }
 

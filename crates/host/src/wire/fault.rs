@@ -135,31 +135,19 @@ impl From<&haft_protocol::error::DecodeError> for FaultCode {
 pub(crate) enum CallError {
     /// No answer before the deadline.
     #[error("did not answer within {} s", after.as_secs_f64())]
-    TimedOut {
-        /// How long it had.
-        after: std::time::Duration,
-    },
+    TimedOut { after: std::time::Duration },
     /// The answer makes no sense.
     #[error("sent an answer that makes no sense: {detail}")]
-    BadResponse {
-        /// What is wrong with it.
-        detail: String,
-    },
+    BadResponse { detail: String },
     /// Whoever asked went away.
     #[error("was not waited for: the run was cancelled")]
     Cancelled,
     /// The extension is not running, or stopped running.
     #[error("{why}")]
-    Gone {
-        /// What became of it.
-        why: String,
-    },
+    Gone { why: String },
     /// The question did not fit into a frame, or into the queue.
     #[error("was not asked: {detail}")]
-    NotSent {
-        /// Why.
-        detail: String,
-    },
+    NotSent { detail: String },
 }
 
 /// A failure that ended a process, or kept it from starting.

@@ -1,6 +1,5 @@
 //! Where an extension is written to.
 
-use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -69,14 +68,5 @@ impl AsyncWrite for Outlet {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.writer().poll_shutdown(context)
-    }
-}
-
-impl fmt::Debug for Outlet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Process(_) => "Process",
-            Self::Stream(_) => "Stream",
-        })
     }
 }

@@ -13,7 +13,6 @@ pub(crate) const LONG_LINE: usize = 64 * 1024;
 /// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
 pub(crate) const WIDE: usize = 1024 * 1024;
 
-/// What an extension writes.
 pub(crate) enum Output {
     Pipe(ChildStdout),
     Stream(Box<dyn AsyncRead + Send + Unpin>),

@@ -8,7 +8,6 @@ use std::pin::Pin;
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The most that one read brings.
 pub(crate) const LARGEST: usize = 64 * 1024;
 
 thread_local! {

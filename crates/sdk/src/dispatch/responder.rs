@@ -19,10 +19,8 @@ use crate::tool::ToolResult;
 
 /// A question the host asks: how its answer looks on the wire, and what is answered when there is none.
 pub(crate) trait Question {
-    /// What a handler answers.
     type Answer: Send + 'static;
 
-    /// The frame of an answer.
     fn frame(answer: Self::Answer, id: RequestId) -> ExtensionFrame;
 
     /// The frame that says the handler failed.
@@ -126,7 +124,6 @@ impl<Q: Question> Responder<Q> {
         Self { outbox, id: Some(id), question: PhantomData }
     }
 
-    /// Answers with what the handler came to.
     pub(crate) fn respond(mut self, outcome: Result<Q::Answer, Failure>) {
         self.settle(outcome);
     }

@@ -5,6 +5,13 @@ use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA};
 use haft_protocol::names;
 use serde_json::Value;
 
+use crate::error::ServeError;
+
+/// Refuses the registration for the first of these, if there is one.
+pub(crate) fn refuse_first(faults: Vec<String>) -> Result<(), ServeError> {
+    faults.into_iter().next().map_or(Ok(()), |detail| Err(ServeError::Registration { detail }))
+}
+
 pub(crate) fn twice(kind: &str, names: &[&str]) -> Option<String> {
     let repeated =
         names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|earlier| earlier == *name));

@@ -20,24 +20,23 @@ pub enum GateDecision {
     },
 }
 
-/// One handler of tool calls.
 #[derive(Debug)]
 pub(crate) struct ToolCallHandler {
     pub(crate) tools: Tools,
     pub(crate) kind: Kind,
 }
 
-/// What a handler may do.
 #[derive(Debug)]
 pub(crate) enum Kind {
     /// Everything, asked in order; `rewrite` when it said that this is what it is for.
-    Ordered { rewrite: bool, handler: Handler<InterceptToolCall, ToolCallDecision> },
-    /// Say yes or no.
+    Ordered {
+        rewrite: bool,
+        handler: Handler<InterceptToolCall, ToolCallDecision>,
+    },
     Gate(Handler<InterceptToolCall, GateDecision>),
 }
 
 impl ToolCallHandler {
-    /// What it subscribes to.
     pub(crate) fn subscription(&self) -> Subscription {
         let entry = Subscription::new(InterceptKind::ToolCall.name()).tools(&self.tools.0);
         match self.kind {

@@ -31,7 +31,6 @@ impl Answer {
         Self { outbox, id: Some(id) }
     }
 
-    /// Answers with what the handler came to.
     pub(super) fn give(mut self, outcome: Result<RawJson, Failure>) {
         self.settle(outcome.map_err(|Failure(message)| RpcError { code: FAILED, message }));
     }

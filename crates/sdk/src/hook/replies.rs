@@ -12,21 +12,53 @@ use haft_protocol::limits::MAX_LINE;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::Hook;
 use super::echo::{echo, without};
-use super::{Hook, RequestDecision};
+
+/// What a hook decides about a call of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RequestDecision {
+    /// It is made as it is.
+    Continue,
+    /// This call is made: the one that was asked about, changed.
+    Modify(Box<BeforeLlm>),
+    /// The turn ends with an error.
+    AbortTurn {
+        /// Why, possibly empty.
+        reason: String,
+    },
+    /// The turn ends and nothing of it stays.
+    HardAbort {
+        /// Why, possibly empty.
+        reason: String,
+    },
+}
+
+impl RequestDecision {
+    /// This call is made: the one that was asked about, changed.
+    pub fn modify(call: BeforeLlm) -> Self {
+        Self::Modify(Box::new(call))
+    }
+
+    /// The turn ends with an error.
+    pub fn abort_turn(reason: impl Into<String>) -> Self {
+        Self::AbortTurn { reason: reason.into() }
+    }
+
+    /// The turn ends and nothing of it stays.
+    pub fn hard_abort(reason: impl Into<String>) -> Self {
+        Self::HardAbort { reason: reason.into() }
+    }
+}
 
 /// A call that has a decision for an answer.
 pub(super) trait Asked: Question + DeserializeOwned + Send + 'static {
-    /// What a handler decides.
     type Answer: Send + 'static;
 
     /// What is decided where there is no handler.
     fn unasked() -> Self::Answer;
 
-    /// The result of the reply to the question of these params.
-    ///
-    /// # Errors
-    /// For people: why there is none.
+    /// The result of the reply to the question of these params, or, for people, why there is none.
     fn reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;
 }
 

@@ -177,7 +177,6 @@ impl Stdout {
         self.broken.store(true, Ordering::Relaxed);
     }
 
-    /// How much went out without waiting.
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         match (&self.file).write(bytes) {
             Err(error) if is_for_later(&error) => Ok(0),

@@ -1,11 +1,87 @@
-//! The lines of a stream that is read without blocking.
+//! Lines out of bytes, cut at `\n` alone, never longer than a host may send, without a copy.
 
 use std::io;
+use std::ops::Range;
 
+use haft_protocol::error::DecodeError;
+use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::cutter::Cutter;
 use crate::error::ServeError;
+
+/// The least that a read is offered. The standard library's stdin reads so much without a copy of its own.
+const ROOM: usize = 8 * 1024;
+
+/// What the buffer keeps between lines: one large frame must not hold its memory for ever.
+const KEPT: usize = 64 * 1024;
+
+/// A carriage return and the newline, which do not count.
+const LINE_END: usize = 2;
+
+/// The bytes that were read and not yet used. Reads nothing itself.
+#[derive(Debug)]
+pub(crate) struct Cutter {
+    buffer: Vec<u8>,
+    start: usize,
+    /// Before this there is no newline in it.
+    searched: usize,
+    /// Where what was read ends.
+    end: usize,
+    longest: usize,
+}
+
+impl Cutter {
+    pub(crate) fn new(longest: usize) -> Self {
+        Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0, longest }
+    }
+
+    /// The place of the next complete line, without its newline; for [`Cutter::get`]. `None` when more must be read
+    /// first. What follows the last newline is no line: at the end of input the peer died while writing it.
+    pub(crate) fn cut(&mut self) -> Result<Option<Range<usize>>, DecodeError> {
+        let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
+        let Some(at) = memchr(b'\n', unsearched) else {
+            self.searched = self.end;
+            let too_long = self.end - self.start >= self.longest + LINE_END;
+            return if too_long { Err(DecodeError::TooLong { limit: self.longest }) } else { Ok(None) };
+        };
+        let line = self.start..self.searched + at;
+        self.start = line.end + 1;
+        self.searched = self.start;
+        Ok(Some(line))
+    }
+
+    /// The bytes of a line, until the next call of [`Cutter::room`].
+    pub(crate) fn get(&self, line: Range<usize>) -> &[u8] {
+        self.buffer.get(line).unwrap_or_default()
+    }
+
+    /// Where to read to; say then how much it was with [`Cutter::filled`].
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            self.move_to_front();
+            self.buffer.truncate(KEPT);
+            self.buffer.shrink_to(KEPT);
+        }
+        if self.buffer.len() - self.end < ROOM {
+            self.move_to_front();
+        }
+        if self.buffer.len() - self.end < ROOM {
+            self.buffer.resize((2 * self.buffer.len()).min(self.longest + LINE_END + ROOM), 0);
+        }
+        self.buffer.get_mut(self.end..).unwrap_or_default()
+    }
+
+    pub(crate) fn filled(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    fn move_to_front(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.searched -= self.start;
+        self.end -= self.start;
+        self.start = 0;
+    }
+}
 
 /// The lines of a stream.
 #[derive(Debug)]
@@ -39,5 +115,78 @@ pub(crate) fn end_of_reset(read: io::Result<usize>) -> io::Result<usize> {
     match read {
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
         read => read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::limits::MAX_RESULT_LINE;
+
+    use super::*;
+
+    const LONGEST: usize = MAX_RESULT_LINE + LINE_END;
+
+    /// Feeds the pieces, one read each as far as they fit; returns the lines, and whether it ended in an error.
+    fn lines(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, bool) {
+        let (mut cutter, mut lines) = (Cutter::new(MAX_RESULT_LINE), Vec::new());
+        for piece in pieces {
+            let mut rest = *piece;
+            while !rest.is_empty() {
+                let room = cutter.room();
+                assert!(room.len() >= ROOM);
+                let (now, later) = rest.split_at(rest.len().min(room.len()));
+                room[..now.len()].copy_from_slice(now);
+                cutter.filled(now.len());
+                rest = later;
+                loop {
+                    match cutter.cut() {
+                        Ok(Some(line)) => lines.push(cutter.get(line).to_vec()),
+                        Ok(None) => break,
+                        Err(_) => return (lines, true),
+                    }
+                }
+            }
+        }
+        (lines, false)
+    }
+
+    #[track_caller]
+    fn check(pieces: &[&str], expect: &[&str]) {
+        let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.as_bytes()).collect();
+        let expect = expect.iter().map(|line| line.as_bytes().to_vec()).collect();
+        assert_eq!(lines(&pieces), (expect, false));
+    }
+
+    #[test]
+    fn lines_end_at_newlines_wherever_the_reads_do() {
+        check(&[], &[]);
+        check(&["a\nb\n"], &["a", "b"]);
+        check(&["a", "\n", "b\nc"], &["a", "b"]);
+        check(&["\n\n", "a\r\n"], &["", "", "a\r"]);
+        let long = "x".repeat(3 * ROOM);
+        check(&["a\n", &long, "\nb\n"], &["a", &long, "b"]);
+        check(&["ab\n".repeat(ROOM).as_str()], &vec!["ab"; ROOM]);
+    }
+
+    #[test]
+    fn a_line_may_have_its_limit_and_no_more() {
+        let longest = vec![b'x'; LONGEST - 1];
+        assert_eq!(lines(&[&longest, b"\n", b"a\n"]), (vec![longest.clone(), b"a".to_vec()], false));
+        assert_eq!(lines(&[b"a\n", &longest, b"xx"]), (vec![b"a".to_vec()], true));
+    }
+
+    #[test]
+    fn a_large_line_does_not_hold_its_memory() {
+        let mut cutter = Cutter::new(MAX_RESULT_LINE);
+        for _ in 0..1024 {
+            let room = cutter.room().len();
+            cutter.filled(room.min(ROOM));
+            assert_eq!(cutter.cut().ok(), Some(None));
+        }
+        cutter.room()[0] = b'\n';
+        cutter.filled(1);
+        assert_eq!(cutter.cut().ok().flatten().map(|line| line.len()), Some(1024 * ROOM));
+        cutter.room();
+        assert!(cutter.buffer.capacity() <= KEPT);
     }
 }

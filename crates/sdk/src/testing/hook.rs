@@ -15,8 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::PIPE;
-use crate::hook::Hook;
-use crate::hook::run::serve;
+use crate::hook::{Hook, serve};
 use crate::serve::lines::Lines;
 use crate::timeouts::HARNESS_PATIENCE;
 

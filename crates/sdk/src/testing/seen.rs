@@ -21,8 +21,10 @@ pub(super) struct Seen {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
-    handled: u64,
-    outcome: Option<Result<(), String>>,
+    /// How many events were handled.
+    pub(super) handled: u64,
+    /// How it ended, once it has.
+    pub(super) outcome: Option<Result<(), String>>,
 }
 
 /// Notes what the extension says until it closes its side.
@@ -40,18 +42,6 @@ impl Seen {
 
     pub(super) fn sent(&mut self, line: &str) {
         self.lines.push(format!("→ {line}"));
-    }
-
-    pub(super) fn end(&mut self, outcome: Result<(), String>) {
-        self.outcome = Some(outcome);
-    }
-
-    pub(super) fn outcome(&self) -> Option<&Result<(), String>> {
-        self.outcome.as_ref()
-    }
-
-    pub(super) fn handled(&self) -> u64 {
-        self.handled
     }
 
     pub(super) fn said_hello(&self) -> bool {

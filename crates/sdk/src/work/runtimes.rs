@@ -16,7 +16,6 @@ use driven::Driven;
 /// machine with more processors, because each costs memory; a handler that computes for long has `spawn_blocking`.
 const WORKERS: usize = 4;
 
-/// Where handlers run.
 #[derive(Debug)]
 pub(crate) enum Runtimes {
     /// All of them on the caller's runtime, which polls the connection, too.
@@ -34,10 +33,7 @@ pub(crate) struct Own {
 
 impl Runtimes {
     /// Polls the handler of an intercept for the first time, on this thread: most decide without waiting for
-    /// anything, and a task of their own would cost them a third of the round trip.
-    ///
-    /// # Errors
-    /// The system gives no runtime.
+    /// anything, and a task of their own would cost them a third of the round trip. Fails when the system gives no runtime.
     pub(crate) fn poll_first<T>(
         &mut self,
         mut handler: Pin<&mut (dyn Future<Output = T> + Send)>,
@@ -50,9 +46,6 @@ impl Runtimes {
     }
 
     /// Where the handler of an intercept goes on that has to wait. No other kind of handler can be in its way there.
-    ///
-    /// # Errors
-    /// The system gives no runtime or no thread.
     pub(crate) fn intercepts(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
@@ -70,10 +63,6 @@ impl Runtimes {
         }
     }
 
-    /// Where everything else runs.
-    ///
-    /// # Errors
-    /// The system gives no runtime or no threads.
     pub(crate) fn workers(&mut self) -> io::Result<Handle> {
         match self {
             Self::Given(handle) => Ok(handle.clone()),

@@ -164,7 +164,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "sdk",
         &[
-            "words",
             "timeouts",
             "platform",
             "logging",

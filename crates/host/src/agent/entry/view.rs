@@ -1,6 +1,6 @@
 //! An extension at one moment, to decide by.
 
-use haft_packages::{ExtensionSpec, Permissions, Roles};
+use haft_packages::ExtensionSpec;
 use haft_protocol::ext::InterceptKind;
 
 use crate::agent::policy;
@@ -12,79 +12,66 @@ use crate::supervision::slot::{Slot, Stage};
 /// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
-    stage: &'a Stage,
-    /// The process of the moment, or the last one there was.
-    instance: Option<&'a Extension>,
-    /// What that says, or said last.
-    now: Option<&'a Snapshot>,
-    /// What it offers, or offered last.
-    offers: Option<&'a Offers>,
-    /// True if the offers are those that its manifest declares.
-    stands_in: bool,
-    roles: &'a Roles,
-    granted: Option<&'a Permissions>,
-}
-
-impl<'a> View<'a> {
-    /// `now` is what the slot's process says.
-    pub(super) fn new(slot: &'a Slot, now: Option<&'a Snapshot>, spec: &'a ExtensionSpec) -> Self {
-        let offers = slot.stand_in.as_ref().or(now.map(|now| &now.offers)).map(AsRef::as_ref);
-        let stands_in = slot.stand_in.is_some();
-        let (roles, granted) = (&spec.roles, spec.permissions.as_ref());
-        Self { stage: &slot.stage, instance: slot.instance.as_ref(), now, offers, stands_in, roles, granted }
-    }
+    pub(super) slot: &'a Slot,
+    /// What the slot's process says, or said last.
+    pub(super) now: Option<&'a Snapshot>,
+    pub(super) spec: &'a ExtensionSpec,
 }
 
 impl View<'_> {
+    /// What it offers, or offered last; until it has been ready, what its manifest declares.
+    fn offers(&self) -> Option<&Offers> {
+        self.slot.stand_in.as_ref().or(self.now.map(|now| &now.offers)).map(AsRef::as_ref)
+    }
+
     pub(super) fn is_alive(&self) -> bool {
         // While it starts, the declaration of its manifest counts.
-        let starts = matches!(self.stage, Stage::Starting { .. }) && self.stands_in;
-        self.now.is_some_and(Snapshot::is_alive) || starts || *self.stage == Stage::Idle
+        let starts = matches!(self.slot.stage, Stage::Starting { .. }) && self.slot.stand_in.is_some();
+        self.now.is_some_and(Snapshot::is_alive) || starts || self.slot.stage == Stage::Idle
     }
 
     pub(super) fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.offers.is_some_and(|offers| offers.intercepts.contains(&hook))
+        self.offers().is_some_and(|offers| offers.intercepts.contains(&hook))
     }
 
     /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
     /// what it will subscribe to.
     pub(super) fn is_new(&self) -> bool {
-        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && !self.stands_in && self.now.is_none_or(|now| !now.was_ready)
+        let starts = matches!(self.slot.stage, Stage::Starting { .. } | Stage::Restarting(_));
+        starts && self.slot.stand_in.is_none() && self.now.is_none_or(|now| !now.was_ready)
     }
 
-    /// Whether it only brings files.
     pub(crate) fn is_files(&self) -> bool {
-        *self.stage == Stage::Files
+        self.slot.stage == Stage::Files
     }
 
     /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
     /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
-        let is_granted = self.granted.is_none_or(|granted| granted.may_intercept(hook));
+        let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
         let may_yet =
-            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.roles.names(hook));
+            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.spec.roles.names(hook));
         // What the manifest calls a gate is one, also when it never came up.
-        let due = self.subscribed(hook) || self.roles.names(hook) && !self.is_alive();
+        let due = self.subscribed(hook) || self.spec.roles.names(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
-        may_yet || due && counts() || self.roles.guarded(hook)
+        may_yet || due && counts() || self.spec.roles.guarded(hook)
     }
 
     /// Whether it should take part in this hook and did not subscribe to it.
     pub(super) fn lacks(&self, hook: InterceptKind) -> bool {
-        self.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
+        self.spec.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
     }
 
     /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
     pub(super) fn at_hand(&self, hook: InterceptKind) -> Option<&Extension> {
-        let answers = *self.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
-        self.instance.filter(|_| answers && self.subscribed(hook))
+        let answers = self.slot.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
+        self.slot.instance.as_ref().filter(|_| answers && self.subscribed(hook))
     }
 
     /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
     /// which ones, or has yet to say it, guards them all.
     pub(super) fn tool_role(&self, tool: &str) -> Option<Role> {
-        match self.offers {
+        match self.offers() {
             Some(offers) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
                 offers.tool_calls.of(tool)
             }
@@ -94,21 +81,21 @@ impl View<'_> {
 
     /// Whether it may turn out to guard this tool: it will never be asked about one that it was not granted.
     fn may_guard(&self, tool: &str) -> bool {
-        match self.granted {
+        match &self.spec.permissions {
             None => true,
             Some(granted) if granted.may_intercept(InterceptKind::ToolCall) => {
                 granted.may_intercept_call(tool)
             }
-            Some(_) => self.roles.guarded(InterceptKind::ToolCall),
+            Some(_) => self.spec.roles.guarded(InterceptKind::ToolCall),
         }
     }
 
     /// In which role it takes part in a hook: as its manifest says, or its subscription.
     pub(super) fn role_in(&self, hook: InterceptKind) -> Role {
-        let as_gate = self.offers.is_some_and(|offers| offers.gates.contains(&hook));
-        if self.roles.gates.contains(&hook) || as_gate {
+        let as_gate = self.offers().is_some_and(|offers| offers.gates.contains(&hook));
+        if self.spec.roles.gates.contains(&hook) || as_gate {
             Role::Gate
-        } else if self.roles.names(hook) {
+        } else if self.spec.roles.names(hook) {
             Role::Redactor
         } else {
             Role::Plain

@@ -182,10 +182,7 @@ impl Hook for ToolCallQuery {
 }
 
 /// Reads the decision from the answer of an extension that was asked about this tool in this role. Rewritten arguments may
-/// have `max_args` bytes: they must fit into a frame for others.
-///
-/// # Errors
-/// The answer does not fit the question or the role.
+/// have `max_args` bytes: they must fit into a frame for others. Fails when the answer does not fit the question or role.
 fn read_decision(
     response: EventInterceptResponse,
     role: Role,
@@ -221,19 +218,13 @@ fn read_decision(
 
 /// Checks a decision against the grant of the extension: one that subscribes without a role may be granted less than to
 /// change arguments.
-///
-/// # Errors
-/// The extension changes arguments and may not.
 fn check_granted(entry: &Entry, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
     let granted = entry.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
-    match decision {
-        ToolCallDecision::Rewrite { .. } if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) => {
-            Err("sent modified_args, and was granted no role but `gate`".to_owned())
-        }
-        ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
-            Ok(decision)
-        }
+    let rewrites = matches!(decision, ToolCallDecision::Rewrite { .. });
+    if rewrites && granted.is_some_and(|granted| !granted.may_rewrite_call(tool)) {
+        return Err("sent modified_args, and was granted no role but `gate`".to_owned());
     }
+    Ok(decision)
 }
 
 #[cfg(test)]

@@ -59,7 +59,6 @@ pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What the model calls.
 pub(super) fn calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
     tool_calls_of(content).map(|call| ToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
 }
@@ -69,10 +68,8 @@ fn references(place: usize, content: &[Content]) -> Vec<String> {
     images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
 }
 
-/// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so.
-///
-/// # Errors
-/// Why nothing of it counts.
+/// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
+/// it counts.
 pub(super) fn edited(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
     let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(result).collect();
     let edit = |edit| match edit {
@@ -132,20 +129,14 @@ fn new(
     }
 }
 
-/// A block of thinking, if there is any.
 pub(super) fn thinking(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Thinking { text })
 }
 
-/// A block of text, if there is any.
 pub(super) fn text(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Text { text })
 }
 
-/// A call that a hook wrote.
-///
-/// # Errors
-/// What is wrong with it.
 pub(super) fn read_call(call: &ToolCall) -> Result<Call, String> {
     let name = call.function.name.clone();
     let args = call.function.read_arguments();
@@ -181,9 +172,6 @@ fn image(reference: &str, own: &[Own]) -> Option<Image> {
 }
 
 /// The blocks of an answer as a hook left it. What it left as it was keeps its place.
-///
-/// # Errors
-/// Why it does not count.
 pub(super) fn answer(
     own: &[AssistantBlock],
     said: &str,

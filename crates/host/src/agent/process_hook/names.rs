@@ -56,8 +56,10 @@ pub(super) trait NamesTools: Question {
     /// The question as the hook is asked it.
     fn tell(&mut self, names: ToolNames);
 
-    /// What the hook decided, by haft's names; this is the question by haft's names.
-    fn meant(&self, decision: Self::Decision, names: ToolNames) -> Self::Decision;
+    /// What the hook decided, by haft's names; this is the question by haft's names. Most decisions name no tool.
+    fn meant(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
+        decision
+    }
 }
 
 impl NamesTools for BeforeTool {
@@ -80,19 +82,11 @@ impl NamesTools for AfterTool {
     fn tell(&mut self, names: ToolNames) {
         tell(names, &mut self.tool);
     }
-
-    fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
-        decision
-    }
 }
 
 impl NamesTools for ApproveTool {
     fn tell(&mut self, names: ToolNames) {
         tell(names, &mut self.tool);
-    }
-
-    fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
-        decision
     }
 }
 

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_core::hooks::Refusal;
 use haft_packages::HookSpec;
 use haft_protocol::RawJson;
-use haft_protocol::hook::{Decided, InterceptPoint, Question};
+use haft_protocol::hook::{Decided, InterceptPoint, Question, texts};
 use tokio_util::sync::CancellationToken;
 
+use super::bounds;
 use super::names::{NamesTools, told_in};
 use super::turns::Turns;
 use crate::agent::entry::Entry;
@@ -145,6 +147,16 @@ impl HookPart {
     pub(super) fn by(&self) -> String {
         self.entry.name().to_string()
     }
+
+    /// The refusal of a turn that the hook ended.
+    pub(super) fn ended(&self, reason: &str) -> Refusal {
+        Refusal::of_turn(self.by(), aborted(reason))
+    }
+
+    /// The same of a turn of which nothing is to stay.
+    pub(super) fn discarded(&self, reason: &str) -> Refusal {
+        Refusal::discarding(self.by(), aborted(reason))
+    }
 }
 
 impl Drop for HookPart {
@@ -174,7 +186,7 @@ async fn query_process(
     };
     let deadline = Deadline::after(hook.time_for(point));
     let instance = entry.reach(cancel, deadline).await?;
-    instance.query_process_hook(cancel, question, label(point), deadline).await
+    instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }
 
 /// What it decides about there, if that is a call.
@@ -186,13 +198,10 @@ const fn deciding(point: InterceptPoint) -> Option<Deciding> {
     }
 }
 
-/// What a question is called in messages.
-const fn label(point: InterceptPoint) -> &'static str {
-    match point {
-        InterceptPoint::BeforeLlm => "before_llm hook",
-        InterceptPoint::AfterLlm => "after_llm hook",
-        InterceptPoint::BeforeTool => "before_tool hook",
-        InterceptPoint::AfterTool => "after_tool hook",
-        InterceptPoint::ApproveTool => "approve_tool hook",
+/// What the user is told of a turn that a hook ended.
+fn aborted(reason: &str) -> String {
+    match reason.trim() {
+        "" => texts::TURN_ABORTED.to_owned(),
+        reason => bounds::reason(reason),
     }
 }

@@ -27,7 +27,6 @@ pub(super) struct Story {
     waiting: usize,
 }
 
-/// A call of a tool that has no result yet.
 #[derive(Debug)]
 struct Call {
     /// The tool as hooks have it called, and its arguments.
@@ -36,14 +35,12 @@ struct Call {
     stage: Stage,
 }
 
-/// How far a call is.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     /// It is decided about.
     Called,
     /// It will not run, and that is told.
     Skipped,
-    /// Its tool runs.
     Began(Instant),
     /// Its tool has run for so long.
     Ran(Duration),
@@ -96,7 +93,6 @@ impl Story {
         self.end.iterations
     }
 
-    /// What is told when this happens.
     pub(super) fn on(&mut self, event: &AgentEvent, at: Instant) -> Vec<Payload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "what needs no memory is told below")]
         match event {

@@ -34,7 +34,6 @@ struct Now {
     /// The turn of the moment, or the last one.
     number: u64,
     story: Option<Story>,
-    /// Events that were told.
     events: u64,
     /// What was reported in this turn, and how often more it would have been.
     reports: HashMap<(ExtensionName, String), u64>,
@@ -120,7 +119,6 @@ impl Turns {
         (meta, told)
     }
 
-    /// The number of the next event that is told.
     pub(super) fn next_event(&self) -> u64 {
         let mut now = self.now();
         now.events += 1;

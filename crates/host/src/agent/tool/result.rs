@@ -32,7 +32,6 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Reads a result of a tool of this name.
     pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
@@ -148,7 +147,6 @@ fn check(image: &Image, longest: usize) -> Result<(), String> {
     }
 }
 
-/// Image kinds that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 #[cfg(test)]

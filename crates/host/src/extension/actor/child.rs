@@ -15,7 +15,6 @@ const LATE_LINES: usize = WIDE / LONG_FRAME + 1;
 /// The process of one extension. An extension at the other end of two streams has none.
 pub(super) struct Child {
     pub(super) process: Option<Process>,
-    /// Gone when standard error ended.
     pub(super) stderr: Option<JoinHandle<()>>,
     /// How the process ended, once it has.
     pub(super) exit: Option<Exit>,
@@ -61,7 +60,6 @@ impl Child {
         text
     }
 
-    /// Asks the process to end.
     pub(super) fn terminate(&mut self, log: &Log) {
         if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
             log.host(format_args!("cannot be terminated: {error}"));

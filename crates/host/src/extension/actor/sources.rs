@@ -29,17 +29,13 @@ const LONG_READ: usize = 128 * 1024;
 pub(super) enum Happening {
     /// A deadline may have passed.
     Alarm,
-    /// The process ended.
     Exit(Exit),
     /// All of standard error was read.
     StderrEnd,
 }
 
-/// What comes from the extension.
 pub(super) enum Incoming {
-    /// Bytes.
     Read(io::Result<usize>),
-    /// A long line, read.
     Heard(Box<Heard>),
 }
 
@@ -50,12 +46,11 @@ pub(super) async fn incoming(
     framer: &mut Framer,
 ) -> Incoming {
     match decoding {
-        Some(decoding) => Incoming::Heard(decoding.await),
+        Some(decoding) => Incoming::Heard(decoding.heard.as_mut().await),
         None => Incoming::Read(read_some(reader, framer).await),
     }
 }
 
-/// Waits for any of these.
 pub(super) async fn happened(seldom: &Seldom, alarm: &mut Alarm, child: &mut Child) -> Happening {
     poll_fn(|context| {
         seldom.poll(context, |context| {

@@ -1,9 +1,15 @@
 //! One process of an extension at the host's services: the tools that it is served with.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
+use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Callable, Called, Caller, ExtensionCall};
 use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
 use tokio::sync::OnceCell;
@@ -13,13 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Provided, ServiceReach};
 use crate::extension::frontend::Reporter;
-use crate::extension::services::leased::Leased;
 use crate::process::log::Log;
 use crate::session::Wanted;
-use crate::timeouts::{AGENT_PATIENCE, Timeouts};
+use crate::timeouts::{AGENT_PATIENCE, LEASE_GRACE, Timeouts};
 
 /// See the module.
-#[derive(Debug)]
 pub(crate) struct Desk {
     pub(crate) provided: Arc<Provided>,
     pub(crate) reach: ServiceReach,
@@ -62,8 +66,7 @@ impl Desk {
         }
     }
 
-    /// # Errors
-    /// What is said of a call that nobody was asked about.
+    /// Makes the call; the error is what is said of one that nobody was asked about.
     async fn made(
         &self,
         cancel: &CancellationToken,
@@ -106,7 +109,7 @@ impl Desk {
         let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
         let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
         let tools = opened.map_err(|error| error.to_string())??;
-        let leased = |tool: Arc<dyn haft_core::tool::Tool>| -> Arc<Callable> {
+        let leased = |tool: Arc<dyn Tool>| -> Arc<Callable> {
             // A command has a time of its own, which its caller may set.
             let tool = match tool.spec().name == HostCallKind::Exec.tool() {
                 true => tool,
@@ -125,4 +128,46 @@ impl Desk {
 
 fn no_agent() -> Called {
     Called::failed(HostCallError::Unavailable, "there is no agent that could be asked about it")
+}
+
+/// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.
+struct Leased {
+    tool: Arc<dyn Tool>,
+    time: Duration,
+}
+
+#[async_trait]
+impl Tool for Leased {
+    fn spec(&self) -> Arc<ToolSpec> {
+        self.tool.spec()
+    }
+
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+        let cancel = context.cancel.child_token();
+        let mut inner = context;
+        inner.cancel = cancel.clone();
+        let name = call.name.clone();
+        let mut work = pin!(self.tool.execute(inner, call));
+        if !is_up(Defence::Leases) {
+            return work.await;
+        }
+        if let Ok(output) = timeout(self.time, work.as_mut()).await {
+            return output;
+        }
+        cancel.cancel();
+        // It says how far it got, or is dropped, and its place in the queue with it.
+        match timeout(LEASE_GRACE, work).await {
+            Ok(output) if !output.is_error => output,
+            Ok(_) | Err(_) => ToolOutput::failed(Failure::TimedOut, self.late(&name)),
+        }
+    }
+}
+
+impl Leased {
+    fn late(&self, name: &str) -> String {
+        let seconds = self.time.as_secs_f64();
+        format!(
+            "{name} was not done within {seconds} s and was given up; may have done part of its work or all of it"
+        )
+    }
 }

@@ -14,7 +14,6 @@ pub(super) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// `data` is the directory of the extension's data.
     pub(super) fn new(config: &'a HostConfig, data: &'a Path) -> Self {
         let own = [&config.home, &config.data, &config.state, &config.logs].into_iter().flatten();
         Self {
@@ -25,10 +24,8 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Whoever may change the program's own directories, or read the keys in them, is not confined.
-    ///
-    /// # Errors
-    /// What of the program's own the path is, or holds.
+    /// Whoever may change the program's own directories, or read the keys in them, is not confined: fails when the path is or
+    /// holds any of that.
     pub(super) fn holds_nothing(&self, path: &Path) -> Result<(), String> {
         let granted = real(path);
         if self.secrets.contains(&granted) {
@@ -48,10 +45,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// For what is to be changed.
-    ///
-    /// # Errors
-    /// When it lies in one of the program's own directories, and not in that of the extension's data.
+    /// Fails when what is to be changed lies in one of the program's own directories, and not in that of the extension's data.
     pub(super) fn is_outside(&self, path: &Path) -> Result<(), String> {
         let granted = real(path);
         match self.own.iter().find(|own| granted.starts_with(own) && !path.starts_with(self.data)) {
@@ -66,10 +60,7 @@ impl<'a> Kept<'a> {
     }
 
     /// A path below the directory that the agent works in, below the extension's data or below what it may change leads
-    /// there: a link could be anybody's, and lead to what nobody meant to grant.
-    ///
-    /// # Errors
-    /// When it leads elsewhere.
+    /// there, or this fails: a link could be anybody's, and lead to what nobody meant to grant.
     pub(super) fn leads_nowhere_else(&self, path: &Path, written: &[PathBuf]) -> Result<(), String> {
         let bases = [self.cwd, self.data].into_iter().chain(written.iter().map(PathBuf::as_path));
         let left =

@@ -1,11 +1,16 @@
-//! The hook before a tool runs.
+//! The hooks before and after a tool runs.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, Refusal, ToolDecision};
+use haft_core::hooks::{
+    AfterBlock, AfterToolExecute, BeforeToolExecute, FinishedCall, HookRole, ResultDecision, ToolDecision,
+};
+use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
-use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, texts};
+use haft_protocol::hook::{
+    AfterTool, BeforeTool, InterceptPoint, ResultDecision as After, ToolDecision as Decision, texts,
+};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +19,8 @@ use super::{CHANNEL, CHAT};
 use super::{bounds, output};
 use crate::agent::policy::{self, Verdict};
 
-const POINT: InterceptPoint = InterceptPoint::BeforeTool;
+const BEFORE: InterceptPoint = InterceptPoint::BeforeTool;
+const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 
 #[async_trait]
 impl BeforeToolExecute for HookPart {
@@ -29,10 +35,10 @@ impl BeforeToolExecute for HookPart {
             chat_id: CHAT.to_owned(),
         };
         // An answer that is too long to be taken is no answer.
-        let answer = self.query(cancel, POINT, question).await.and_then(|decision| {
+        let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
             match bounds::too_long(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
-                Some(detail) => Err(self.rejected(POINT, detail)),
+                Some(detail) => Err(self.rejected(BEFORE, detail)),
             }
         });
         match answer {
@@ -40,7 +46,7 @@ impl BeforeToolExecute for HookPart {
             Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
             Err(Unanswered { verdict: Verdict::Block, error }) => {
                 let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
-                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
+                policy::blamed(&error).inspect(|detail| self.failed(BEFORE, detail));
                 ToolDecision::block(self.by(), texts::denied_by_hook(&reason))
             }
         }
@@ -59,7 +65,7 @@ impl BeforeToolExecute for HookPart {
     }
 
     fn patience(&self) -> Option<Duration> {
-        Some(self.hook.time_for(POINT))
+        Some(self.hook.time_for(BEFORE))
     }
 
     fn takes_unknown(&self) -> bool {
@@ -72,12 +78,45 @@ impl BeforeToolExecute for HookPart {
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
-        self.fault(POINT, &detail);
-        self.failed(POINT, &detail);
+        self.fault(BEFORE, &detail);
+        self.failed(BEFORE, &detail);
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.context.after_block(cancel, &self.entry).await
+    }
+}
+
+#[async_trait]
+impl AfterToolExecute for HookPart {
+    async fn after_tool_execute(
+        &self,
+        cancel: &CancellationToken,
+        FinishedCall { call, took }: &FinishedCall,
+        output: ToolOutput,
+    ) -> ResultDecision {
+        let question = AfterTool {
+            meta: self.turns.meta(AfterTool::TRACE_PATH),
+            context: self.turns.context(),
+            tool: call.name.clone(),
+            arguments: call.args.clone(),
+            result: output::told(&output),
+            duration: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+        };
+        match self.query(cancel, AFTER, question).await {
+            Ok(After::Continue) | Err(_) => ResultDecision::Show(output),
+            Ok(After::Modify(result)) => {
+                ResultDecision::Show(output::read(self, AFTER, &call.name, &result, Some(&output)).await)
+            }
+            Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.ended(&reason)),
+            Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discarded(&reason)),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name().as_str()
     }
 }
 
@@ -90,24 +129,16 @@ async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDe
             ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
         }
         Decision::Respond(result) => {
-            let output = output::read(hook, POINT, &call.name, &result, None).await;
+            let output = output::read(hook, BEFORE, &call.name, &result, None).await;
             ToolDecision::Respond { by, output }
         }
         Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
-        Decision::AbortTurn { reason } => ToolDecision::Refuse(Refusal::of_turn(by, aborted(&reason))),
-        Decision::HardAbort { reason } => ToolDecision::Refuse(Refusal::discarding(by, aborted(&reason))),
+        Decision::AbortTurn { reason } => ToolDecision::Refuse(hook.ended(&reason)),
+        Decision::HardAbort { reason } => ToolDecision::Refuse(hook.discarded(&reason)),
     }
 }
 
 /// What the model is told of a call that a hook denied.
 fn denied(reason: &str) -> String {
     texts::denied_by_hook(&bounds::reason(reason))
-}
-
-/// What the user is told of a turn that a hook ended.
-pub(super) fn aborted(reason: &str) -> String {
-    match reason.trim() {
-        "" => texts::TURN_ABORTED.to_owned(),
-        reason => bounds::reason(reason),
-    }
 }
