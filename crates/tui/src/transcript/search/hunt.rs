@@ -1,12 +1,13 @@
-//! Going from item to item until one matches, as far as the budget goes.
+//! Where a match is looked for, and how much of that is done at once.
 
 use std::ops::Range;
 
-use super::super::document::{Document, Position};
-use super::super::view::View;
-use super::budget::Budget;
-use super::needle::Scanned;
-use super::{Finder, Found, fold_again};
+use super::super::document::Position;
+use super::super::item::Item;
+
+/// The bytes that are looked at between two frames. A text of ASCII is read at some GB in a second, so that this takes a
+/// quarter of the time of a frame.
+const BYTES: usize = 8 << 20;
 
 /// What it costs to pass an item of which is known that it does not match.
 const PASSED: usize = 16;
@@ -20,80 +21,47 @@ const LAID_OUT: usize = 32 << 10;
 /// What each byte of that costs.
 const LAID_OUT_BYTE: usize = 16;
 
-/// Where a match is looked for.
+/// The items among which a match is looked for.
 #[derive(Debug)]
 pub(super) struct Hunt {
     pub(super) older: bool,
     /// The items that have not been looked at.
     left: Range<usize>,
     /// What is behind this place does not count.
-    upto: Option<Position>,
+    pub(super) upto: Option<Position>,
     /// Where it goes on downwards when nothing is above.
     then_from: Option<usize>,
-    /// How far the next item has been read: in this form of it, in this part, up to this byte.
-    within: Within,
     looked_at: usize,
     all: usize,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Within {
-    version: u32,
-    part: usize,
-    byte: usize,
-}
-
-/// What came of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// It has this match.
-    Match(usize),
-    /// It has none.
-    None,
-    /// There is more of it to read.
-    Unread,
-}
-
 impl Hunt {
-    /// Upwards from an item.
-    pub(super) fn above(from: usize, upto: Option<Position>) -> Self {
-        Self { older: true, upto, ..Self::over(0..from + 1) }
+    /// Upwards from the item before one.
+    pub(super) fn above(end: usize) -> Self {
+        Self { older: true, ..Self::below(0, end) }
     }
 
     /// Downwards from an item.
     pub(super) fn below(from: usize, items: usize) -> Self {
-        Self::over(from.min(items)..items)
+        let left = from..items;
+        let all = left.len();
+        Self { older: false, left, upto: None, then_from: None, looked_at: 0, all }
     }
 
     /// Upwards from a place, and then downwards from there.
     pub(super) fn around(at: Position, items: usize) -> Self {
-        Self { then_from: Some(at.item), all: items + 1, ..Self::above(at.item, Some(at)) }
+        Self { upto: Some(at), then_from: Some(at.item), all: items + 1, ..Self::above(at.item + 1) }
     }
 
-    fn over(left: Range<usize>) -> Self {
-        let all = left.len();
-        let (upto, within) = (None, Within::default());
-        Self { older: false, left, upto, then_from: None, within, looked_at: 0, all }
-    }
-
-    /// The item that is looked at next.
-    fn next(&mut self, items: usize) -> Option<usize> {
+    /// Takes the item that is looked at next.
+    pub(super) fn next(&mut self, items: usize) -> Option<usize> {
         if self.left.is_empty()
             && let Some(from) = self.then_from.take()
         {
             (self.older, self.left, self.upto) = (false, from..items, None);
         }
-        let next = if self.older { self.left.end.checked_sub(1)? } else { self.left.start };
-        self.left.contains(&next).then_some(next)
-    }
-
-    fn pass(&mut self) {
-        match self.older {
-            true => self.left.end -= 1,
-            false => self.left.start += 1,
-        }
-        self.within = Within::default();
         self.looked_at += 1;
+        if self.older { self.left.next_back() } else { self.left.next() }
     }
 
     /// How much of it is done, in hundredths.
@@ -103,123 +71,50 @@ impl Hunt {
     }
 }
 
-impl Finder {
-    /// Goes on with what is looked for.
-    pub(in crate::transcript) fn hunt(&mut self, doc: &mut Document, view: &mut View) -> Found {
-        let mut budget = Budget::new();
-        while self.hunt_one(doc, view, &mut budget) && !budget.is_spent() {}
-        self.scanned = self.scanned.saturating_add(budget.scanned());
-        self.found()
+/// What may be done of a search until something else has its turn, in bytes that are only read.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: usize,
+    /// How many bytes were read.
+    pub(super) scanned: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: BYTES, scanned: 0 }
+    }
+}
+
+impl Budget {
+    pub(super) fn is_spent(&self) -> bool {
+        self.left == 0
     }
 
-    /// Looks at one item. Whether there may be another.
-    fn hunt_one(&mut self, doc: &mut Document, view: &mut View, budget: &mut Budget) -> bool {
-        let items = doc.items.len();
-        let Some(search) = &mut self.search else { return false };
-        let Some(hunt) = &mut search.hunt else { return false };
-        let next = hunt.next(items);
-        let (older, upto) = (hunt.older, hunt.upto);
-        let Some(item) = next else {
-            self.hunted(Found::Nothing);
-            return false;
-        };
-        match self.look_at(doc, item, upto, older, budget) {
-            Outcome::Match(nth) => {
-                self.hunted(Found::Match);
-                self.go_to(doc, view, item, nth);
-                false
-            }
-            Outcome::None => {
-                if let Some(hunt) = self.search.as_mut().and_then(|search| search.hunt.as_mut()) {
-                    hunt.pass();
-                }
-                true
-            }
-            Outcome::Unread => false,
-        }
+    /// Something else than reading was done that takes as long as reading so many bytes.
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
     }
 
-    fn look_at(
-        &mut self,
-        doc: &mut Document,
-        item: usize,
-        upto: Option<Position>,
-        older: bool,
-        budget: &mut Budget,
-    ) -> Outcome {
-        match self.read_item(doc, item, budget) {
-            Scanned::No => return Outcome::None,
-            Scanned::Upto(_) => return Outcome::Unread,
-            Scanned::Maybe => {}
-        }
+    /// So many bytes were read, each of which costs so much.
+    pub(super) fn scan(&mut self, bytes: usize, cost: usize) {
+        self.scanned = self.scanned.saturating_add(bytes);
+        self.take(bytes.saturating_mul(cost));
+    }
+
+    /// An item is passed.
+    pub(super) fn pass(&mut self) {
+        self.take(PASSED);
+    }
+
+    /// An item is come to.
+    pub(super) fn read(&mut self) {
+        self.take(READ);
+    }
+
+    /// An item is laid out.
+    pub(super) fn lay_out(&mut self, item: &Item) {
         let mut bytes = 0;
-        if let Some(item) = doc.items.get(item) {
-            item.parts(&mut |part| bytes += part.len());
-        }
-        budget.take(LAID_OUT + bytes.saturating_mul(LAID_OUT_BYTE));
-        let mut places = self.places(doc, item);
-        let hides = places.is_empty() && self.unfold(doc, item);
-        if hides {
-            places = self.places(doc, item);
-        }
-        if places.is_empty() {
-            self.misses(doc, item);
-        }
-        let before = upto.filter(|upto| upto.item == item && !hides);
-        let counts = before.map_or(places.len(), |upto| {
-            places.partition_point(|place| place.first().is_some_and(|(row, _, _)| *row <= upto.row))
-        });
-        if counts > 0 {
-            return Outcome::Match(if older { counts - 1 } else { 0 });
-        }
-        if hides {
-            let unfolded = self.search.as_mut().and_then(|search| search.unfolded.take());
-            fold_again(doc, unfolded);
-        }
-        Outcome::None
-    }
-
-    /// Reads what is written in an item.
-    fn read_item(&mut self, doc: &Document, at: usize, budget: &mut Budget) -> Scanned {
-        let (Some(search), Some(item)) = (&mut self.search, doc.items.get(at)) else { return Scanned::No };
-        let Some(hunt) = &mut search.hunt else { return Scanned::No };
-        if search.misses.get(at).is_some_and(|known| *known == Some(item.version)) {
-            budget.take(PASSED);
-            return Scanned::No;
-        }
-        let mut within = match hunt.within {
-            within if within.version == item.version => within,
-            _ => Within { version: item.version, ..Within::default() },
-        };
-        let mut scanned = Scanned::No;
-        let mut part = 0;
-        item.parts(&mut |text| {
-            if scanned == Scanned::No && part >= within.part {
-                let from = if part == within.part { within.byte } else { 0 };
-                scanned = search.needle.scan(text, from, budget);
-                if let Scanned::Upto(byte) = scanned {
-                    (within.part, within.byte) = (part, byte);
-                }
-            }
-            part += 1;
-        });
-        hunt.within = within;
-        budget.take(READ);
-        if scanned == Scanned::No {
-            self.misses(doc, at);
-        }
-        scanned
-    }
-
-    /// It is known of an item that it does not match.
-    fn misses(&mut self, doc: &Document, at: usize) {
-        let version = doc.items.get(at).map(|item| item.version);
-        let Some(search) = &mut self.search else { return };
-        if search.misses.len() <= at {
-            search.misses.resize(at + 1, None);
-        }
-        if let Some(known) = search.misses.get_mut(at) {
-            *known = version;
-        }
+        item.parts(&mut |part| bytes += part.len());
+        self.take(LAID_OUT + bytes.saturating_mul(LAID_OUT_BYTE));
     }
 }
