@@ -86,6 +86,11 @@ impl Streaming {
         self.finished = true;
     }
 
+    /// True if nothing more comes.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
     /// The text so far, as it is written.
     pub fn text(&self) -> &Clean {
         &self.text
@@ -103,13 +108,17 @@ impl Streaming {
 
     /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
     pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
-        self.split();
         let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
-        let mut drawn = self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
-        if drawn.upto != self.text.as_str().len() || drawn.finished != self.finished {
+        let is_whole =
+            |drawn: &Drawn| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
+        if !self.drawn.as_ref().is_some_and(|drawn| fits(drawn) && is_whole(drawn)) {
+            self.split();
+            let mut drawn =
+                self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
             self.draw(&mut drawn);
+            self.drawn = Some(drawn);
         }
-        &self.drawn.insert(drawn).lines
+        self.drawn.as_ref().map(|drawn| drawn.lines.as_slice()).unwrap_or_default()
     }
 
     /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.

@@ -30,7 +30,6 @@ mod search;
 mod select;
 mod settle;
 pub(crate) mod spoken;
-mod tail;
 mod text;
 mod view;
 
@@ -481,7 +480,7 @@ impl Transcript {
 
     /// The last rows, for the normal screen when all is over.
     pub fn tail(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
-        tail::last_rows(&mut self.doc, width, rows, theme)
+        self.doc.last_rows(width, rows, theme)
     }
 
     /// The person typed this: it stands on the terminal, so that it is not printed once more.

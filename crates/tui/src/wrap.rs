@@ -35,6 +35,27 @@ impl Hang {
     pub fn all(prefix: Vec<Span<'static>>) -> Self {
         Self { first: prefix.clone(), rest: prefix }
     }
+
+    /// A mark before the first row, and blanks as wide before every further row.
+    pub(crate) fn marked(mark: &'static str, style: Style) -> Self {
+        let blank = CleanLine::repeated(' ', columns(mark));
+        Self { first: vec![span(mark, style)], rest: vec![span(blank, style)] }
+    }
+}
+
+/// The rows of several lines, which hang together as those of one do.
+pub(crate) fn wrap_lines(
+    lines: impl IntoIterator<Item = Vec<Span<'static>>>,
+    at: u16,
+    mut hang: Hang,
+    mode: Mode,
+) -> Vec<Line<'static>> {
+    let mut rows = Vec::new();
+    for line in lines {
+        rows.extend(wrap(&line, at, &hang, mode));
+        hang.first.clone_from(&hang.rest);
+    }
+    rows
 }
 
 /// The rows of one line. Further rows are indented as the line itself is. No row is wider than `width`; a width of 0

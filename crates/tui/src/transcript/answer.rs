@@ -75,7 +75,7 @@ impl Answer {
             at
         });
         if let Some(text) = doc.changed(at).and_then(Item::words) {
-            text.push(delta);
+            text.rendered().push(delta);
         }
     }
 
@@ -88,7 +88,7 @@ impl Answer {
             thinking.took = thinking.began.map(|began| now.saturating_duration_since(began));
         }
         if let Some(text) = item.words() {
-            text.finish();
+            text.rendered().finish();
         }
         doc.compress(at);
     }
@@ -118,7 +118,7 @@ impl Answer {
             if let Some(item) = doc.changed(at)
                 && let Kind::Text(text) = &mut item.kind
             {
-                **text = Text::whole("");
+                **text = Text::from(Clean::default());
             }
         }
         note(doc, Note::muted("an extension withheld the answer"));
@@ -234,10 +234,10 @@ pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
         AssistantBlock::Text { text } if text.trim().is_empty() => None,
         AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
         AssistantBlock::Text { text } => {
-            Some(with_words(old, text, || Kind::Text(Box::new(Text::whole("")))))
+            Some(with_words(old, text, || Kind::Text(Box::new(Text::from(Clean::default())))))
         }
         AssistantBlock::Thinking { text } => Some(with_words(old, text, || {
-            let text = Text::whole("");
+            let text = Text::from(Clean::default());
             Kind::Thinking(Box::new(Thinking { text, over: true, ..Thinking::default() }))
         })),
         AssistantBlock::ToolCall(call) => {

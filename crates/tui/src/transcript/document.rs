@@ -2,10 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use ratatui_core::text::Line;
+
 use super::item::{Folds, Item, Kind};
 use super::layout::Layouts;
-use super::row::Rows;
-use crate::look::Look;
+use super::picture::Showing;
+use super::row::{Rows, whole};
+use crate::theme::Theme;
 
 /// A row of an item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,9 +70,9 @@ impl Document {
         }
     }
 
-    /// Lays out for a width and a look from now on. Returns false if all layouts are forgotten for that.
-    pub(super) fn fit(&mut self, width: u16, look: &Look, screen: u16) -> bool {
-        let fits = self.layouts.fit(width, look, screen);
+    /// Lays out for a width and a theme from now on. Returns false if all layouts are forgotten for that.
+    pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
+        let fits = self.layouts.fit(width, theme, images);
         if !fits {
             self.forget_from(0);
         }
@@ -164,6 +167,23 @@ impl Document {
     /// The last row of all.
     pub(super) fn last(&mut self) -> Position {
         self.above(self.items.len()).unwrap_or_default()
+    }
+
+    /// Lays out the last rows of a width, without images: for the normal screen.
+    pub(super) fn last_rows(&mut self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+        self.fit(width.max(1), theme, None);
+        // Upside down, because what is last is laid out first.
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for at in (0..self.items.len()).rev() {
+            if lines.len() >= most {
+                break;
+            }
+            let rows = self.rows(at);
+            lines.extend((0..rows.len()).rev().filter_map(|row| rows.get(row)).map(whole));
+        }
+        lines.truncate(most);
+        lines.reverse();
+        lines
     }
 
     /// True if somebody says something with an item.

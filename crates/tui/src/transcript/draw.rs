@@ -8,6 +8,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::Transcript;
 use super::document::{Document, Position};
+use super::picture::Showing;
 use super::row::Shown;
 use super::view::View;
 use crate::clean::{CleanLine, span};
@@ -26,7 +27,10 @@ impl Transcript {
         if area.is_empty() {
             return;
         }
-        if !self.doc.fit(area.width, look, buffer.area.height) {
+        let screen = buffer.area.height;
+        let images = look.images.clone().map(|images| Showing { images, screen });
+        self.doc.layouts.now = Some(look.now);
+        if !self.doc.fit(area.width, &look.theme, images) {
             self.finder.forget_from(0);
         }
         self.view.look(&mut self.doc, usize::from(area.height));

@@ -118,40 +118,28 @@ impl Item {
 
     /// Whether it is a row among rows: no row is free between two of them.
     pub(super) fn is_compact(&self) -> bool {
-        match &self.kind {
-            Kind::Call(_) | Kind::Note(_) => true,
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Page(_) => false,
-        }
+        matches!(self.kind, Kind::Call(_) | Kind::Note(_))
     }
 
     /// Whether somebody says something with it.
     pub(super) fn is_message(&self) -> bool {
-        match &self.kind {
-            Kind::User(_) | Kind::Text(_) => true,
-            Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => false,
-        }
+        matches!(self.kind, Kind::User(_) | Kind::Text(_))
     }
 
     /// The call that is shown as running.
     pub(super) fn running(&self) -> Option<&Call> {
-        match &self.kind {
-            Kind::Call(call) => (call.phase == Phase::Running).then_some(call.as_ref()),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
-        }
+        let Kind::Call(call) = &self.kind else { return None };
+        (call.phase == Phase::Running).then_some(call)
     }
 
     pub(super) fn call(&mut self) -> Option<&mut Call> {
-        match &mut self.kind {
-            Kind::Call(call) => Some(call),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
-        }
+        let Kind::Call(call) = &mut self.kind else { return None };
+        Some(call)
     }
 
     pub(super) fn note(&self) -> Option<&Note> {
-        match &self.kind {
-            Kind::Note(note) => Some(note),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Page(_) => None,
-        }
+        let Kind::Note(note) = &self.kind else { return None };
+        Some(note)
     }
 
     /// The model's text, or its thinking.

@@ -13,10 +13,9 @@ use super::picture::Showing;
 use super::row::{Row, Rows};
 use crate::clean::{Clean, CleanLine, span};
 use crate::figures::lasted;
-use crate::look::Look;
 use crate::markdown;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
 /// How far text below a heading is indented.
 const INDENT: u16 = 2;
@@ -31,16 +30,16 @@ struct Key {
 
 /// The rows of one item.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Layout {
+struct Layout {
     /// Which of all that were made it is.
     number: usize,
-    pub(super) rows: Vec<Row>,
+    rows: Vec<Row>,
     /// What follows the rows.
-    pub(super) lines: Vec<Line<'static>>,
-    /// Whether the lines are kept with the item's text instead.
-    pub(super) elsewhere: bool,
-    pub(super) indent: u16,
-    pub(super) over: Option<Style>,
+    lines: Vec<Line<'static>>,
+    /// True if the lines of the item's text follow them instead, which are kept with the text.
+    of_words: bool,
+    indent: u16,
+    over: Option<Style>,
 }
 
 /// The layouts that are kept.
@@ -62,18 +61,16 @@ impl Default for Layouts {
 
 impl Layouts {
     /// What is drawn with from now on. Whether that is as it was.
-    pub(super) fn fit(&mut self, width: u16, look: &Look, screen: u16) -> bool {
-        self.now = Some(look.now);
-        let images = look.images.clone().map(|images| Showing { images, screen });
+    pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
         let same_images = match (&self.images, &images) {
             (Some(before), Some(images)) => before.is_same(images),
             (before, images) => before.is_none() && images.is_none(),
         };
-        if self.width == width && self.theme.is_same(&look.theme) && same_images {
+        if self.width == width && self.theme.is_same(theme) && same_images {
             return true;
         }
         self.width = width;
-        self.theme = look.theme.clone();
+        self.theme = theme.clone();
         self.images = images;
         false
     }
@@ -83,7 +80,7 @@ impl Layouts {
         let key = Key { version: item.version, open, gap };
         let room = Room { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
         let made = &mut self.made;
-        let mut make = |item: &mut Item| {
+        let mut make = |item: &Item| {
             *made += 1;
             (key, Layout { number: *made, ..Layout::of(item, room, gap, self.now) })
         };
@@ -92,8 +89,8 @@ impl Layouts {
             (*old, *layout) = make(item);
         }
         let width = self.width.saturating_sub(layout.indent).max(1);
-        let lines = match item.words().filter(|_| layout.elsewhere) {
-            Some(text) => text.lines(width, &self.theme).unwrap_or_default(),
+        let lines = match item.words().filter(|_| layout.of_words) {
+            Some(text) => text.rendered().lines(width, &self.theme),
             None => &layout.lines,
         };
         Rows { own: &layout.rows, lines, indent: layout.indent, over: layout.over }
@@ -125,15 +122,11 @@ impl Layouts {
 
 impl Layout {
     /// Lays an item out.
-    pub(super) fn of(item: &mut Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
-        let mut layout = match &mut item.kind {
+    fn of(item: &Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
+        let mut layout = match &item.kind {
             Kind::User(user) => user_rows(user, room).into(),
             Kind::Text(text) if text.is_blank() => return Self::default(),
-            Kind::Text(text) => {
-                let elsewhere = text.lines(room.width, room.theme).is_some();
-                let lines = if elsewhere { Vec::new() } else { render(text.as_str(), room.width, room) };
-                Self { lines, elsewhere, ..Self::default() }
-            }
+            Kind::Text(_) => Self { of_words: true, ..Self::default() },
             Kind::Thinking(thinking) if thinking.text.is_blank() => return Self::default(),
             Kind::Thinking(thinking) => thinking_layout(thinking, room),
             Kind::Call(call) => {
@@ -172,29 +165,26 @@ fn render(text: &str, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
 fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
     let ground = room.theme.style(Role::UserMessage);
     let mark = ground.patch(room.theme.style(Role::User));
-    let mut hang = Hang { first: vec![span("› ", mark)], rest: vec![span("  ", ground)] };
-    let mut rows = Vec::new();
+    let rest = vec![span("  ", ground)];
     let mut lines: Vec<_> = user.text.lines().map(|line| vec![span(line, ground)]).collect();
     if lines.is_empty() && user.images.is_empty() {
         lines.push(Vec::new());
     }
     let row = |line| Row { frame: 2, ground: Some(ground), ..Row::new(line) };
-    let mut wrapped = |line: &[_]| {
-        let wrapped = wrap(line, room.width, &hang, Mode::Words);
-        hang.first.clone_from(&hang.rest);
-        wrapped.into_iter().map(row).collect::<Vec<_>>()
-    };
-    for line in lines {
-        rows.extend(wrapped(&line));
-    }
+    let hang = Hang { first: vec![span("› ", mark)], rest: rest.clone() };
+    let lines = wrap_lines(lines, room.width, hang.clone(), Mode::Words);
+    let mut rows: Vec<Row> = lines.into_iter().map(row).collect();
     for picture in &user.images {
-        let words = wrapped(&picture.facts.line(room.theme).patch_style(ground).spans);
+        let hang = if rows.is_empty() { hang.clone() } else { Hang::all(rest.clone()) };
+        let words =
+            wrap(&picture.facts.line(room.theme).patch_style(ground).spans, room.width, &hang, Mode::Words);
+        let words = words.into_iter().map(row).collect();
         rows.extend(picture.rows(words, &row(Line::default()), room.width, room.images));
     }
     rows
 }
 
-fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
+fn thinking_layout(thinking: &Thinking, room: Room<'_>) -> Layout {
     let style = room.theme.style(Role::Thinking);
     let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
     let head = match (thinking.over, seconds.and_then(lasted)) {
@@ -209,11 +199,7 @@ fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
     let head = CleanLine::new(&head).shortened(usize::from(room.width));
     let mut layout = Layout::from(vec![Row::new(Line::from(span(head, style)))]);
     if room.open {
-        let width = room.width.saturating_sub(INDENT).max(1);
-        layout.elsewhere = thinking.text.lines(width, room.theme).is_some();
-        if !layout.elsewhere {
-            layout.lines = render(thinking.text.as_str(), width, room);
-        }
+        layout.of_words = true;
         layout.indent = INDENT;
         layout.over = Some(style);
     }
@@ -243,7 +229,6 @@ fn page_layout(page: &Page, room: Room<'_>) -> Layout {
 
 fn plain(text: &Clean, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
     let style = room.theme.style(Role::Note);
-    let lines =
-        text.lines().flat_map(|line| wrap(&[span(line, style)], width, &Hang::default(), Mode::Words));
-    lines.collect()
+    let lines = text.lines().map(|line| vec![span(line, style)]);
+    wrap_lines(lines, width, Hang::default(), Mode::Words)
 }

@@ -6,7 +6,7 @@ use super::call::{Room, owner};
 use super::row::Row;
 use crate::clean::{Clean, CleanLine, span};
 use crate::theme::Role;
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
 /// What becomes of a note when more of its kind happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,7 @@ pub(super) enum Tag {
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) tag: Tag,
+    /// In two columns.
     pub(super) mark: &'static str,
     pub(super) role: Role,
     /// The extension that it is about.
@@ -100,21 +101,12 @@ impl Note {
 
     pub(super) fn rows(&self, room: Room<'_>) -> Vec<Row> {
         let style = room.theme.style(self.role);
-        let rest = CleanLine::repeated(' ', CleanLine::from(self.mark).columns());
-        let mut hang = Hang { first: vec![span(self.mark, style)], rest: vec![span(rest, style)] };
-        let frame = u16::try_from(CleanLine::from(self.mark).columns()).unwrap_or_default();
-        let mut rows = Vec::new();
-        for (at, line) in self.text.lines().enumerate() {
-            let mut spans = Vec::new();
-            if let (0, Some(extension)) = (at, &self.owner) {
-                spans.push(owner(extension, room.theme));
-                spans.push(span(" ", style));
-            }
-            spans.push(span(line, style));
-            let wrapped = wrap(&spans, room.width, &hang, Mode::Words);
-            rows.extend(wrapped.into_iter().map(|line| Row { frame, ..Row::new(line) }));
-            hang.first.clone_from(&hang.rest);
+        let mut lines: Vec<_> = self.text.lines().map(|line| vec![span(line, style)]).collect();
+        if let (Some(extension), Some(first)) = (&self.owner, lines.first_mut()) {
+            first.splice(..0, [owner(extension, room.theme), span(" ", style)]);
         }
+        let rows = wrap_lines(lines, room.width, Hang::marked(self.mark, style), Mode::Words);
+        let mut rows: Vec<_> = rows.into_iter().map(|line| Row { frame: 2, ..Row::new(line) }).collect();
         if !room.open && self.more.is_some() {
             let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
             rows.push(Row::new(wrap(&[hint], room.width, &Hang::default(), Mode::Columns).swap_remove(0)));

@@ -169,8 +169,8 @@ impl Settled {
 
 fn lay_out(doc: &mut Document, width: u16, look: &Look) {
     // What is printed has no images in it.
-    let look = Look { images: None, theme: look.theme.clone(), now: look.now };
-    doc.fit(width.max(1), &look, 0);
+    doc.layouts.now = Some(look.now);
+    doc.fit(width.max(1), &look.theme, None);
 }
 
 /// The first item from one on of which not everything has been printed.
@@ -194,7 +194,10 @@ fn printed_rows(doc: &mut Document, at: usize) -> usize {
 fn rows_of_blocks(doc: &mut Document, at: usize, blocks: usize) -> usize {
     let (own, height) = (doc.gap_rows(at), doc.height_of(at));
     let Document { items, layouts, .. } = doc;
-    let ends = items.get_mut(at).and_then(Item::words).map(|text| text.blocks(layouts.width, &layouts.theme));
+    let ends = items
+        .get_mut(at)
+        .and_then(Item::words)
+        .map(|text| text.rendered().blocks(layouts.width, &layouts.theme));
     let lines = ends.and_then(|ends| ends.get(blocks.checked_sub(1)?).copied());
     lines.map_or(0, |lines| (own + lines).min(height))
 }
@@ -207,7 +210,7 @@ fn early_of(doc: &mut Document, at: usize, rows: usize) -> Early {
     match &mut item.kind {
         Kind::Text(text) => {
             let before = text.printed();
-            let ends = text.blocks(doc.layouts.width, &doc.layouts.theme).len();
+            let ends = text.rendered().blocks(doc.layouts.width, &doc.layouts.theme).len();
             let printed = printed_rows(doc, at);
             let enough = |blocks: &usize| rows_of_blocks(doc, at, *blocks) - printed >= rows;
             match (before + 1..=ends).find(enough) {

@@ -7,11 +7,11 @@ use ratatui_core::text::{Line, Span};
 use super::super::picture::Showing;
 use super::super::row::Row;
 use super::{Call, Origin, Phase};
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, span};
 use crate::diff::Diff;
 use crate::figures::lasted;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
 /// How far what belongs to a call is indented.
 const INDENT: u16 = 2;
@@ -48,18 +48,18 @@ impl Room<'_> {
         Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
     }
 
-    /// Rows of a text.
-    fn wrapped(&self, mark: &'static str, text: &Clean, role: Role, mode: Mode) -> Vec<Row> {
+    /// Rows of several lines.
+    fn wrapped(
+        &self,
+        mark: &'static str,
+        lines: impl IntoIterator<Item = CleanLine>,
+        role: Role,
+        mode: Mode,
+    ) -> Vec<Row> {
         let style = self.theme.style(role);
-        let blank = CleanLine::repeated(' ', CleanLine::from(mark).columns());
-        let mut hang = Hang { first: vec![span(mark, style)], rest: vec![span(blank, style)] };
-        let mut rows = Vec::new();
-        for line in text.lines() {
-            let wrapped = wrap(&[span(line, style)], self.inner(), &hang, mode);
-            rows.extend(wrapped.into_iter().map(|line| Row::indented(line, INDENT)));
-            hang.first.clone_from(&hang.rest);
-        }
-        rows
+        let lines = lines.into_iter().map(|line| vec![span(line, style)]);
+        let rows = wrap_lines(lines, self.inner(), Hang::marked(mark, style), mode);
+        rows.into_iter().map(|line| Row::indented(line, INDENT)).collect()
     }
 }
 
@@ -165,7 +165,7 @@ impl Call {
             rows.extend(self.whole_sum(room));
         }
         for remark in &self.remarks {
-            rows.extend(room.wrapped(remark.mark, &remark.text, remark.role, Mode::Words));
+            rows.extend(room.wrapped(remark.mark, remark.text.lines(), remark.role, Mode::Words));
         }
         match self.details.as_ref().and_then(Diff::from_details) {
             Some(diff) => rows.extend(changes(&diff, room)),
@@ -190,9 +190,9 @@ impl Call {
         let head = self.head(room.width, room.theme, None);
         let fits = line.columns() == 0 || head.spans.iter().any(|span| span.content.contains(line.as_str()));
         match &self.sum.whole {
-            Some(whole) => room.wrapped("", whole, Role::Text, Mode::Columns),
+            Some(whole) => room.wrapped("", whole.lines(), Role::Text, Mode::Columns),
             None if fits => Vec::new(),
-            None => room.wrapped("", &Clean::new(line.as_str()), Role::Text, Mode::Columns),
+            None => room.wrapped("", [line.clone()], Role::Text, Mode::Columns),
         }
     }
 
@@ -215,14 +215,7 @@ impl Call {
         let end = running || self.name.as_str() == "bash" || matches!(self.origin, Origin::Shell { .. });
         let lines = if end { self.output.last(most) } else { self.output.first(most) };
         let mut rows: Vec<Row> = match room.open {
-            true => lines
-                .into_iter()
-                .flat_map(|line| {
-                    let line = [span(line, room.theme.style(role))];
-                    wrap(&line, room.inner(), &Hang::default(), Mode::Columns)
-                })
-                .map(|line| Row::indented(line, INDENT))
-                .collect(),
+            true => room.wrapped("", lines, role, Mode::Columns),
             false => lines.into_iter().map(|line| room.short(line, role)).collect(),
         };
         if hidden > 0 && !quiet {
