@@ -3,13 +3,11 @@
 //! Widths are columns of the terminal. What a reader takes for one character (a letter with its marks, an emoji made of
 //! several) is never divided.
 
-mod grapheme;
-
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, span};
-use grapheme::{Grapheme, graphemes, is_blank, width};
+use crate::clean::{CleanLine, columns, columns_of, span};
 
 /// How a line that is too long is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +129,7 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
     }
     // Blanks are put when it is known that a word follows them on the row.
     let mut blanks: &[Grapheme<'_>] = &[];
-    for piece in grapheme::pieces(text) {
+    for piece in pieces(text) {
         if piece.iter().all(is_blank) {
             blanks = piece;
             continue;
@@ -204,4 +202,52 @@ fn spans(row: &[Grapheme<'_>]) -> Vec<Span<'static>> {
         span(CleanLine::part(&text), style)
     });
     joined.collect()
+}
+
+/// What a reader takes for one character.
+#[derive(Debug, Clone, Copy)]
+struct Grapheme<'l> {
+    text: &'l str,
+    style: Style,
+    width: usize,
+}
+
+impl Grapheme<'_> {
+    /// Itself, or what stands for it where not even one of its kind fits.
+    fn within(self, room: usize) -> Self {
+        if self.width > room { Self { text: "\u{fffd}", width: 1, ..self } } else { self }
+    }
+}
+
+/// Those of a line, which may be of several spans.
+fn graphemes<'l>(line: &'l [Span<'static>]) -> Vec<Grapheme<'l>> {
+    let of = |span: &'l Span<'static>| {
+        let style = span.style;
+        span.content.graphemes(true).map(move |text| Grapheme { text, style, width: columns_of(text) })
+    };
+    line.iter().flat_map(of).collect()
+}
+
+fn width(part: &[Grapheme<'_>]) -> usize {
+    part.iter().map(|grapheme| grapheme.width).sum()
+}
+
+fn is_blank(grapheme: &Grapheme<'_>) -> bool {
+    matches!(grapheme.text, " " | "\u{3000}")
+}
+
+/// A line in the pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its own, unless
+/// it may not begin a row.
+fn pieces<'g, 'l>(line: &'g [Grapheme<'l>]) -> impl Iterator<Item = &'g [Grapheme<'l>]> {
+    line.chunk_by(|before, after| match (is_blank(before), is_blank(after)) {
+        (true, true) => true,
+        (false, false) => !(before.width > 1 || after.width > 1) || stays(after) || after.width == 0,
+        (true, false) | (false, true) => false,
+    })
+}
+
+/// Punctuation that no row begins with.
+fn stays(grapheme: &Grapheme<'_>) -> bool {
+    let closing = "、。，．！？：；）」』】》〉”’.,!?:;)]}%";
+    grapheme.text.chars().next().is_some_and(|first| closing.contains(first))
 }

@@ -9,9 +9,9 @@ use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Par
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
+use super::OPTIONS;
 use super::grown::{Mark, Resume, begin_of_line, line_of};
 use super::inline::Inline;
-use super::split::OPTIONS;
 use super::table::Table;
 use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{BrokenLink, CowStr, Parser};
 
-use super::split::OPTIONS;
+use super::OPTIONS;
 
 /// Those of a text, with the block in or before which each is given.
 #[derive(Debug, Clone, Default)]
