@@ -118,7 +118,7 @@ impl Answer {
             if let Some(item) = doc.changed(at)
                 && let Kind::Text(text) = &mut item.kind
             {
-                **text = Text::from(Clean::default());
+                **text = Text::whole(Clean::default());
             }
         }
         note(doc, Note::muted("an extension withheld the answer"));
@@ -234,10 +234,10 @@ pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
         AssistantBlock::Text { text } if text.trim().is_empty() => None,
         AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
         AssistantBlock::Text { text } => {
-            Some(with_words(old, text, || Kind::Text(Box::new(Text::from(Clean::default())))))
+            Some(with_words(old, text, || Kind::Text(Box::new(Text::whole(Clean::default())))))
         }
         AssistantBlock::Thinking { text } => Some(with_words(old, text, || {
-            let text = Text::from(Clean::default());
+            let text = Text::whole(Clean::default());
             Kind::Thinking(Box::new(Thinking { text, over: true, ..Thinking::default() }))
         })),
         AssistantBlock::ToolCall(call) => {

@@ -27,14 +27,12 @@ impl Default for Text {
     }
 }
 
-/// A text that is finished.
-impl From<Clean> for Text {
-    fn from(whole: Clean) -> Self {
+impl Text {
+    /// A text that is finished.
+    pub(super) fn whole(whole: Clean) -> Self {
         Self { whole, rendered: None }
     }
-}
 
-impl Text {
     pub(super) fn as_str(&self) -> &str {
         self.rendered.as_ref().map_or(&self.whole, |rendered| rendered.streaming.text()).as_str()
     }
@@ -80,7 +78,7 @@ impl Text {
 
     /// Another text in its place. Of what has been printed, the blocks count that are the same.
     pub(super) fn replace(&mut self, text: Clean) {
-        let before = std::mem::replace(self, Self::from(text)).rendered;
+        let before = std::mem::replace(self, Self::whole(text)).rendered;
         if let Some(Rendered { mut streaming, printed: blocks @ 1.. }) = before.map(|before| *before)
             && streaming.begin(blocks) == self.rendered().begin(blocks)
         {
