@@ -35,7 +35,7 @@ mod view;
 use std::time::Instant;
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, Stop, ToolMessage};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
@@ -107,7 +107,7 @@ impl Transcript {
         let view = View { height: self.view.height, ..View::default() };
         let running = self.calls.take_running(&mut self.doc);
         let Document { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
-        layouts.forget_from(0);
+        layouts.kept.clear();
         *self = Self { doc: Document { folds, layouts, ..Document::default() }, view, ..Self::default() };
         messages.iter().for_each(|message| self.read(message));
         self.calls.end_run(&mut self.doc);
@@ -130,10 +130,11 @@ impl Transcript {
                     doc.items.push(item);
                 }
             }
-            Message::Tool(message) => calls.with_call(doc, &message.call_id, &message.name, |call| {
-                call.result(&message.content, message.is_error, message.details.as_ref());
-                call.owned_by(message.extension.as_ref());
-            }),
+            Message::Tool(ToolMessage { call_id, name, content, is_error, details, extension, .. }) => {
+                if let Some(call) = calls.call_or_new(doc, call_id, name) {
+                    call.result(content, *is_error, details.as_ref(), extension.as_ref());
+                }
+            }
         }
     }
 
@@ -149,16 +150,19 @@ impl Transcript {
             E::UserMessage { content, .. } => {
                 doc.push(Kind::User(Box::new(User::new(content))));
             }
-            E::AssistantStart => answer.starts(doc, now),
+            E::AssistantStart => answer.over(doc, now),
             E::TextDelta { delta } => answer.words(doc, delta, Words::Text, now),
             E::ThinkingDelta { delta } => answer.words(doc, delta, Words::Thinking, now),
-            E::ModelResponse { text_bytes, .. } => answer.given(*text_bytes),
+            E::ModelResponse { text_bytes, .. } => answer.told = Some(*text_bytes),
             E::AssistantMessage { content, .. } => {
                 let moved = answer.answered(doc, calls, content, now);
                 self.moved(&moved);
             }
             E::TurnEnd { stop, error } => self.turn_ends(*stop, error.as_deref(), now),
-            E::Done => self.run_ends(now),
+            E::Done => {
+                answer.over(doc, now);
+                calls.end_run(doc);
+            }
             E::ToolUseStart { .. }
             | E::ToolCall { .. }
             | E::ToolStart { .. }
@@ -176,7 +180,7 @@ impl Transcript {
                 self.moved(&moved);
             }
             E::EventGap { .. } => {
-                answer.has_gap();
+                answer.gap = true;
                 calls.hosted_have_gap(doc);
                 noted(doc, event);
             }
@@ -208,17 +212,12 @@ impl Transcript {
         let Self { doc, answer, calls, .. } = self;
         if let E::ToolUseStart { id, name } = event {
             answer.close(doc, now);
-            answer.adds_call(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+            answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
         }
         if let E::ToolCall { .. } = event {
             answer.withheld(doc, now);
         }
         calls.called(doc, event, now);
-    }
-
-    fn run_ends(&mut self, now: Instant) {
-        self.answer.over(&mut self.doc, now);
-        self.calls.end_run(&mut self.doc);
     }
 
     fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
@@ -331,10 +330,7 @@ impl Transcript {
 
     /// The text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.doc.items.iter().rev().find_map(|item| match &item.kind {
-            Kind::Text(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
-            Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
-        })
+        self.doc.items.iter().rev().filter_map(Item::text).find(|text| !text.trim().is_empty())
     }
 
     /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
@@ -510,7 +506,7 @@ impl Transcript {
 
     /// How many rows are left after [`settle`](Self::settle).
     pub fn live(&self) -> usize {
-        self.settled.live()
+        self.settled.live
     }
 
     /// Draws what has not been printed: the last rows of it.

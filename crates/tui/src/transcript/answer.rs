@@ -18,13 +18,13 @@ use crate::clean::Clean;
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Where its texts, thoughts and calls stand.
-    items: Vec<usize>,
+    pub(super) items: Vec<usize>,
     /// The text or the thought that grows.
     open: Option<usize>,
-    /// How long its text is, in bytes, before interceptors.
-    told: Option<u64>,
-    /// Whether pieces of it were left out.
-    gap: bool,
+    /// How long its text is, in bytes, before interceptors, which may still change it.
+    pub(super) told: Option<u64>,
+    /// True if pieces of it were left out.
+    pub(super) gap: bool,
 }
 
 /// What kind of words.
@@ -36,24 +36,16 @@ pub(super) enum Words {
 
 impl Words {
     fn is(self, item: &Item) -> bool {
-        match &item.kind {
-            Kind::Text(_) => self == Self::Text,
-            Kind::Thinking(_) => self == Self::Thinking,
-            Kind::User(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => false,
+        match self {
+            Self::Text => matches!(item.kind, Kind::Text(_)),
+            Self::Thinking => matches!(item.kind, Kind::Thinking(_)),
         }
     }
 }
 
 impl Answer {
-    /// Whether an item is part of it.
     pub(super) fn has(&self, at: usize) -> bool {
         self.items.contains(&at)
-    }
-
-    /// Another answer begins.
-    pub(super) fn starts(&mut self, doc: &mut Document, now: Instant) {
-        self.close(doc, now);
-        *self = Self::default();
     }
 
     /// The model says so much more.
@@ -91,21 +83,6 @@ impl Answer {
             text.rendered().finish();
         }
         doc.compress(at);
-    }
-
-    /// A call is part of the answer.
-    pub(super) fn adds_call(&mut self, at: usize) {
-        self.items.push(at);
-    }
-
-    /// The answer is complete, and so long; interceptors may still change it.
-    pub(super) fn given(&mut self, text_bytes: u64) {
-        self.told = Some(text_bytes);
-    }
-
-    /// Pieces were left out.
-    pub(super) fn has_gap(&mut self) {
-        self.gap = true;
     }
 
     /// What was given is not shown: nobody said what it is in the end.
@@ -163,10 +140,7 @@ impl Answer {
     /// Without what is blank, which may be cut off at either end.
     fn text(&self, doc: &Document) -> String {
         let items = self.items.iter().filter_map(|at| doc.items.get(*at));
-        let texts = items.filter_map(|item| match &item.kind {
-            Kind::Text(text) => Some(text.as_str()),
-            Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
-        });
+        let texts = items.filter_map(Item::text);
         texts.flat_map(str::split_whitespace).collect()
     }
 
@@ -231,8 +205,7 @@ impl Answer {
 /// A block as an item, made of the old one where there is one. None for what says nothing.
 pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
     match block {
-        AssistantBlock::Text { text } if text.trim().is_empty() => None,
-        AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
         AssistantBlock::Text { text } => {
             Some(with_words(old, text, || Kind::Text(Box::new(Text::whole(Clean::default())))))
         }

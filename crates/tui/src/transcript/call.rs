@@ -21,24 +21,24 @@ use crate::theme::Role;
 const KEPT: usize = 256 * 1024;
 
 /// Who calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The model.
+    #[default]
     Model,
     /// The person; whether the model is told what came of it.
-    Shell { kept: bool },
-    /// An extension.
+    Shell {
+        kept: bool,
+    },
     Extension(CleanLine),
 }
 
 /// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The model still writes the arguments.
     Writing,
-    /// It has not begun.
+    #[default]
     Waiting,
-    /// It runs.
     Running,
     /// It went well.
     Done,
@@ -57,7 +57,7 @@ pub(super) struct Remark {
 }
 
 /// A call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) origin: Origin,
     /// The tool, as it was called.
@@ -87,22 +87,7 @@ struct Exit {
 
 impl Call {
     pub(super) fn new(origin: Origin, name: &str, sum: Sum, phase: Phase) -> Self {
-        Self {
-            origin,
-            name: CleanLine::new(name),
-            sum,
-            phase,
-            began: None,
-            took: None,
-            remarks: Vec::new(),
-            owner: None,
-            exit: None,
-            output: Output::default(),
-            details: None,
-            counts: None,
-            images: Vec::new(),
-            told: false,
-        }
+        Self { origin, name: CleanLine::new(name), sum, phase, ..Self::default() }
     }
 
     /// A command of the person's.
@@ -139,7 +124,14 @@ impl Call {
     }
 
     /// What it came to.
-    pub(super) fn result(&mut self, content: &[Content], failed: bool, details: Option<&RawJson>) {
+    pub(super) fn result(
+        &mut self,
+        content: &[Content],
+        failed: bool,
+        details: Option<&RawJson>,
+        extension: Option<&ExtensionName>,
+    ) {
+        self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
         self.phase = if failed { Phase::Failed } else { Phase::Done };
         self.output = Output::whole(&joined_text(content));
         self.images = Picture::all(content);
@@ -147,11 +139,6 @@ impl Call {
             details.and_then(|details| details.read::<Exit>().ok()?.exit_code).filter(|code| *code != 0);
         self.counts = details.and_then(Diff::from_details).map(|diff| (diff.added, diff.removed));
         self.details = details.filter(|_| self.counts.is_some()).cloned();
-    }
-
-    /// Whose tool gave the result.
-    pub(super) fn owned_by(&mut self, extension: Option<&ExtensionName>) {
-        self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
     }
 
     /// Whether nothing more is to come of it.

@@ -25,7 +25,6 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Returns the place of a call of the model.
     pub(super) fn of_model(&self, id: &ToolCallId) -> Option<usize> {
         self.of_run.get(id).copied()
     }
@@ -52,18 +51,15 @@ impl Calls {
         doc.changed(self.place(id)?).and_then(Item::call)
     }
 
-    /// Changes the call of an id, which may be one that nobody told of.
-    pub(super) fn with_call(
+    /// Returns the call of an id, which may be one that nobody told of, to be changed.
+    pub(super) fn call_or_new<'d>(
         &mut self,
-        doc: &mut Document,
+        doc: &'d mut Document,
         id: &ToolCallId,
         name: &str,
-        change: impl FnOnce(&mut Call),
-    ) {
+    ) -> Option<&'d mut Call> {
         let at = self.place(id).unwrap_or_else(|| self.add(doc, id, name, Sum::default(), Phase::Waiting));
-        if let Some(call) = doc.changed(at).and_then(Item::call) {
-            change(call);
-        }
+        doc.changed(at)?.call()
     }
 
     /// Adds a call of the model.
@@ -97,7 +93,9 @@ impl Calls {
             if self.call(doc, id).is_some_and(|call| call.is_over()) {
                 self.add(doc, id, name, Sum::default(), Phase::Waiting);
             }
-            self.with_call(doc, id, name, |call| call.start(name, args, now));
+            if let Some(call) = self.call_or_new(doc, id, name) {
+                call.start(name, args, now);
+            }
         }
         if let E::ToolProgress { id, text } = event
             && let Some(call) = self.call(doc, id).filter(|call| call.phase == Phase::Running)
@@ -113,14 +111,13 @@ impl Calls {
 
     /// What a call came to.
     pub(super) fn came_to(&mut self, doc: &mut Document, event: &E) {
-        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event {
-            self.with_call(doc, id, name, |call| {
-                call.result(content, *is_error, details.as_ref());
-                call.owned_by(extension.as_ref());
-                if let Some(by) = synthetic_by.as_ref().filter(|_| !call.told) {
-                    call.remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
-                }
-            });
+        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event
+            && let Some(call) = self.call_or_new(doc, id, name)
+        {
+            call.result(content, *is_error, details.as_ref(), extension.as_ref());
+            if let Some(by) = synthetic_by.as_ref().filter(|_| !call.told) {
+                call.remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
+            }
         }
     }
 
@@ -134,17 +131,16 @@ impl Calls {
             self.hosted.insert(id.clone(), at);
         }
         if let E::HostCallEnd { id, is_error, content, details, .. } = event
-            && let Some(call) = self.hosted.remove(id).and_then(|at| doc.changed(at)).and_then(Item::call)
+            && let Some(call) = self.hosted.remove(id).and_then(|at| doc.changed(at)?.call())
         {
             call.took = call.began.map(|began| now.saturating_duration_since(began));
-            call.result(content, *is_error, details.as_ref());
+            call.result(content, *is_error, details.as_ref(), None);
         }
     }
 
     /// What is missing may be the ends of what extensions call. Those that come yet say what it came to.
     pub(super) fn hosted_have_gap(&self, doc: &mut Document) {
-        let open: Vec<usize> = self.hosted.values().copied().collect();
-        for at in open {
+        for at in self.hosted.values().copied() {
             if let Some(call) = doc.changed(at).and_then(Item::call) {
                 call.over();
             }

@@ -57,16 +57,10 @@ impl Document {
 
     /// Forgets what has been rendered of a text, unless it is laid out.
     pub(super) fn compress(&mut self, at: usize) {
-        if !self.layouts.has(at) {
-            self.compress_all(vec![at]);
-        }
-    }
-
-    fn compress_all(&mut self, items: Vec<usize>) {
-        for at in items {
-            if let Some(text) = self.items.get_mut(at).and_then(Item::words) {
-                text.compress();
-            }
+        if !self.layouts.kept.contains_key(&at)
+            && let Some(text) = self.items.get_mut(at).and_then(Item::words)
+        {
+            text.compress();
         }
     }
 
@@ -81,14 +75,14 @@ impl Document {
 
     /// Forgets the layouts of the items from one on.
     pub(super) fn forget_from(&mut self, at: usize) {
-        let forgotten = self.layouts.forget_from(at);
-        self.compress_all(forgotten);
+        self.layouts.kept.split_off(&at).into_keys().for_each(|at| self.compress(at));
     }
 
     /// Forgets all layouts but those of some items.
     pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) {
-        let forgotten = self.layouts.keep_only(near);
-        self.compress_all(forgotten);
+        let far = self.layouts.kept.extract_if(.., |at, _| !near.contains(at));
+        let far: Vec<usize> = far.map(|(at, _)| at).collect();
+        far.into_iter().for_each(|at| self.compress(at));
     }
 
     /// Returns the rows of an item, laid out for the width that was drawn last.

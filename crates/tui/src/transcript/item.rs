@@ -142,6 +142,11 @@ impl Item {
         Some(note)
     }
 
+    pub(super) fn text(&self) -> Option<&str> {
+        let Kind::Text(text) = &self.kind else { return None };
+        Some(text.as_str())
+    }
+
     /// The model's text, or its thinking.
     pub(super) fn words(&mut self) -> Option<&mut Text> {
         match &mut self.kind {

@@ -1,7 +1,6 @@
 //! Items as rows of a width, kept for what is near the view.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use ratatui_core::style::Style;
@@ -21,7 +20,7 @@ use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 const INDENT: u16 = 2;
 
 /// What a layout was made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Key {
     version: u32,
     open: bool,
@@ -30,7 +29,8 @@ struct Key {
 
 /// The rows of one item.
 #[derive(Debug, Clone, Default)]
-struct Layout {
+pub(super) struct Layout {
+    key: Key,
     /// Which of all that were made it is.
     number: usize,
     rows: Vec<Row>,
@@ -49,7 +49,7 @@ pub(super) struct Layouts {
     pub(super) theme: Theme,
     images: Option<Showing>,
     pub(super) now: Option<Instant>,
-    kept: BTreeMap<usize, (Key, Layout)>,
+    pub(super) kept: BTreeMap<usize, Layout>,
     pub(super) made: usize,
 }
 
@@ -62,17 +62,11 @@ impl Default for Layouts {
 impl Layouts {
     /// What is drawn with from now on. Whether that is as it was.
     pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
-        let same_images = match (&self.images, &images) {
-            (Some(before), Some(images)) => before.is_same(images),
-            (before, images) => before.is_none() && images.is_none(),
-        };
-        if self.width == width && self.theme.is_same(theme) && same_images {
-            return true;
+        let fits = self.width == width && self.theme.is_same(theme) && self.images == images;
+        if !fits {
+            (self.width, self.theme, self.images) = (width, theme.clone(), images);
         }
-        self.width = width;
-        self.theme = theme.clone();
-        self.images = images;
-        false
+        fits
     }
 
     /// The rows of an item.
@@ -82,11 +76,11 @@ impl Layouts {
         let made = &mut self.made;
         let mut make = |item: &Item| {
             *made += 1;
-            (key, Layout { number: *made, ..Layout::of(item, room, gap, self.now) })
+            Layout { key, number: *made, ..Layout::of(item, room, gap, self.now) }
         };
-        let (old, layout) = self.kept.entry(at).or_insert_with(|| make(item));
-        if *old != key {
-            (*old, *layout) = make(item);
+        let layout = self.kept.entry(at).or_insert_with(|| make(item));
+        if layout.key != key {
+            *layout = make(item);
         }
         let width = self.width.saturating_sub(layout.indent).max(1);
         let lines = match item.words().filter(|_| layout.of_words) {
@@ -98,25 +92,7 @@ impl Layouts {
 
     /// Which layout an item has: for as long as it has this one, its rows are the same.
     pub(super) fn number(&self, at: usize) -> Option<usize> {
-        self.kept.get(&at).map(|(_, layout)| layout.number)
-    }
-
-    pub(super) fn has(&self, at: usize) -> bool {
-        self.kept.contains_key(&at)
-    }
-
-    /// Forgets all from one on; those that are forgotten.
-    pub(super) fn forget_from(&mut self, at: usize) -> Vec<usize> {
-        self.kept.split_off(&at).into_keys().collect()
-    }
-
-    /// Forgets all but some; those that are forgotten.
-    pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) -> Vec<usize> {
-        let far: Vec<usize> = self.kept.keys().copied().filter(|at| !near.contains(at)).collect();
-        for at in &far {
-            self.kept.remove(at);
-        }
-        far
+        self.kept.get(&at).map(|layout| layout.number)
     }
 }
 

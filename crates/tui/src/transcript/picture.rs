@@ -21,8 +21,8 @@ pub(super) struct Showing {
     pub(super) screen: u16,
 }
 
-impl Showing {
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+impl PartialEq for Showing {
+    fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.images, &other.images) && self.screen == other.screen
     }
 }

@@ -64,26 +64,16 @@ struct Part {
 
 impl Told {
     /// Items stand elsewhere, from one on; those without a place are gone.
-    pub(super) fn moved(&mut self, Moved { from, places }: &Moved) {
-        let from = *from;
-        let old = std::mem::take(&mut self.open);
-        let mut seen = self.seen.min(from);
-        let was_seen = self.seen.saturating_sub(from);
-        for place in places.iter().take(was_seen).flatten() {
-            seen = seen.max(place + 1);
-        }
-        for (at, part) in old {
-            let place = at.checked_sub(from).map_or(Some(at), |index| places.get(index).copied().flatten());
-            if let Some(place) = place {
-                self.open.insert(place, part);
-            }
-        }
+    pub(super) fn moved(&mut self, moved: &Moved) {
+        let places: Vec<usize> = (moved.from..self.seen).filter_map(|at| moved.place(at)).collect();
+        let seen = places.iter().map(|place| place + 1).max().unwrap_or_default();
+        self.seen = seen.max(self.seen.min(moved.from));
+        let open = std::mem::take(&mut self.open).into_iter();
+        self.open = open.filter_map(|(at, part)| Some((moved.place(at)?, part))).collect();
         // What came between is new, and stands before what was printed.
-        let kept = |at: &usize| places.iter().take(was_seen).flatten().any(|place| place == at);
-        for at in (from..seen).filter(|at| !kept(at)) {
+        for at in (moved.from..self.seen).filter(|at| !places.contains(at)) {
             self.open.insert(at, Part::default());
         }
-        self.seen = seen;
     }
 
     /// The person typed this: it stands on the terminal, so that it is not printed once more.
@@ -393,14 +383,10 @@ fn output(call: &Call, all: bool) -> Vec<Words> {
 
 /// All that a call printed.
 fn whole_output(item: &Item) -> Option<Vec<Words>> {
-    match &item.kind {
-        Kind::Call(call) => {
-            let mut words = vec![begins(call)];
-            words.extend(output(call, true));
-            Some(words)
-        }
-        Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
-    }
+    let Kind::Call(call) = &item.kind else { return None };
+    let mut words = vec![begins(call)];
+    words.extend(output(call, true));
+    Some(words)
 }
 
 /// A duration, as it is said; nothing for what is over at once.

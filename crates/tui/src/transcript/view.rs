@@ -45,14 +45,16 @@ impl View {
 
     /// What stands at the top.
     pub(super) fn top(&self, doc: &mut Document) -> Position {
-        // Every item but an empty one has a row, so the end is not looked for where it is far.
-        let far = doc.items.len() - self.top.item.min(doc.items.len()) > 4 * self.height.max(1);
-        if !self.follow && far {
-            let top = self.top;
-            return doc.clamped(top);
+        if !self.follow && !self.is_near_end(doc) {
+            return doc.clamped(self.top);
         }
         let end = self.top_of_end(doc);
         if self.follow { end } else { doc.clamped(self.top).min(end) }
+    }
+
+    /// Every item but an empty one has a row, so the end is not looked for where it is far.
+    fn is_near_end(&self, doc: &Document) -> bool {
+        doc.items.len().saturating_sub(self.top.item) <= 4 * self.height.max(1)
     }
 
     /// Finds what is seen in so many rows.
@@ -75,17 +77,14 @@ impl View {
     /// Puts a row at the top, or follows the end where that would be seen.
     pub(super) fn look_from(&mut self, doc: &mut Document, top: Position) {
         self.top = top;
-        self.follow = false;
-        if self.top_is_end(doc) {
-            self.follow = true;
-        }
+        self.follow = self.is_near_end(doc) && top >= self.top_of_end(doc);
         self.look(doc, self.height);
     }
 
-    fn top_is_end(&self, doc: &mut Document) -> bool {
-        let near = doc.items.len() - self.top.item.min(doc.items.len()) <= 4 * self.height.max(1);
-        let top = self.top;
-        near && top >= self.top_of_end(doc)
+    /// Puts the first row of an item at the top.
+    fn look_from_item(&mut self, doc: &mut Document, item: usize) {
+        let row = doc.gap_rows(item);
+        self.look_from(doc, Position { item, row });
     }
 
     /// Rows for text: where there is more below, the last one says so.
@@ -124,17 +123,12 @@ impl View {
                 let top = self.top(doc);
                 let upto = if top.row > doc.gap_rows(top.item) { top.item + 1 } else { top.item };
                 let before = (0..upto.min(doc.items.len())).rev().find(|at| doc.is_message(*at));
-                let to = before.unwrap_or_default();
-                let row = doc.gap_rows(to);
-                self.look_from(doc, Position { item: to, row });
+                self.look_from_item(doc, before.unwrap_or_default());
             }
             Scroll::MessageDown => {
                 let top = self.top(doc);
                 match (top.item + 1..doc.items.len()).find(|at| doc.is_message(*at)) {
-                    Some(item) => {
-                        let row = doc.gap_rows(item);
-                        self.look_from(doc, Position { item, row });
-                    }
+                    Some(item) => self.look_from_item(doc, item),
                     None => self.scroll(doc, Scroll::Bottom),
                 }
             }
