@@ -78,9 +78,11 @@ impl CleanLine {
     /// The beginning that fits into some columns, with `…` for what is left out.
     #[must_use]
     pub fn shortened(self, most: usize) -> Self {
-        if self.columns() <= most {
-            return self;
-        }
+        if self.columns() <= most { self } else { self.cut(most) }
+    }
+
+    /// The beginning that fits into some columns with `…` behind it.
+    pub(crate) fn cut(self, most: usize) -> Self {
         let mut left = most.saturating_sub(1);
         let fits = |grapheme: &&str| left.checked_sub(columns_of(grapheme)).map(|rest| left = rest).is_some();
         let mut text: String = self.0.graphemes(true).take_while(fits).collect();
@@ -150,6 +152,11 @@ pub fn span(text: impl Into<CleanLine>, style: Style) -> Span<'static> {
 /// How many columns a clean text takes: what its graphemes take, one by one, as they are drawn.
 pub(crate) fn columns(clean: &str) -> usize {
     clean.graphemes(true).map(columns_of).sum()
+}
+
+/// How many columns several spans take.
+pub(crate) fn columns_of_all(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 /// How many columns one grapheme takes.

@@ -9,7 +9,7 @@ use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, span};
-use crate::editor::{Editor, Outcome};
+use crate::editor::Editor;
 use crate::frame::{put, row};
 use crate::keys::{Action, Chord, Code, Edit};
 
@@ -68,10 +68,8 @@ impl Field {
         if self.one_line && edit == Edit::Newline {
             return;
         }
-        match self.editor.act(edit, self.width) {
-            // There is no history behind the first row, and nothing to quit.
-            Outcome::Done | Outcome::AtTop | Outcome::AtBottom | Outcome::Empty => {}
-        }
+        // There is no history behind the first row, and nothing to quit.
+        let _ = self.editor.act(edit, self.width);
     }
 
     /// A row on, or back.

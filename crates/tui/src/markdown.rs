@@ -19,7 +19,7 @@ use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
-use block::{Made, Renderer, Stage};
+use block::{Made, Renderer};
 use grown::Grown;
 use links::Links;
 
@@ -51,17 +51,8 @@ pub struct Streaming {
     drawn: Option<Drawn>,
     rendered: usize,
     read: usize,
-    long: Long,
-}
-
-/// From which length on a block is rendered by its end.
-#[derive(Debug, Clone, Copy)]
-struct Long(usize);
-
-impl Default for Long {
-    fn default() -> Self {
-        Self(grown::LONG)
-    }
+    /// From which length on a block is rendered by its end, where that is not [`grown::LONG`].
+    long: Option<usize>,
 }
 
 /// What has been rendered.
@@ -134,8 +125,13 @@ impl Streaming {
     /// The text of the first blocks, as many of them as are finished.
     pub(crate) fn begin(&mut self, blocks: usize) -> &str {
         self.split();
-        let end = self.ends.get(..blocks).unwrap_or(&self.ends).last().copied().unwrap_or_default();
+        let end = self.begin_of(blocks.min(self.ends.len()));
         self.text.as_str().get(..end).unwrap_or_default()
+    }
+
+    /// The byte that a block begins at.
+    fn begin_of(&self, block: usize) -> usize {
+        block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
     /// Finds the blocks that are finished since it was last asked.
@@ -147,15 +143,14 @@ impl Streaming {
             return;
         }
         self.seen = whole;
-        let begin = self.ends.last().copied().unwrap_or_default();
         let grown = self.drawn.as_ref().and_then(|drawn| drawn.grown_of(self.ends.len()));
-        let from = grown.map_or(begin, |grown| grown.from);
+        let from = grown.map_or(self.begin_of(self.ends.len()), |grown| grown.from);
         let Some(open) = text.get(from..whole) else { return };
         self.read += open.len();
         let before = grown.map_or("", |grown| grown.resume.before());
         let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.source(open));
         for end in finished(&source, self.finished) {
-            let start = self.ends.last().copied().unwrap_or_default();
+            let start = self.begin_of(self.ends.len());
             let end = from + end.saturating_sub(before.len());
             // Blanks at its end may stand before what was read.
             let block = without_end(text.get(start..end).unwrap_or_default());
@@ -169,10 +164,10 @@ impl Streaming {
         let stays = drawn.grown_of(self.ends.len()).map(|grown| grown.lines);
         drawn.lines.truncate(stays.or(drawn.blocks.last().copied()).unwrap_or_default());
         for block in drawn.blocks.len()..self.ends.len() {
-            let start =
-                block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
-            let end = self.ends.get(block).copied().unwrap_or_default();
-            self.render_finished(start..end, block, drawn);
+            let part = self.begin_of(block)..self.begin_of(block + 1);
+            let made = self.make(part, block, true, None, drawn);
+            drawn.begin_block(&made);
+            drawn.lines.extend(made.lines);
             drawn.blocks.push(drawn.lines.len());
         }
         self.draw_open(drawn);
@@ -182,16 +177,16 @@ impl Streaming {
     /// The block that may still grow, or the rest of it.
     fn draw_open(&mut self, drawn: &mut Drawn) {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
-        let begin = self.ends.last().copied().unwrap_or_default();
+        let begin = self.begin_of(block);
         let text = self.text.as_str();
         let holds = |grown: &Grown| grown.resume.holds_with(text.get(grown.from..).unwrap_or_default());
         let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
-        let mut made =
-            self.make(grown.as_ref().map_or(begin, |grown| grown.from)..end, block, grown.as_ref(), drawn);
+        let from = grown.as_ref().map_or(begin, |grown| grown.from);
+        let mut made = self.make(from..end, block, false, grown.as_ref(), drawn);
         if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
             // What stands above stands apart, too.
             grown = None;
-            made = self.make(begin..end, block, None, drawn);
+            made = self.make(begin..end, block, false, None, drawn);
         }
         let lines = grown.as_ref().map(|grown| grown.lines).or(drawn.blocks.last().copied());
         drawn.lines.truncate(lines.unwrap_or_default());
@@ -205,10 +200,9 @@ impl Streaming {
 
     /// What more of the open block stays, if so much came that it counts.
     fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
-        let begin = self.ends.last().copied().unwrap_or_default();
-        let from = grown.map_or(begin, |grown| grown.from);
+        let from = grown.map_or(self.begin_of(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
-        if rest.len() <= self.long.0 {
+        if rest.len() <= self.long.unwrap_or(grown::LONG) {
             return None;
         }
         // What a line is that is not whole is not sure, nor what follows from it.
@@ -216,7 +210,7 @@ impl Streaming {
         let mark = match whole == rest.len() {
             true => made.mark.clone(),
             false => {
-                let sure = self.make(from..from + whole, block, grown, drawn);
+                let sure = self.make(from..from + whole, block, false, grown, drawn);
                 sure.mark.filter(|_| sure.loose == made.loose)
             }
         }?;
@@ -228,8 +222,15 @@ impl Streaming {
         Some(Grown { block, from, lines, resume: mark.resume })
     }
 
-    /// Renders a part of the open block, in its middle or from its begin.
-    fn make(&mut self, part: Range<usize>, block: usize, grown: Option<&Grown>, drawn: &Drawn) -> Made {
+    /// Renders a block, or a part of the open one.
+    fn make(
+        &mut self,
+        part: Range<usize>,
+        block: usize,
+        finished: bool,
+        grown: Option<&Grown>,
+        drawn: &Drawn,
+    ) -> Made {
         let resume = grown.map(|grown| grown.resume.clone());
         let rest = self.text.as_str().get(part).unwrap_or_default();
         let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.source(rest));
@@ -238,21 +239,8 @@ impl Streaming {
         }
         self.rendered += 1;
         self.read += rest.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Open, resume);
+        let renderer = Renderer::new(drawn.width, &drawn.theme, finished, resume);
         renderer.run(&source, self.links.before(block))
-    }
-
-    fn render_finished(&mut self, part: Range<usize>, block: usize, drawn: &mut Drawn) {
-        let source = self.text.as_str().get(part).unwrap_or_default();
-        if source.trim().is_empty() {
-            return;
-        }
-        self.rendered += 1;
-        self.read += source.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Finished, None);
-        let made = renderer.run(source, self.links.before(block));
-        drawn.begin_block(&made);
-        drawn.lines.extend(made.lines);
     }
 }
 

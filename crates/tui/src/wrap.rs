@@ -7,7 +7,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, columns_of, span};
+use crate::clean::{CleanLine, columns, columns_of, columns_of_all, span};
 
 /// How a line that is too long is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(crate) fn wrap_lines(
 pub fn wrap(line: &[Span<'static>], at: u16, hang: &Hang, mode: Mode) -> Vec<Line<'static>> {
     let at = usize::from(at).max(1);
     let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fitting(prefix, at));
-    let widths = Widths { first: at - width_of(&first), rest: at - width_of(&rest) };
+    let widths = Widths { first: at - columns_of_all(&first), rest: at - columns_of_all(&rest) };
     let rows = match mode {
         Mode::Words => words(&graphemes(line), widths),
         Mode::Columns => by_columns(&graphemes(line), widths),
@@ -97,10 +97,6 @@ fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
         kept.push(Grapheme { text, style, width });
     }
     spans(&kept)
-}
-
-fn width_of(spans: &[Span<'static>]) -> usize {
-    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 /// How far a line is indented, as far as that may be repeated on its further rows.

@@ -19,20 +19,12 @@ use crate::wrap::{Hang, Mode, wrap};
 use code::Code;
 use container::Containers;
 
-/// Whether a block may still grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It may: its code is not coloured yet.
-    Open,
-    /// It may not.
-    Finished,
-}
-
 /// Makes lines of events.
 pub(super) struct Renderer<'t> {
     width: u16,
     theme: &'t Theme,
-    stage: Stage,
+    /// False while the block may still grow: its code is not coloured yet.
+    finished: bool,
     lines: Vec<Line<'static>>,
     containers: Containers,
     inline: Inline,
@@ -63,11 +55,11 @@ struct Marks {
 }
 
 impl<'t> Renderer<'t> {
-    pub(super) fn new(width: u16, theme: &'t Theme, stage: Stage, resume: Option<Resume>) -> Self {
+    pub(super) fn new(width: u16, theme: &'t Theme, finished: bool, resume: Option<Resume>) -> Self {
         Self {
             width,
             theme,
-            stage,
+            finished,
             lines: Vec::new(),
             containers: Containers::default(),
             inline: Inline::new(theme.style(Role::Text)),
@@ -295,7 +287,7 @@ impl<'t> Renderer<'t> {
     fn end_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
         let sure = code.take_sure().filter(|_| self.containers.is_empty());
-        for (number, line) in code.into_lines(self.theme, self.stage).into_iter().enumerate() {
+        for (number, line) in code.into_lines(self.theme, self.finished).into_iter().enumerate() {
             if let Some(sure) = sure.as_ref().filter(|sure| sure.line == number) {
                 let (at, resume) = (sure.at, Resume::Code(sure.fence.clone()));
                 self.marks.sure = Some(Mark { at, lines: self.lines.len(), resume });

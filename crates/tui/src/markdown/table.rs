@@ -2,9 +2,10 @@
 //! too wide.
 
 use pulldown_cmark::Alignment;
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-use crate::clean::{CleanLine, columns, span};
+use crate::clean::{CleanLine, columns_of_all, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
@@ -60,7 +61,7 @@ impl Table {
         let mut natural = vec![1; self.alignments.len()];
         for row in &self.rows {
             for (width, cell) in natural.iter_mut().zip(row) {
-                *width = (*width).max(width_of(cell));
+                *width = (*width).max(columns_of_all(cell));
             }
         }
         let room = room.checked_sub(GAP * natural.len().saturating_sub(1))?;
@@ -124,7 +125,7 @@ impl Table {
             if at > 0 {
                 lines.push(vec![span("──", theme.style(Role::Rule))]);
             }
-            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| width_of(cell) > 0) {
+            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| columns_of_all(cell) > 0) {
                 let mut line = head.get(at).cloned().unwrap_or_default();
                 line.push(span(": ", theme.style(Role::Rule)));
                 line.extend(cell);
@@ -136,10 +137,6 @@ impl Table {
         }
         lines
     }
-}
-
-fn width_of(cell: &[Span<'static>]) -> usize {
-    cell.iter().map(|span| columns(&span.content)).sum()
 }
 
 fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'static>) -> Vec<Span<'static>> {
@@ -154,13 +151,13 @@ fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'stati
 }
 
 fn padded(mut cell: Cell, width: usize, alignment: Alignment) -> Cell {
-    let free = width.saturating_sub(width_of(&cell));
+    let free = width.saturating_sub(columns_of_all(&cell));
     let before = match alignment {
         Alignment::None | Alignment::Left => 0,
         Alignment::Center => free / 2,
         Alignment::Right => free,
     };
-    let blank = |columns| span(CleanLine::repeated(' ', columns), ratatui_core::style::Style::new());
+    let blank = |columns| span(CleanLine::repeated(' ', columns), Style::new());
     if before > 0 {
         cell.insert(0, blank(before));
     }

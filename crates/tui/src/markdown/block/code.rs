@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui_core::text::Span;
 
-use super::{Stage, begin_of_line};
+use super::begin_of_line;
 use crate::clean::{Clean, CleanLine, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
@@ -85,7 +85,7 @@ impl Code {
         !self.goes_on && self.label().columns() > 0
     }
 
-    pub(super) fn into_lines(self, theme: &Theme, stage: Stage) -> Vec<Vec<Span<'static>>> {
+    pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
         let text = Clean::new(&self.text);
         if self.html {
             let style = theme.style(Role::Muted);
@@ -100,7 +100,7 @@ impl Code {
             let style = theme.style(Role::Code);
             text.lines().map(|line| vec![span(line, style)]).collect()
         };
-        let coloured = if stage == Stage::Finished { highlight(&self.label, &text, theme) } else { None };
+        let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
         for mut line in coloured.unwrap_or_else(plain) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);

@@ -12,9 +12,6 @@ const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
 /// The bar before what is quoted.
 const BAR: &str = "│ ";
 
-/// The columns of a bar.
-const BAR_COLUMNS: usize = 2;
-
 #[derive(Debug)]
 enum Container {
     Quote,
@@ -33,13 +30,12 @@ enum Container {
     },
 }
 
-/// The open ones, the outermost first.
+/// The open ones, the outermost first. There may be many thousands: `- - - -` opens one list in the other.
 #[derive(Debug, Default)]
 pub(super) struct Containers {
     open: Vec<Container>,
     quotes: usize,
     lists: usize,
-    columns: usize,
     /// Whether the innermost has nothing in it yet.
     untouched: bool,
 }
@@ -47,7 +43,6 @@ pub(super) struct Containers {
 impl Containers {
     pub(super) fn open_quote(&mut self) {
         self.quotes += 1;
-        self.columns += BAR_COLUMNS;
         self.open.push(Container::Quote);
         self.untouched = true;
     }
@@ -88,7 +83,6 @@ impl Containers {
                 *number = number.saturating_add(1);
             }
         }
-        self.columns += marker.columns();
         self.open.push(Container::Item { marker, shown: false });
         self.untouched = true;
         apart
@@ -97,9 +91,7 @@ impl Containers {
     /// A box in place of the bullet.
     pub(super) fn mark(&mut self, with: &'static str) {
         if let Some(Container::Item { marker, shown: false }) = self.open.last_mut() {
-            self.columns -= marker.columns();
             *marker = CleanLine::from(with);
-            self.columns += marker.columns();
         }
     }
 
@@ -112,13 +104,9 @@ impl Containers {
 
     pub(super) fn close(&mut self) {
         match self.open.pop() {
-            Some(Container::Quote) => {
-                self.quotes -= 1;
-                self.columns -= BAR_COLUMNS;
-            }
-            Some(Container::Item { marker, .. }) => self.columns -= marker.columns(),
+            Some(Container::Quote) => self.quotes -= 1,
             Some(Container::List { .. }) => self.lists -= 1,
-            None => {}
+            Some(Container::Item { .. }) | None => {}
         }
         self.untouched = false;
     }
@@ -143,7 +131,12 @@ impl Containers {
 
     /// How many columns they take.
     pub(super) fn columns(&self) -> usize {
-        self.columns
+        let columns = self.open.iter().map(|container| match container {
+            Container::Quote => CleanLine::from(BAR).columns(),
+            Container::List { .. } => 0,
+            Container::Item { marker, .. } => marker.columns(),
+        });
+        columns.sum()
     }
 
     /// What stands before the rows of a line. Markers are shown once.

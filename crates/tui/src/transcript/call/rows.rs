@@ -7,7 +7,7 @@ use ratatui_core::text::{Line, Span};
 use super::super::picture::Showing;
 use super::super::row::Row;
 use super::{Call, Origin, Phase};
-use crate::clean::{CleanLine, span};
+use crate::clean::{CleanLine, columns_of_all, span};
 use crate::diff::Diff;
 use crate::figures::lasted;
 use crate::theme::{Role, Theme};
@@ -80,8 +80,7 @@ impl Call {
         }
         before.push(span(self.name.clone().shortened(40), theme.style(role(Role::ToolTitle))));
         let room = |after: &[Span<'_>]| {
-            let used: usize =
-                before.iter().chain(after).map(|span| crate::clean::columns(&span.content)).sum();
+            let used = columns_of_all(&before) + columns_of_all(after);
             usize::from(width).saturating_sub(used + 2)
         };
         let mut after = self.after(theme, now);
