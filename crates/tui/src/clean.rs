@@ -154,12 +154,10 @@ pub(crate) fn columns(clean: &str) -> usize {
     clean.graphemes(true).map(columns_of).sum()
 }
 
-/// How many columns several spans take.
 pub(crate) fn columns_of_all(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
 }
 
-/// How many columns one grapheme takes.
 pub(crate) fn columns_of(grapheme: &str) -> usize {
     match grapheme.len() {
         0 | 1 => grapheme.len(),

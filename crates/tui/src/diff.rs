@@ -159,7 +159,6 @@ impl Part {
         self.old.left == 0 && self.new.left == 0
     }
 
-    /// One of its lines.
     fn line(&mut self, line: &str) -> Option<DiffLine> {
         let mut chars = line.chars();
         let (kind, number) = match chars.next() {

@@ -16,7 +16,6 @@ use crate::keys::{Action, Chord, Code, Edit};
 /// What a secret's characters look like.
 const DOT: char = '•';
 
-/// A field.
 pub(crate) struct Field {
     pub(crate) editor: Editor,
     /// Nobody may read it on the screen.
@@ -34,7 +33,6 @@ impl fmt::Debug for Field {
 }
 
 impl Field {
-    /// A field of one line.
     pub(crate) fn line(text: &str, secret: bool) -> Self {
         let mut editor = Editor::one_line();
         editor.insert(text);
@@ -63,7 +61,6 @@ impl Field {
         self.editor.revision() != before
     }
 
-    /// What a key of the editor means in a field.
     pub(crate) fn act(&mut self, edit: Edit) {
         if self.one_line && edit == Edit::Newline {
             return;

@@ -16,7 +16,6 @@ const LOWER: u16 = 5;
 /// A frame with words in its edges.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
-    /// Of its lines.
     pub(crate) style: Style,
     /// In the upper edge: who or what it is. Always there, cut where it has to be.
     pub(crate) left: Vec<Span<'static>>,
@@ -27,7 +26,6 @@ pub(crate) struct Frame {
     pub(crate) lower: Vec<Span<'static>>,
 }
 
-/// The room within a frame.
 pub(crate) fn inner(area: Rect) -> Rect {
     let top = u16::from(area.height > 1);
     let bottom = u16::from(area.height >= LOWER);
@@ -42,7 +40,6 @@ pub(crate) fn rows_with(inner: u16) -> u16 {
     if both >= LOWER { both } else { inner.saturating_add(1) }
 }
 
-/// The columns within a frame.
 pub(crate) fn columns_in(width: u16) -> u16 {
     inner(Rect::new(0, 0, width, LOWER)).width
 }
@@ -85,7 +82,6 @@ impl Frame {
         self.edge(width, corners, left, right.cloned())
     }
 
-    /// An edge of the whole width.
     fn edge(
         &self,
         width: usize,

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Ranks texts.
 #[derive(Debug, Default)]
 pub(crate) struct Fuzzy {
     matcher: Matcher,
@@ -24,7 +23,6 @@ pub(crate) enum Texts {
     Paths,
 }
 
-/// One that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ranked {
     /// Its place, as it was given.

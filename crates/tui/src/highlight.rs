@@ -113,7 +113,6 @@ fn grammar(label: &str) -> Option<&'static SyntaxReference> {
     (grammar.name != "Plain Text").then_some(grammar)
 }
 
-/// Goes over a text line by line.
 struct Pen<'t> {
     theme: &'t Theme,
     state: ParseState,

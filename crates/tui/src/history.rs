@@ -49,7 +49,6 @@ pub struct Decoded {
     pub rewrite: bool,
 }
 
-/// A line of the file.
 #[derive(Serialize, Deserialize)]
 struct Line<'t> {
     #[serde(borrow)]
@@ -154,7 +153,6 @@ fn is_kept(prompt: &str) -> bool {
     !prompt.starts_with(char::is_whitespace) && !prompt.is_empty() && prompt.len() <= LONGEST
 }
 
-/// The line of a prompt.
 fn line(prompt: &str) -> Option<String> {
     let json = serde_json::to_string(&Line { text: prompt.into() });
     json.ok().map(|json| json + "\n")

@@ -67,7 +67,6 @@ impl ImageFacts {
     }
 }
 
-/// A size for people.
 fn size(bytes: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = u128::from(bytes) * 10 / u128::from(unit);

@@ -55,7 +55,6 @@ pub struct Streaming {
     long: Option<usize>,
 }
 
-/// What has been rendered.
 #[derive(Debug, Clone)]
 struct Drawn {
     width: u16,
@@ -81,7 +80,6 @@ impl Streaming {
         self.finished = true;
     }
 
-    /// True if nothing more comes.
     pub(crate) fn is_finished(&self) -> bool {
         self.finished
     }
@@ -323,7 +321,6 @@ fn end(text: &str, rest: Range<usize>) -> usize {
     without_end(text.get(..end).unwrap_or(text)).len()
 }
 
-/// A block without what is blank at its end.
 fn without_end(block: &str) -> &str {
     block.trim_end_matches([' ', '\n'])
 }

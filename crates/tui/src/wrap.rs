@@ -142,7 +142,6 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
     rows.done
 }
 
-/// Rows that are being filled.
 struct Rows<'g, 'l> {
     widths: Widths,
     indent: &'g [Grapheme<'l>],
@@ -200,7 +199,6 @@ fn spans(row: &[Grapheme<'_>]) -> Vec<Span<'static>> {
     joined.collect()
 }
 
-/// What a reader takes for one character.
 #[derive(Debug, Clone, Copy)]
 struct Grapheme<'l> {
     text: &'l str,

@@ -8,7 +8,6 @@ use ratatui_core::layout::Rect;
 
 use super::ImageFacts;
 
-/// The most rows that an image takes.
 const MOST_ROWS: u16 = 16;
 
 /// The most pixels across that are sent to a terminal.

@@ -35,7 +35,6 @@ pub(super) struct Renderer<'t> {
     marks: Marks,
 }
 
-/// What came of a source.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) lines: Vec<Line<'static>>,
@@ -70,7 +69,6 @@ impl<'t> Renderer<'t> {
         }
     }
 
-    /// The lines of a text.
     pub(super) fn run<'s>(
         mut self,
         source: &'s str,

@@ -65,7 +65,6 @@ pub(super) struct Mark {
 /// Where the rest of the open block begins.
 #[derive(Debug, Clone)]
 pub(super) struct Grown {
-    /// The number of the block.
     pub(super) block: usize,
     /// The byte of the text.
     pub(super) from: usize,

@@ -103,7 +103,6 @@ impl Inline {
         self.lines
     }
 
-    /// All on one line.
     pub(super) fn into_line(self) -> Vec<Span<'static>> {
         self.lines.into_iter().flatten().collect()
     }

@@ -16,7 +16,6 @@ struct Given {
 }
 
 impl Links {
-    /// Takes in those of one block.
     pub(super) fn learn(&mut self, source: &str, block: usize) {
         if !source.contains("]:") {
             return;

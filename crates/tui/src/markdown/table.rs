@@ -12,7 +12,6 @@ use crate::wrap::{Hang, Mode, wrap};
 /// The least that a column is made narrow to.
 const LEAST: usize = 6;
 
-/// What stands between two columns.
 const BETWEEN: &str = " │ ";
 
 /// The same in the line under the head.
@@ -96,7 +95,6 @@ impl Table {
         lines
     }
 
-    /// The lines of one row.
     fn row(&self, row: &[Cell], widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let bar = span(BETWEEN, theme.style(Role::Rule));
         let wrapped = |(at, width): (usize, &usize)| -> Vec<Line<'static>> {

@@ -27,7 +27,6 @@ pub(super) struct Answer {
     pub(super) gap: bool,
 }
 
-/// What kind of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     Text,
@@ -109,7 +108,6 @@ impl Answer {
         moved
     }
 
-    /// The answer is over, however it came to be.
     pub(super) fn over(&mut self, doc: &mut Document, now: Instant) {
         self.close(doc, now);
         *self = Self::default();

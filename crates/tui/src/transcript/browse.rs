@@ -29,7 +29,6 @@ impl Browsing {
         Self { cursor: Point { at, column }, column, followed }
     }
 
-    /// Keeps the cursor on a row that there is.
     pub(super) fn clamp(&mut self, doc: &mut Document) {
         self.cursor.at = doc.clamped(self.cursor.at);
     }

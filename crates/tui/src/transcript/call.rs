@@ -20,7 +20,6 @@ use crate::theme::Role;
 /// How much of what is printed is kept while it comes, in bytes. Up to twice as much is for a moment.
 const KEPT: usize = 256 * 1024;
 
-/// Who calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Origin {
     #[default]
@@ -32,7 +31,6 @@ pub(super) enum Origin {
     Extension(CleanLine),
 }
 
-/// How far it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The model still writes the arguments.
@@ -40,7 +38,6 @@ pub(super) enum Phase {
     #[default]
     Waiting,
     Running,
-    /// It went well.
     Done,
     /// It failed, or was refused.
     Failed,
@@ -48,7 +45,6 @@ pub(super) enum Phase {
     Gone,
 }
 
-/// Something to know about a call.
 #[derive(Debug, Clone)]
 pub(super) struct Remark {
     pub(super) mark: &'static str,
@@ -56,7 +52,6 @@ pub(super) struct Remark {
     pub(super) text: Clean,
 }
 
-/// A call.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) origin: Origin,
@@ -106,14 +101,12 @@ impl Call {
         self.remarks.push(Remark { mark, role, text: Clean::new(text) });
     }
 
-    /// It begins to run.
     pub(super) fn start(&mut self, name: &str, args: &RawJson, now: Instant) {
         self.sum = Sum::of(name, args);
         self.phase = Phase::Running;
         self.began = Some(now);
     }
 
-    /// It was changed by somebody.
     pub(super) fn rewritten(&mut self, by: &str, tool: Option<&str>, args: &RawJson, changed: &[String]) {
         let named = |path: &String| if path.is_empty() { "everything".to_owned() } else { path.clone() };
         let mut what: Vec<String> = changed.iter().map(named).collect();
@@ -123,7 +116,6 @@ impl Call {
         self.sum = Sum::of(&name, args);
     }
 
-    /// What it came to.
     pub(super) fn result(
         &mut self,
         content: &[Content],
@@ -141,12 +133,10 @@ impl Call {
         self.details = details.filter(|_| self.counts.is_some()).cloned();
     }
 
-    /// Whether nothing more is to come of it.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Done | Phase::Failed | Phase::Gone)
     }
 
-    /// Nothing more comes of it.
     pub(super) fn over(&mut self) {
         if !self.is_over() {
             self.phase = Phase::Gone;
@@ -163,7 +153,6 @@ impl Call {
         }
     }
 
-    /// What was called and what came of it.
     pub(super) fn copied(&self) -> String {
         let what = self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str);
         let output = self.output.as_str().trim_end();
@@ -212,12 +201,10 @@ impl Output {
         self.cut
     }
 
-    /// How many lines there are.
     pub(super) fn count(&self) -> usize {
         self.body().lines().count()
     }
 
-    /// The first lines.
     pub(super) fn first(&self, most: usize) -> Vec<CleanLine> {
         self.body().lines().take(most).map(CleanLine::part).collect()
     }

@@ -13,7 +13,6 @@ use super::item::{Item, Kind};
 use crate::clean::CleanLine;
 use crate::theme::Role;
 
-/// The places of calls.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// The calls of this run.
@@ -29,12 +28,10 @@ impl Calls {
         self.of_run.get(id).copied()
     }
 
-    /// Takes the places of calls of the model.
     pub(super) fn extend(&mut self, calls: impl IntoIterator<Item = (ToolCallId, usize)>) {
         self.of_run.extend(calls);
     }
 
-    /// Follows items to their new places.
     pub(super) fn moved(&mut self, moved: &Moved) {
         let stays = |at: &mut usize| moved.place(*at).map(|new| *at = new).is_some();
         self.of_run.retain(|_, at| stays(at));
@@ -62,7 +59,6 @@ impl Calls {
         doc.changed(at)?.call()
     }
 
-    /// Adds a call of the model.
     pub(super) fn add(
         &mut self,
         doc: &mut Document,
@@ -76,7 +72,6 @@ impl Calls {
         at
     }
 
-    /// A call that is on its way.
     pub(super) fn called(&mut self, doc: &mut Document, event: &E, now: Instant) {
         if let E::ToolCall { id, name, args } = event {
             let new =
@@ -109,7 +104,6 @@ impl Calls {
         }
     }
 
-    /// What a call came to.
     pub(super) fn came_to(&mut self, doc: &mut Document, event: &E) {
         if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event
             && let Some(call) = self.call_or_new(doc, id, name)
@@ -121,7 +115,6 @@ impl Calls {
         }
     }
 
-    /// What extensions call.
     pub(super) fn hosted(&mut self, doc: &mut Document, event: &E, now: Instant) {
         if let E::HostCallStart { id, extension, name, args } = event {
             let origin = Origin::Extension(CleanLine::new(extension.as_str()));
@@ -183,13 +176,11 @@ impl Calls {
         }
     }
 
-    /// Adds a command of the person's.
     pub(super) fn shell(&mut self, doc: &mut Document, number: u64, call: Call) {
         let at = doc.push(Kind::Call(Box::new(call)));
         self.shells.insert(number, at);
     }
 
-    /// Returns a command of the person's, to be changed.
     pub(super) fn shell_call<'d>(&self, doc: &'d mut Document, number: u64) -> Option<&'d mut Call> {
         doc.changed(self.shells.get(&number).copied()?)?.call()
     }

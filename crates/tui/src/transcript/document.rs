@@ -10,7 +10,6 @@ use super::picture::Showing;
 use super::row::{Rows, whole};
 use crate::theme::Theme;
 
-/// A row of an item.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) item: usize,
@@ -33,7 +32,6 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Returns the new place of an item.
     pub(super) fn place(&self, at: usize) -> Option<usize> {
         match at.checked_sub(self.from) {
             Some(index) => self.places.get(index).copied().flatten(),
@@ -78,7 +76,6 @@ impl Document {
         self.layouts.kept.split_off(&at).into_keys().for_each(|at| self.compress(at));
     }
 
-    /// Forgets all layouts but those of some items.
     pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) {
         let far = self.layouts.kept.extract_if(.., |at, _| !near.contains(at));
         let far: Vec<usize> = far.map(|(at, _)| at).collect();
@@ -158,7 +155,6 @@ impl Document {
         Position { item, row: if item < at.item { last } else { at.row.min(last) } }
     }
 
-    /// The last row of all.
     pub(super) fn last(&mut self) -> Position {
         self.above(self.items.len()).unwrap_or_default()
     }
@@ -185,7 +181,6 @@ impl Document {
         self.items.get(at).is_some_and(Item::is_message)
     }
 
-    /// Unfolds one item, or folds it.
     pub(super) fn toggle(&mut self, at: usize) {
         let folds = self.folds;
         if let Some(item) = self.items.get_mut(at).filter(|item| item.folds()) {

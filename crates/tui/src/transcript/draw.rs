@@ -58,7 +58,6 @@ impl Transcript {
         self.doc.keep_only(near(&self.view));
     }
 
-    /// What is selected of a row, and the cursor.
     fn paint_selection(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
         let columns = self.selecting.columns(at);
         let cursor = self.browse.as_ref().map(|browse| browse.cursor).filter(|cursor| cursor.at == at);
@@ -77,7 +76,6 @@ impl Transcript {
     }
 }
 
-/// Draws a row of an item.
 pub(super) fn paint_row(doc: &mut Document, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
     let is_head = doc.items.get(at.item).is_some_and(|item| item.running().is_some())
         && at.row == doc.gap_rows(at.item);
@@ -95,7 +93,6 @@ pub(super) fn paint_row(doc: &mut Document, at: Position, area: Rect, buffer: &m
     }
 }
 
-/// That there is more below what is seen.
 fn paint_below(doc: &Document, view: &View, area: Rect, buffer: &mut Buffer, look: &Look) {
     if area.height < 2 {
         return;

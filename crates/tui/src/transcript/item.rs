@@ -10,7 +10,6 @@ use super::picture::Picture;
 use super::text::Text;
 use crate::clean::{Clean, CleanLine};
 
-/// One thing that stands in the transcript.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) kind: Kind,
@@ -32,14 +31,12 @@ pub(super) enum Kind {
     Page(Box<Page>),
 }
 
-/// What the person said.
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) text: Clean,
     pub(super) images: Vec<Picture>,
 }
 
-/// What the model thinks.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
     pub(super) text: Text,
@@ -126,7 +123,6 @@ impl Item {
         matches!(self.kind, Kind::User(_) | Kind::Text(_))
     }
 
-    /// The call that is shown as running.
     pub(super) fn running(&self) -> Option<&Call> {
         let Kind::Call(call) = &self.kind else { return None };
         (call.phase == Phase::Running).then_some(call)

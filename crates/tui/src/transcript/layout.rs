@@ -16,7 +16,6 @@ use crate::markdown;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
-/// How far text below a heading is indented.
 const INDENT: u16 = 2;
 
 /// What a layout was made of.
@@ -27,7 +26,6 @@ struct Key {
     gap: bool,
 }
 
-/// The rows of one item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
     key: Key,
@@ -42,7 +40,6 @@ pub(super) struct Layout {
     over: Option<Style>,
 }
 
-/// The layouts that are kept.
 #[derive(Debug)]
 pub(super) struct Layouts {
     pub(super) width: u16,
@@ -69,7 +66,6 @@ impl Layouts {
         fits
     }
 
-    /// The rows of an item.
     pub(super) fn of<'a>(&'a mut self, at: usize, item: &'a mut Item, open: bool, gap: bool) -> Rows<'a> {
         let key = Key { version: item.version, open, gap };
         let room = Room { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
@@ -97,7 +93,6 @@ impl Layouts {
 }
 
 impl Layout {
-    /// Lays an item out.
     fn of(item: &Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
         let mut layout = match &item.kind {
             Kind::User(user) => user_rows(user, room).into(),

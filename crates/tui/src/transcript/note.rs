@@ -23,7 +23,6 @@ pub(super) enum Tag {
     Failure,
 }
 
-/// A note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) tag: Tag,

@@ -29,7 +29,6 @@ pub(super) struct Part {
     pub(super) image: Arc<Image>,
     /// Columns and rows of the whole image.
     pub(super) size: (u16, u16),
-    /// Which of its rows.
     pub(super) row: usize,
 }
 
@@ -114,13 +113,11 @@ impl<'a> Shown<'a> {
         self.cells().last().map_or_else(|| self.first_column(), |cell| cell.from)
     }
 
-    /// Where the text begins.
     pub(super) fn first_column(self) -> usize {
         usize::from(self.indent) + usize::from(self.frame)
     }
 }
 
-/// A row as one line.
 pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
     let blank = CleanLine::repeated(' ', usize::from(row.indent));
     let mut line = Line::from(vec![span(blank, Style::new())]);

@@ -20,7 +20,7 @@ use super::document::{Document, Position};
 use super::item::Item;
 use super::select::Point;
 use super::view::View;
-use hunt::{Budget, Hunt};
+use hunt::{Budget, Hunt, PASSED, READ};
 use needle::{Needle, Place};
 
 /// The most items whose matches are kept.
@@ -39,7 +39,6 @@ pub enum Found {
     Stopped,
 }
 
-/// The search in a conversation, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     search: Option<Search>,
@@ -47,7 +46,6 @@ pub(super) struct Finder {
     scanned: usize,
 }
 
-/// What is searched for.
 #[derive(Debug)]
 struct Search {
     needle: Needle,
@@ -123,7 +121,6 @@ impl Finder {
         self.hunt(doc, view)
     }
 
-    /// Goes on with what is looked for.
     pub(super) fn hunt(&mut self, doc: &mut Document, view: &mut View) -> Found {
         let Some(search) = &mut self.search else { return Found::Nothing };
         let mut budget = Budget::default();
@@ -132,7 +129,6 @@ impl Finder {
         self.found()
     }
 
-    /// What came of it so far.
     pub(super) fn found(&self) -> Found {
         match &self.search {
             Some(Search { hunt: Some(hunt), .. }) => Found::Searching(hunt.done()),
@@ -172,7 +168,6 @@ impl Finder {
         self.scanned
     }
 
-    /// Takes the match that was gone to last.
     pub(super) fn take_landing(&mut self) -> Option<Point> {
         self.search.as_mut()?.landing.take()
     }
@@ -268,7 +263,7 @@ impl Search {
             places = self.places(doc, at);
         }
         if places.is_empty() {
-            self.misses(at, version);
+            self.note_miss(at, version);
         }
         let counts = upto.filter(|_| !hides).map_or(places.len(), |upto| {
             places.partition_point(|place| place.first().is_some_and(|(row, _, _)| *row <= upto.row))
@@ -283,20 +278,19 @@ impl Search {
     /// True if an item may match, by what is written in it.
     fn may_match(&mut self, item: &Item, at: usize, budget: &mut Budget) -> bool {
         if self.misses.get(at) == Some(&Some(item.version)) {
-            budget.pass();
+            budget.take(PASSED);
             return false;
         }
         let mut may_match = false;
-        budget.read();
+        budget.take(READ);
         item.parts(&mut |text| may_match = may_match || self.needle.may_be_in(text, budget));
         if !may_match {
-            self.misses(at, item.version);
+            self.note_miss(at, item.version);
         }
         may_match
     }
 
-    /// It is known of an item that it does not match.
-    fn misses(&mut self, at: usize, version: u32) {
+    fn note_miss(&mut self, at: usize, version: u32) {
         if self.misses.len() <= at {
             self.misses.resize(at + 1, None);
         }
@@ -337,7 +331,6 @@ impl Search {
         true
     }
 
-    /// Looks at a match.
     fn go_to(&mut self, doc: &mut Document, view: &mut View, item: usize, nth: usize) {
         let places = self.places(doc, item);
         let Some((row, column, _)) = places.get(nth).and_then(|place| place.first()).copied() else { return };

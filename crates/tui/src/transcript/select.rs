@@ -5,7 +5,6 @@ use super::document::{Document, Position};
 /// No clipboard of a terminal takes more bytes: what is behind them is not laid out.
 const LONGEST: usize = 100_000;
 
-/// A column of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Point {
     pub(super) at: Position,
@@ -51,7 +50,6 @@ impl Selecting {
         self.selection = None;
     }
 
-    /// True if something is selected.
     pub(super) fn is_some(&self) -> bool {
         self.selection.is_some()
     }
@@ -63,14 +61,12 @@ impl Selecting {
         self.selection = (!again).then_some(new);
     }
 
-    /// Extends the selection to the cursor.
     pub(super) fn extend(&mut self, cursor: Point) {
         if let Some(selection) = &mut self.selection {
             selection.to = cursor;
         }
     }
 
-    /// Notes that the button of the mouse went down.
     pub(super) fn press(&mut self, at: Option<Point>) {
         self.selection = None;
         self.pressed = at;

@@ -26,12 +26,10 @@ const MOST_AT_ONCE: usize = 50;
 /// How much of an item is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// So many blocks of a text.
     Blocks(usize),
     All,
 }
 
-/// What has been printed.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     began: bool,
@@ -47,8 +45,6 @@ impl Settled {
         self.past = self.past.min(from);
     }
 
-    /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
-    /// that what is left has at most so many rows.
     pub(super) fn settle(
         &mut self,
         doc: &mut Document,
@@ -76,7 +72,6 @@ impl Settled {
         rows
     }
 
-    /// All that has not been printed, as it is now.
     pub(super) fn settle_all(&mut self, doc: &mut Document, width: u16, look: &Look) -> Vec<Line<'static>> {
         lay_out(doc, width, look);
         let mut rows = self.skip_old(doc);
@@ -88,7 +83,6 @@ impl Settled {
         rows
     }
 
-    /// Draws what has not been printed: the last rows of it.
     pub(super) fn draw(
         &self,
         doc: &mut Document,

@@ -36,7 +36,6 @@ const OUTPUT: usize = 4;
 /// Lines of a diff.
 const DIFF: usize = 12;
 
-/// What has been printed.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The items before this one have been seen.
@@ -50,7 +49,6 @@ pub(super) struct Told {
 /// What was printed of an item.
 #[derive(Debug, Default)]
 struct Part {
-    /// The version of the item.
     version: Option<u32>,
     /// Its text, as far as it was printed.
     text: String,
@@ -76,12 +74,10 @@ impl Told {
         }
     }
 
-    /// The person typed this: it stands on the terminal, so that it is not printed once more.
     pub(super) fn typed(&mut self, text: &str) {
         self.typed.push(text.trim_end().to_owned());
     }
 
-    /// What is to be printed since it was asked last, as rows of a width; each comes once.
     pub(super) fn spoken(&mut self, doc: &Document, answer: &Answer, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
@@ -109,7 +105,6 @@ impl Told {
     }
 }
 
-/// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
 pub(super) fn last_output(doc: &Document, width: u16) -> Option<Vec<CleanLine>> {
     let words = doc.items.iter().rev().find_map(whole_output)?;
     Some(words.into_iter().flat_map(|line| line.rows(width)).collect())
@@ -119,7 +114,6 @@ pub(super) fn last_output(doc: &Document, width: u16) -> Option<Vec<CleanLine>> 
 #[derive(Debug, Clone)]
 struct Words {
     text: CleanLine,
-    /// How far it is indented.
     indent: usize,
 }
 
@@ -132,7 +126,6 @@ impl Words {
         Self { text, indent: INDENT }
     }
 
-    /// With something before it.
     fn after(before: &str, text: &CleanLine) -> Self {
         Self::new(CleanLine::new(&format!("{before}{text}")))
     }
@@ -381,7 +374,6 @@ fn output(call: &Call, all: bool) -> Vec<Words> {
     words
 }
 
-/// All that a call printed.
 fn whole_output(item: &Item) -> Option<Vec<Words>> {
     let Kind::Call(call) = &item.kind else { return None };
     let mut words = vec![begins(call)];

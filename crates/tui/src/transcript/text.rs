@@ -3,7 +3,6 @@
 use crate::clean::Clean;
 use crate::markdown::Streaming;
 
-/// A text of the model.
 #[derive(Debug)]
 pub(super) struct Text {
     /// All of it, while nothing of it is rendered.

@@ -7,7 +7,6 @@ use super::select::Point;
 use crate::image::Placement;
 use crate::keys::Scroll;
 
-/// What is seen.
 #[derive(Debug)]
 pub(super) struct View {
     /// What stands at the top, unless the end is followed.
@@ -43,7 +42,6 @@ impl View {
         doc.walk(last, -rows)
     }
 
-    /// What stands at the top.
     pub(super) fn top(&self, doc: &mut Document) -> Position {
         if !self.follow && !self.is_near_end(doc) {
             return doc.clamped(self.top);
@@ -81,7 +79,6 @@ impl View {
         self.look(doc, self.height);
     }
 
-    /// Puts the first row of an item at the top.
     fn look_from_item(&mut self, doc: &mut Document, item: usize) {
         let row = doc.gap_rows(item);
         self.look_from(doc, Position { item, row });

@@ -9,13 +9,11 @@ use crate::clean::{Clean, CleanLine, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
 
-/// What code is indented by.
 const INDENT: &str = "  ";
 
 /// The longest label, in columns.
 const MAX_LABEL: usize = 40;
 
-/// One that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     label: String,
@@ -25,7 +23,6 @@ pub(super) struct Code {
     fence: Option<String>,
     /// What stands above it is shown already.
     goes_on: bool,
-    /// How many lines there are so far.
     lines: usize,
     /// Where the last ones begin: of the last it may not be sure that it is one.
     begins: [Option<(usize, usize)>; 2],
@@ -50,7 +47,6 @@ impl Code {
         Self { html: true, ..Self::default() }
     }
 
-    /// Adds what stands there in a source.
     pub(super) fn push(&mut self, text: &str, source: &str, range: &Range<usize>) {
         if self.text.is_empty() || self.text.ends_with('\n') {
             self.begins(begin_of_line(source, range.start));

@@ -9,7 +9,6 @@ use crate::wrap::Hang;
 /// Bullets, by how deep a list is.
 const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
 
-/// The bar before what is quoted.
 const BAR: &str = "│ ";
 
 #[derive(Debug)]
@@ -20,12 +19,10 @@ enum Container {
         next: Option<u64>,
         /// Whether items stand apart.
         loose: bool,
-        /// How many items there are so far.
         items: usize,
     },
     Item {
         marker: CleanLine,
-        /// Whether the marker has been shown.
         shown: bool,
     },
 }
@@ -129,7 +126,6 @@ impl Containers {
         !self.untouched && !together
     }
 
-    /// How many columns they take.
     pub(super) fn columns(&self) -> usize {
         let columns = self.open.iter().map(|container| match container {
             Container::Quote => CleanLine::from(BAR).columns(),

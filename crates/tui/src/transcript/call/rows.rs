@@ -13,7 +13,6 @@ use crate::figures::lasted;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
-/// How far what belongs to a call is indented.
 const INDENT: u16 = 2;
 
 /// Rows of output while it runs, folded.
@@ -48,7 +47,6 @@ impl Room<'_> {
         Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
     }
 
-    /// Rows of several lines.
     fn wrapped(
         &self,
         mark: &'static str,

@@ -10,10 +10,10 @@ use super::super::item::Item;
 const BYTES: usize = 8 << 20;
 
 /// What it costs to pass an item of which is known that it does not match.
-const PASSED: usize = 16;
+pub(super) const PASSED: usize = 16;
 
 /// What it costs to come to an item that is read, beside each byte of it: most are short.
-const READ: usize = 256;
+pub(super) const READ: usize = 256;
 
 /// What it costs to lay an item out and to look at its rows.
 const LAID_OUT: usize = 32 << 10;
@@ -41,7 +41,6 @@ impl Hunt {
         Self { older: true, ..Self::below(0, end) }
     }
 
-    /// Downwards from an item.
     pub(super) fn below(from: usize, items: usize) -> Self {
         let left = from..items;
         let all = left.len();
@@ -75,7 +74,6 @@ impl Hunt {
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,
-    /// How many bytes were read.
     pub(super) scanned: usize,
 }
 
@@ -101,20 +99,9 @@ impl Budget {
         self.take(bytes.saturating_mul(cost));
     }
 
-    /// An item is passed.
-    pub(super) fn pass(&mut self) {
-        self.take(PASSED);
-    }
-
-    /// An item is come to.
-    pub(super) fn read(&mut self) {
-        self.take(READ);
-    }
-
     /// An item is laid out.
     pub(super) fn lay_out(&mut self, item: &Item) {
-        let mut bytes = 0;
-        item.parts(&mut |part| bytes += part.len());
-        self.take(LAID_OUT + bytes.saturating_mul(LAID_OUT_BYTE));
+        self.take(LAID_OUT);
+        item.parts(&mut |part| self.take(part.len().saturating_mul(LAID_OUT_BYTE)));
     }
 }

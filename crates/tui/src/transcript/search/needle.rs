@@ -16,7 +16,6 @@ const FOLDED: usize = 8;
 /// Where a match stands: row by row the columns, both included.
 pub(super) type Place = Vec<(usize, usize, usize)>;
 
-/// A text, and how it is compared.
 #[derive(Debug)]
 pub(super) struct Needle {
     text: String,
