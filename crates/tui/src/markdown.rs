@@ -8,20 +8,18 @@
 mod block;
 mod grown;
 mod inline;
-mod links;
 mod table;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
 use block::{Made, Renderer};
 use grown::Grown;
-use links::Links;
 
 /// What of Markdown is understood beside CommonMark.
 const OPTIONS: Options =
@@ -323,6 +321,51 @@ fn end(text: &str, rest: Range<usize>) -> usize {
 
 fn without_end(block: &str) -> &str {
     block.trim_end_matches([' ', '\n'])
+}
+
+/// The addresses of a text that are given apart from their links (`[name]: address`), with the block in or before which each is given.
+#[derive(Debug, Clone, Default)]
+struct Links(Vec<Given>);
+
+#[derive(Debug, Clone)]
+struct Given {
+    block: usize,
+    name: String,
+    address: String,
+}
+
+impl Links {
+    fn learn(&mut self, source: &str, block: usize) {
+        if !source.contains("]:") {
+            return;
+        }
+        let parser = Parser::new_ext(source, OPTIONS);
+        let mut given: Vec<Given> = parser
+            .reference_definitions()
+            .iter()
+            .map(|(name, link)| Given { block, name: folded(name), address: link.dest.to_string() })
+            .collect();
+        given.sort_by(|a, b| a.name.cmp(&b.name));
+        self.0.extend(given);
+    }
+
+    /// What answers for links that a block does not explain itself: what was given in earlier blocks, the first first.
+    fn before(
+        &self,
+        block: usize,
+    ) -> impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)> {
+        move |link| {
+            let name = folded(&link.reference);
+            let given =
+                self.0.iter().take_while(|given| given.block < block).find(|given| given.name == name)?;
+            Some((given.address.clone().into(), CowStr::Borrowed("")))
+        }
+    }
+}
+
+/// Names are the same whatever their case and blanks.
+fn folded(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 #[cfg(test)]

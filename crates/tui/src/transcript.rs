@@ -23,7 +23,6 @@ mod item;
 mod layout;
 mod note;
 mod notes;
-mod picture;
 mod row;
 mod search;
 mod select;

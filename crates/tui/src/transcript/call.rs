@@ -12,7 +12,7 @@ use haft_protocol::ids::ExtensionName;
 use serde::Deserialize;
 
 use super::args::Sum;
-use super::picture::Picture;
+use super::row::Picture;
 use crate::clean::{Clean, CleanLine, Cleaner};
 use crate::diff::Diff;
 use crate::theme::Role;

@@ -6,8 +6,7 @@ use ratatui_core::text::Line;
 
 use super::item::{Folds, Item, Kind};
 use super::layout::Layouts;
-use super::picture::Showing;
-use super::row::{Rows, whole};
+use super::row::{Rows, Showing, whole};
 use crate::theme::Theme;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

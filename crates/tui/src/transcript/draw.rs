@@ -8,8 +8,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::Transcript;
 use super::document::{Document, Position};
-use super::picture::Showing;
-use super::row::Shown;
+use super::row::{Showing, Shown};
 use super::view::View;
 use crate::clean::{CleanLine, span};
 use crate::image::Placement;

@@ -6,7 +6,7 @@ use haft_protocol::content::{Content, joined_text};
 
 use super::call::{Call, Phase};
 use super::note::Note;
-use super::picture::Picture;
+use super::row::Picture;
 use super::text::Text;
 use crate::clean::{Clean, CleanLine};
 

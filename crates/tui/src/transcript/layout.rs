@@ -8,8 +8,7 @@ use ratatui_core::text::Line;
 
 use super::call::{Room, owner};
 use super::item::{Item, Kind, Page, Thinking, User};
-use super::picture::Showing;
-use super::row::{Row, Rows};
+use super::row::{Row, Rows, Showing};
 use crate::clean::{Clean, CleanLine, span};
 use crate::figures::lasted;
 use crate::markdown;

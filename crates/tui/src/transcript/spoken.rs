@@ -18,7 +18,7 @@ use super::call::{Call, Origin, Phase};
 use super::document::{Document, Moved};
 use super::item::{Folds, Item, Kind, Page, Thinking, User};
 use super::note::{Note, Tag};
-use super::picture::Picture;
+use super::row::Picture;
 use crate::clean::{Clean, CleanLine, span};
 use crate::diff::{Diff, Kind as Change};
 use crate::theme::Role;

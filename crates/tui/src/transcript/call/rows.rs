@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 
-use super::super::picture::Showing;
-use super::super::row::Row;
+use super::super::row::{Row, Showing};
 use super::{Call, Origin, Phase};
 use crate::clean::{CleanLine, columns_of_all, span};
 use crate::diff::Diff;
