@@ -32,18 +32,6 @@ pub struct Command {
     pub source: String,
 }
 
-impl Command {
-    fn candidate(&self) -> Candidate {
-        Candidate {
-            text: self.name.clone(),
-            matched: Vec::new(),
-            hint: self.hint.clone().unwrap_or_default(),
-            description: self.description.clone(),
-            source: self.source.clone(),
-        }
-    }
-}
-
 /// Where candidates come from.
 pub trait Source {
     /// The commands; the earlier one counts where two have one name.
@@ -228,7 +216,11 @@ impl Completer {
                     |at: usize, name: &str| commands.iter().take(at).any(|command| command.name == name);
                 let shown =
                     commands.iter().enumerate().filter(|(at, command)| !is_hidden(*at, &command.name));
-                let all = shown.map(|(_, command)| command.candidate());
+                let all = shown.map(|(_, command)| {
+                    let Command { name: text, hint, description, source } = command.clone();
+                    let hint = hint.unwrap_or_default();
+                    Candidate { text, hint, description, source, matched: Vec::new() }
+                });
                 Some(self.best(&needle, all.collect()))
             }
             Kind::Argument { command, before } => {

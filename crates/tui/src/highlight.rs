@@ -98,11 +98,6 @@ pub fn highlight(language: &str, code: &Clean, theme: &Theme) -> Option<Vec<Vec<
     Some(code.lines().map(|line| pen.line(&line)).collect())
 }
 
-/// Whether there is a grammar for a language.
-pub fn knows(language: &str) -> bool {
-    grammar(language).is_some()
-}
-
 /// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
 fn grammar(label: &str) -> Option<&'static SyntaxReference> {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':');
@@ -199,10 +194,10 @@ mod tests {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
-            assert!(knows(label), "{label}");
+            assert!(grammar(label).is_some(), "{label}");
         }
         for label in ["", " ", "no-such", "text", "plain text", ",,", "{}"] {
-            assert!(!knows(label), "{label}");
+            assert!(grammar(label).is_none(), "{label}");
         }
     }
 

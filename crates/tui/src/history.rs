@@ -42,8 +42,6 @@ pub struct History {
 pub struct Decoded {
     /// The newest of its prompts, as many as are kept.
     pub history: History,
-    /// How many lines were not understood.
-    pub unreadable: usize,
     /// Whether the file has grown so far that [`History::encode`] should take its place. Others may be appending: that
     /// is for who holds the file's lock.
     pub rewrite: bool,
@@ -117,12 +115,11 @@ impl History {
         let mut lines = 0;
         for line in file.lines().filter(|line| !line.trim().is_empty()) {
             lines += 1;
-            match serde_json::from_str::<Line<'_>>(line) {
-                Ok(Line { text }) if is_kept(&text) && prompts.last().is_none_or(|last| *last != text) => {
-                    prompts.push(text.into_owned());
-                }
-                Ok(_) => {}
-                Err(_) => decoded.unreadable += 1,
+            if let Ok(Line { text }) = serde_json::from_str::<Line<'_>>(line)
+                && is_kept(&text)
+                && prompts.last().is_none_or(|last| *last != text)
+            {
+                prompts.push(text.into_owned());
             }
         }
         decoded.history.bound();
@@ -234,7 +231,7 @@ mod tests {
             "{\"text\":\"one\"}\nnonsense\n{\"text\":\"two\",\"time\":7}\n\n{\"text\":\" secret\"}\n{\"te";
         let decoded = History::decode(file);
         assert_eq!(decoded.history.prompts(), ["one", "two"]);
-        assert_eq!((decoded.unreadable, decoded.rewrite), (2, false));
+        assert!(!decoded.rewrite);
     }
 
     #[test]

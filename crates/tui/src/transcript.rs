@@ -124,7 +124,7 @@ impl Transcript {
                 for block in &message.content {
                     let Some(item) = answer::put(None, block) else { continue };
                     if let AssistantBlock::ToolCall(call) = block {
-                        calls.extend([(call.id.clone(), doc.items.len())]);
+                        calls.of_run.insert(call.id.clone(), doc.items.len());
                     }
                     doc.items.push(item);
                 }

@@ -24,11 +24,6 @@ pub struct Match<'h> {
 }
 
 impl Search {
-    /// What is searched for.
-    pub fn query(&self) -> &str {
-        &self.query
-    }
-
     /// Whether nothing more was found; the last match still stands.
     pub fn has_failed(&self) -> bool {
         self.failed

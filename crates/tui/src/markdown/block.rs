@@ -25,14 +25,15 @@ pub(super) struct Renderer<'t> {
     theme: &'t Theme,
     /// False while the block may still grow: its code is not coloured yet.
     finished: bool,
-    lines: Vec<Line<'static>>,
     containers: Containers,
     inline: Inline,
     code: Option<Code>,
     table: Option<Table>,
     /// In the middle of what it begins.
     resume: Option<Resume>,
-    marks: Marks,
+    made: Made,
+    /// Where the last item begins: it may still turn out to be none.
+    item: Option<Mark>,
 }
 
 #[derive(Default)]
@@ -40,17 +41,8 @@ pub(super) struct Made {
     pub(super) lines: Vec<Line<'static>>,
     /// Whether the items of a list that stands in nothing else stand apart.
     pub(super) loose: bool,
-    /// The last place before which nothing changes any more.
+    /// The last place before which nothing changes any more: where one can go on.
     pub(super) mark: Option<Mark>,
-}
-
-/// Where one can go on.
-#[derive(Default)]
-struct Marks {
-    loose: bool,
-    /// Where the last item begins: it may still turn out to be none.
-    item: Option<Mark>,
-    sure: Option<Mark>,
 }
 
 impl<'t> Renderer<'t> {
@@ -59,13 +51,13 @@ impl<'t> Renderer<'t> {
             width,
             theme,
             finished,
-            lines: Vec::new(),
             containers: Containers::default(),
             inline: Inline::new(theme.style(Role::Text)),
             code: None,
             table: None,
             resume,
-            marks: Marks::default(),
+            made: Made::default(),
+            item: None,
         }
     }
 
@@ -80,10 +72,10 @@ impl<'t> Renderer<'t> {
             self.event(event, source, &range);
         }
         self.flush();
-        let Marks { loose, sure, .. } = self.marks;
         // Before the first item that says so it is not known that they stand apart, and rows are shown so.
-        let is_known = |mark: &Mark| !(loose && mark.resume.is_tight());
-        Made { lines: self.lines, loose, mark: sure.filter(is_known) }
+        let loose = self.made.loose;
+        self.made.mark.take_if(|mark| loose && mark.resume.is_tight());
+        self.made
     }
 
     fn event(&mut self, event: Event<'_>, source: &str, range: &Range<usize>) {
@@ -178,8 +170,8 @@ impl<'t> Renderer<'t> {
     fn begin_item(&mut self, at: usize) {
         self.flush();
         if let Some((number, loose)) = self.containers.only_list() {
-            let mark = Mark { at, lines: self.lines.len(), resume: Resume::List { number, loose } };
-            self.marks.sure = self.marks.item.replace(mark);
+            let mark = Mark { at, lines: self.made.lines.len(), resume: Resume::List { number, loose } };
+            self.made.mark = self.item.replace(mark);
         }
         if self.containers.open_item() {
             self.gap(1);
@@ -197,7 +189,7 @@ impl<'t> Renderer<'t> {
             TagEnd::List(_) => {
                 self.flush();
                 if let Some((_, loose)) = self.containers.only_list() {
-                    self.marks.loose |= loose;
+                    self.made.loose |= loose;
                 }
                 self.containers.close();
             }
@@ -253,7 +245,7 @@ impl<'t> Renderer<'t> {
     /// Ends what came before, and leaves a line free where blocks stand apart.
     fn begin_block(&mut self) {
         self.flush();
-        if self.containers.begins_apart() && !self.lines.is_empty() {
+        if self.containers.begins_apart() && !self.made.lines.is_empty() {
             self.gap(0);
         }
     }
@@ -261,7 +253,7 @@ impl<'t> Renderer<'t> {
     /// A line with nothing but bars of quotes; without the innermost containers, so many.
     fn gap(&mut self, without: usize) {
         let bars = self.containers.gap(self.theme, without);
-        self.lines.extend(wrap(&[], self.width, &Hang::all(bars), Mode::Words));
+        self.made.lines.extend(wrap(&[], self.width, &Hang::all(bars), Mode::Words));
     }
 
     /// Ends a quote or an item, which has a line even when there is nothing in it.
@@ -284,11 +276,10 @@ impl<'t> Renderer<'t> {
 
     fn end_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
-        let sure = code.take_sure().filter(|_| self.containers.is_empty());
+        let mark = code.take_mark().filter(|_| self.containers.is_empty());
         for (number, line) in code.into_lines(self.theme, self.finished).into_iter().enumerate() {
-            if let Some(sure) = sure.as_ref().filter(|sure| sure.line == number) {
-                let (at, resume) = (sure.at, Resume::Code(sure.fence.clone()));
-                self.marks.sure = Some(Mark { at, lines: self.lines.len(), resume });
+            if let Some(mark) = mark.as_ref().filter(|mark| mark.lines == number) {
+                self.made.mark = Some(Mark { lines: self.made.lines.len(), ..mark.clone() });
             }
             self.put(&line, Mode::Columns);
         }
@@ -311,6 +302,6 @@ impl<'t> Renderer<'t> {
 
     fn put(&mut self, line: &[Span<'static>], mode: Mode) {
         let hang = self.containers.hang(self.theme);
-        self.lines.extend(wrap(line, self.width, &hang, mode));
+        self.made.lines.extend(wrap(line, self.width, &hang, mode));
     }
 }

@@ -177,7 +177,7 @@ impl Answer {
         let moved = Moved { from, places };
         doc.forget_from(from);
         calls.moved(&moved);
-        calls.extend(called);
+        calls.of_run.extend(called);
         moved
     }
 
@@ -192,7 +192,7 @@ impl Answer {
         let words = match block {
             AssistantBlock::Text { .. } => Words::Text,
             AssistantBlock::Thinking { .. } => Words::Thinking,
-            AssistantBlock::ToolCall(call) => return calls.of_model(&call.id)?.checked_sub(from),
+            AssistantBlock::ToolCall(call) => return calls.of_run.get(&call.id)?.checked_sub(from),
         };
         let of_answer = |at: &usize| self.items.contains(&(from + at));
         let is = |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.is(item));

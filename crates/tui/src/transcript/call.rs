@@ -2,8 +2,6 @@
 
 mod rows;
 
-pub(super) use rows::{Room, owner};
-
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;

@@ -16,7 +16,7 @@ use crate::theme::Role;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// The calls of this run.
-    of_run: HashMap<ToolCallId, usize>,
+    pub(super) of_run: HashMap<ToolCallId, usize>,
     /// The calls of extensions that are not over.
     hosted: HashMap<ToolCallId, usize>,
     /// The person's commands that are not over.
@@ -24,14 +24,6 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn of_model(&self, id: &ToolCallId) -> Option<usize> {
-        self.of_run.get(id).copied()
-    }
-
-    pub(super) fn extend(&mut self, calls: impl IntoIterator<Item = (ToolCallId, usize)>) {
-        self.of_run.extend(calls);
-    }
-
     pub(super) fn moved(&mut self, moved: &Moved) {
         let stays = |at: &mut usize| moved.place(*at).map(|new| *at = new).is_some();
         self.of_run.retain(|_, at| stays(at));

@@ -6,16 +6,13 @@ use std::time::{Duration, Instant};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-use super::call::{Room, owner};
 use super::item::{Item, Kind, Page, Thinking, User};
-use super::row::{Row, Rows, Showing};
+use super::row::{INDENT, Room, Row, Rows, Showing, owner};
 use crate::clean::{Clean, CleanLine, span};
 use crate::figures::lasted;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};
-
-const INDENT: u16 = 2;
 
 /// What a layout was made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -149,7 +146,7 @@ fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
         let words =
             wrap(&picture.facts.line(room.theme).patch_style(ground).spans, room.width, &hang, Mode::Words);
         let words = words.into_iter().map(row).collect();
-        rows.extend(picture.rows(words, &row(Line::default()), room.width, room.images));
+        rows.extend(picture.rows(words, &row(Line::default()), room));
     }
     rows
 }

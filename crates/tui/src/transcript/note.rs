@@ -2,8 +2,7 @@
 
 use haft_protocol::event::CompactReason;
 
-use super::call::{Room, owner};
-use super::row::Row;
+use super::row::{Room, Row, owner};
 use crate::clean::{Clean, CleanLine, span};
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};

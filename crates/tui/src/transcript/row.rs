@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use haft_protocol::content::{Content, Image};
 use ratatui_core::style::Style;
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, columns_of, span};
 use crate::image::{ImageFacts, Images};
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap_lines};
+
+/// How far what belongs to a heading or a call is indented.
+pub(super) const INDENT: u16 = 2;
 
 /// A row that is kept.
 #[derive(Debug, Clone, Default)]
@@ -166,14 +171,54 @@ impl Picture {
     }
 
     /// Its rows: those that say what it is, with space for the image below where it is shown.
-    pub(super) fn rows(&self, words: Vec<Row>, blank: &Row, width: u16, how: Option<&Showing>) -> Vec<Row> {
+    pub(super) fn rows(&self, words: Vec<Row>, blank: &Row, room: Room<'_>) -> Vec<Row> {
         let used = blank.indent.saturating_add(blank.frame);
-        let columns = width.saturating_sub(used);
-        let size = how.and_then(|how| how.images.space(&self.image, &self.facts, columns, how.screen));
+        let columns = room.width.saturating_sub(used);
+        let size =
+            room.images.and_then(|how| how.images.space(&self.image, &self.facts, columns, how.screen));
         // Where the words take several rows, there is no room for an image either.
         let (Some(size), [first]) = (size, words.as_slice()) else { return words };
         let part = |row| Some(Part { image: self.image.clone(), size, row });
         let rest = (1..usize::from(size.1)).map(|row| Row { part: part(row), ..blank.clone() });
         std::iter::once(Row { part: part(0), ..first.clone() }).chain(rest).collect()
     }
+}
+
+/// What is laid out for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room<'t> {
+    pub(super) width: u16,
+    pub(super) theme: &'t Theme,
+    pub(super) open: bool,
+    pub(super) images: Option<&'t Showing>,
+}
+
+impl Room<'_> {
+    pub(super) fn inner(&self) -> u16 {
+        self.width.saturating_sub(INDENT).max(1)
+    }
+
+    /// A row that is cut where it is too long.
+    pub(super) fn short(&self, text: CleanLine, role: Role) -> Row {
+        let text = text.shortened(usize::from(self.inner()));
+        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
+    }
+
+    pub(super) fn wrapped(
+        &self,
+        mark: &'static str,
+        lines: impl IntoIterator<Item = CleanLine>,
+        role: Role,
+        mode: Mode,
+    ) -> Vec<Row> {
+        let style = self.theme.style(role);
+        let lines = lines.into_iter().map(|line| vec![span(line, style)]);
+        let rows = wrap_lines(lines, self.inner(), Hang::marked(mark, style), mode);
+        rows.into_iter().map(|line| Row::indented(line, INDENT)).collect()
+    }
+}
+
+/// `[todo]`
+pub(super) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
+    span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui_core::text::Span;
 
-use super::begin_of_line;
+use super::{Mark, Resume, begin_of_line};
 use crate::clean::{Clean, CleanLine, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
@@ -26,16 +26,6 @@ pub(super) struct Code {
     lines: usize,
     /// Where the last ones begin: of the last it may not be sure that it is one.
     begins: [Option<(usize, usize)>; 2],
-}
-
-/// A line from which on code can be shown without what stands above.
-#[derive(Debug)]
-pub(super) struct Sure {
-    /// The byte at which it begins.
-    pub(super) at: usize,
-    /// How many lines are shown before it.
-    pub(super) line: usize,
-    pub(super) fence: String,
 }
 
 impl Code {
@@ -66,11 +56,11 @@ impl Code {
         self.begins = [self.begins[1], Some((at, self.lines))];
     }
 
-    /// The last line but one.
-    pub(super) fn take_sure(&mut self) -> Option<Sure> {
+    /// The last line but one, from which on code can be shown without what stands above, and how many lines of it do.
+    pub(super) fn take_mark(&mut self) -> Option<Mark> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;
-        Some(Sure { at, line: line + usize::from(self.has_label()), fence })
+        Some(Mark { at, lines: line + usize::from(self.has_label()), resume: Resume::Code(fence) })
     }
 
     fn label(&self) -> CleanLine {

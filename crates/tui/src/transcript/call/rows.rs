@@ -4,15 +4,13 @@ use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 
-use super::super::row::{Row, Showing};
+use super::super::row::{INDENT, Room, Row, owner};
 use super::{Call, Origin, Phase};
 use crate::clean::{CleanLine, columns_of_all, span};
 use crate::diff::Diff;
 use crate::figures::lasted;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap, wrap_lines};
-
-const INDENT: u16 = 2;
+use crate::wrap::{Hang, Mode, wrap};
 
 /// Rows of output while it runs, folded.
 const RUNNING: usize = 5;
@@ -25,40 +23,6 @@ const DIFF: usize = 12;
 
 /// Lines of output while it runs, unfolded: all of it would be laid out anew with every piece.
 const LIVE: usize = 500;
-
-/// What is laid out for.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::transcript) struct Room<'t> {
-    pub(in crate::transcript) width: u16,
-    pub(in crate::transcript) theme: &'t Theme,
-    pub(in crate::transcript) open: bool,
-    pub(in crate::transcript) images: Option<&'t Showing>,
-}
-
-impl Room<'_> {
-    fn inner(&self) -> u16 {
-        self.width.saturating_sub(INDENT).max(1)
-    }
-
-    /// A row that is cut where it is too long.
-    fn short(&self, text: CleanLine, role: Role) -> Row {
-        let text = text.shortened(usize::from(self.inner()));
-        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
-    }
-
-    fn wrapped(
-        &self,
-        mark: &'static str,
-        lines: impl IntoIterator<Item = CleanLine>,
-        role: Role,
-        mode: Mode,
-    ) -> Vec<Row> {
-        let style = self.theme.style(role);
-        let lines = lines.into_iter().map(|line| vec![span(line, style)]);
-        let rows = wrap_lines(lines, self.inner(), Hang::marked(mark, style), mode);
-        rows.into_iter().map(|line| Row::indented(line, INDENT)).collect()
-    }
-}
 
 impl Call {
     /// The row of the call itself.
@@ -170,12 +134,7 @@ impl Call {
         }
         for picture in &self.images {
             let words = vec![Row::indented(picture.facts.line(room.theme), INDENT)];
-            rows.extend(picture.rows(
-                words,
-                &Row::indented(Line::default(), INDENT),
-                room.width,
-                room.images,
-            ));
+            rows.extend(picture.rows(words, &Row::indented(Line::default(), INDENT), room));
         }
         rows
     }
@@ -239,9 +198,4 @@ fn changes(diff: &Diff, room: Room<'_>) -> Vec<Row> {
 fn more(hidden: usize, what: &str, room: Room<'_>) -> Row {
     let key = if room.open { "" } else { " (ctrl+o)" };
     room.short(CleanLine::new(&format!("… +{hidden} {what}{key}")), Role::Muted)
-}
-
-/// `[todo]`
-pub(in crate::transcript) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
-    span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }
