@@ -13,7 +13,7 @@ mod table;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag};
 use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
@@ -266,29 +266,14 @@ fn finished(text: &str, at_end: bool) -> Vec<usize> {
     // Where what is shown of the block ends.
     let mut shown = 0;
     for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
-        match event {
-            Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_)) => {
-                depth += 1;
-                shown = shown.max(range.start + 1);
-            }
-            Event::End(TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_)) => depth -= 1,
-            Event::Start(_) => {
-                depth += 1;
-                shown = shown.max(range.end);
-            }
-            Event::End(_) => depth -= 1,
-            Event::Text(_)
-            | Event::Code(_)
-            | Event::InlineMath(_)
-            | Event::DisplayMath(_)
-            | Event::Html(_)
-            | Event::InlineHtml(_)
-            | Event::FootnoteReference(_)
-            | Event::SoftBreak
-            | Event::HardBreak
-            | Event::Rule
-            | Event::TaskListMarker(_) => shown = shown.max(range.end),
+        let is_end = matches!(event, Event::End(_));
+        if matches!(event, Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_))) {
+            shown = shown.max(range.start + 1);
+        } else if !is_end {
+            shown = shown.max(range.end);
         }
+        depth += usize::from(matches!(event, Event::Start(_)));
+        depth -= usize::from(is_end);
         if depth == 0 {
             ends.push(end(text, shown..range.end));
         }

@@ -241,7 +241,7 @@ impl Transcript {
     fn moved(&mut self, moved: &Moved) {
         self.told.moved(moved);
         self.finder.forget_from(moved.from);
-        self.settled.moved(moved.from);
+        self.settled.past = self.settled.past.min(moved.from);
     }
 
     /// Something of haft's own.
@@ -367,7 +367,7 @@ impl Transcript {
 
     /// How many bytes searches have read so far: the measure of what a key of theirs costs.
     pub fn scanned(&self) -> usize {
-        self.finder.scanned()
+        self.finder.scanned
     }
 
     /// Nothing is searched for any more. One stays where the search led.
@@ -383,7 +383,7 @@ impl Transcript {
     /// The keyboard is here from now on: a cursor is shown.
     pub fn browse(&mut self) {
         self.browse = Some(Browsing::begin(&mut self.doc, &mut self.view));
-        self.selecting.clear();
+        self.selecting.selection = None;
     }
 
     /// A key of the transcript's own.
@@ -398,7 +398,7 @@ impl Transcript {
             Browse::Copy => return self.copy(),
             Browse::Close => {
                 view.follow |= browsing.followed;
-                selecting.clear();
+                selecting.selection = None;
                 *browse = None;
                 return Browsed::Leave;
             }
@@ -423,19 +423,19 @@ impl Transcript {
     }
 
     fn extend_selection(&mut self) {
-        if let Some(browsing) = &self.browse {
-            self.selecting.extend(browsing.cursor);
+        if let (Some(browsing), Some(selection)) = (&self.browse, &mut self.selecting.selection) {
+            selection.to = browsing.cursor;
         }
     }
 
     /// Copies what is selected, or the item under the cursor.
     fn copy(&mut self) -> Browsed {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
-        let text = match self.selecting.is_some() {
+        let text = match self.selecting.selection.is_some() {
             true => self.selecting.text(&mut self.doc),
             false => self.doc.items.get(at).map(Item::copied).filter(|text| !text.is_empty()),
         };
-        self.selecting.clear();
+        self.selecting.selection = None;
         text.map_or(Browsed::Done, Browsed::Copy)
     }
 
@@ -449,8 +449,8 @@ impl Transcript {
             MouseKind::Press => selecting.press(view.point(column, row)),
             MouseKind::Drag => selecting.drag(view.point(column, row)),
             MouseKind::Release => {
-                let pressed = selecting.release()?;
-                if selecting.is_some() {
+                let pressed = selecting.pressed.take()?;
+                if selecting.selection.is_some() {
                     return selecting.text(doc);
                 }
                 // A click on the row of a call is as good as the key.

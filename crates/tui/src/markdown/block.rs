@@ -92,7 +92,7 @@ impl<'t> Renderer<'t> {
             Event::InlineHtml(text) => self.inline.styled(&text, self.theme.style(Role::Muted)),
             Event::FootnoteReference(name) => self.inline.text(&name),
             Event::SoftBreak => self.inline.text(" "),
-            Event::HardBreak => self.inline.new_line(),
+            Event::HardBreak => self.inline.lines.push(Vec::new()),
             Event::Rule => {
                 self.begin_block();
                 let rule = span(CleanLine::repeated('─', self.room()), self.theme.style(Role::Rule));
@@ -199,9 +199,10 @@ impl<'t> Renderer<'t> {
             }
             TagEnd::TableCell => {
                 let next = Inline::new(self.cell_style());
-                let cell = std::mem::replace(&mut self.inline, next).into_line();
+                let cell = std::mem::replace(&mut self.inline, next);
                 if let Some(table) = &mut self.table {
-                    table.cell(cell);
+                    // All on one line.
+                    table.row.push(cell.lines.into_iter().flatten().collect());
                 }
             }
             TagEnd::TableHead | TagEnd::TableRow => {
@@ -227,12 +228,12 @@ impl<'t> Renderer<'t> {
 
     /// The style of text that has no other.
     fn base(&self) -> Style {
-        let role = if self.containers.is_quoted() { Role::Quote } else { Role::Text };
+        let role = if self.containers.quotes > 0 { Role::Quote } else { Role::Text };
         self.theme.style(role)
     }
 
     fn cell_style(&self) -> Style {
-        let in_head = self.table.as_ref().is_some_and(Table::is_in_head);
+        let in_head = self.table.as_ref().is_some_and(|table| table.rows.is_empty());
         let strong = if in_head { self.theme.own_style(Role::Strong) } else { Style::new() };
         self.base().patch(strong)
     }
@@ -258,7 +259,7 @@ impl<'t> Renderer<'t> {
 
     /// Ends a quote or an item, which has a line even when there is nothing in it.
     fn close(&mut self) {
-        if self.containers.is_untouched() {
+        if self.containers.untouched {
             self.put(&[], Mode::Words);
         }
         self.containers.close();
@@ -270,13 +271,13 @@ impl<'t> Renderer<'t> {
         let next = Inline::new(self.base());
         let inline = std::mem::replace(&mut self.inline, next);
         if !inline.is_empty() {
-            inline.into_lines().iter().for_each(|line| self.put(line, Mode::Words));
+            inline.lines.iter().for_each(|line| self.put(line, Mode::Words));
         }
     }
 
     fn end_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
-        let mark = code.take_mark().filter(|_| self.containers.is_empty());
+        let mark = code.take_mark().filter(|_| self.containers.open.is_empty());
         for (number, line) in code.into_lines(self.theme, self.finished).into_iter().enumerate() {
             if let Some(mark) = mark.as_ref().filter(|mark| mark.lines == number) {
                 self.made.mark = Some(Mark { lines: self.made.lines.len(), ..mark.clone() });

@@ -26,21 +26,13 @@ type Cell = Vec<Span<'static>>;
 #[derive(Debug)]
 pub(super) struct Table {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Cell>>,
-    row: Vec<Cell>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) row: Vec<Cell>,
 }
 
 impl Table {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new(), row: Vec::new() }
-    }
-
-    pub(super) fn is_in_head(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    pub(super) fn cell(&mut self, cell: Cell) {
-        self.row.push(cell);
     }
 
     pub(super) fn end_row(&mut self) {

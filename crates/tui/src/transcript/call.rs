@@ -195,10 +195,6 @@ impl Output {
         self.text.as_str()
     }
 
-    pub(super) fn is_cut(&self) -> bool {
-        self.cut
-    }
-
     pub(super) fn count(&self) -> usize {
         self.body().lines().count()
     }
@@ -231,7 +227,7 @@ mod tests {
         for _ in 0..1_000 {
             output.push(&line);
         }
-        assert!(output.is_cut());
+        assert!(output.cut);
         assert!(output.as_str().len() <= 2 * KEPT);
         assert!(output.as_str().starts_with('é'));
         assert_eq!(output.last(2), [CleanLine::new(line.trim()), CleanLine::new(line.trim())]);

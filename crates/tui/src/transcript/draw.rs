@@ -58,7 +58,7 @@ impl Transcript {
     }
 
     fn paint_selection(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let columns = self.selecting.columns(at);
+        let columns = self.selecting.selection.and_then(|selection| selection.columns(at));
         let cursor = self.browse.as_ref().map(|browse| browse.cursor).filter(|cursor| cursor.at == at);
         let Some(row) = self.doc.rows(at.item).get(at.row) else { return };
         if let Some((from, to)) = columns {

@@ -25,8 +25,8 @@ struct Key {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
     key: Key,
-    /// Which of all that were made it is.
-    number: usize,
+    /// Which of all that were made it is: for as long as an item has this one, its rows are the same.
+    pub(super) number: usize,
     rows: Vec<Row>,
     /// What follows the rows.
     lines: Vec<Line<'static>>,
@@ -80,11 +80,6 @@ impl Layouts {
             None => &layout.lines,
         };
         Rows { own: &layout.rows, lines, indent: layout.indent, over: layout.over }
-    }
-
-    /// Which layout an item has: for as long as it has this one, its rows are the same.
-    pub(super) fn number(&self, at: usize) -> Option<usize> {
-        self.kept.get(&at).map(|layout| layout.number)
     }
 }
 

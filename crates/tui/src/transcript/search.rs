@@ -43,7 +43,7 @@ pub enum Found {
 pub(super) struct Finder {
     search: Option<Search>,
     /// How many bytes searches have read.
-    scanned: usize,
+    pub(super) scanned: usize,
 }
 
 #[derive(Debug)]
@@ -164,10 +164,6 @@ impl Finder {
         self.search = None;
     }
 
-    pub(super) fn scanned(&self) -> usize {
-        self.scanned
-    }
-
     pub(super) fn take_landing(&mut self) -> Option<Point> {
         self.search.as_mut()?.landing.take()
     }
@@ -201,7 +197,7 @@ impl Finder {
 impl Search {
     /// Looks for the match before (`true`), or for the one after.
     fn look_on(&mut self, doc: &mut Document, view: &mut View, older: bool) {
-        if self.hunt.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.older == older) {
+        if self.hunt.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.is_older() == older) {
             return;
         }
         let items = doc.items.len();
@@ -231,11 +227,11 @@ impl Search {
     /// Looks at one item. Returns false if nothing more is looked for.
     fn hunt_one(&mut self, doc: &mut Document, view: &mut View, budget: &mut Budget) -> bool {
         let Some(hunt) = &mut self.hunt else { return false };
-        let Some(item) = hunt.next(doc.items.len()) else {
+        let older = hunt.is_older();
+        let Some((item, upto)) = hunt.next() else {
             self.hunted(Found::Nothing);
             return false;
         };
-        let (older, upto) = (hunt.older, hunt.upto.filter(|upto| upto.item == item));
         let Some(nth) = self.look_at(doc, item, upto, older, budget) else { return true };
         self.hunted(Found::Match);
         self.go_to(doc, view, item, nth);
@@ -303,7 +299,7 @@ impl Search {
     fn places(&mut self, doc: &mut Document, item: usize) -> Arc<[Place]> {
         // Laid out first, if it has to be.
         doc.rows(item);
-        let layout = doc.layouts.number(item);
+        let layout = doc.layouts.kept.get(&item).map(|layout| layout.number);
         if let Some((of, places)) = self.places.get(&item)
             && Some(*of) == layout
         {

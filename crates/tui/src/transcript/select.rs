@@ -13,9 +13,9 @@ pub(super) struct Point {
 
 /// From where to where, both included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Selection {
+pub(super) struct Selection {
     mark: Point,
-    to: Point,
+    pub(super) to: Point,
     /// Whether whole lines are meant.
     lines: bool,
 }
@@ -26,7 +26,7 @@ impl Selection {
     }
 
     /// Which columns of a row are in it.
-    fn columns(&self, at: Position) -> Option<(usize, usize)> {
+    pub(super) fn columns(&self, at: Position) -> Option<(usize, usize)> {
         let (from, to) = self.ends();
         if at < from.at || at > to.at {
             return None;
@@ -40,31 +40,17 @@ impl Selection {
 /// The selection, and the button of the mouse that makes one.
 #[derive(Debug, Default)]
 pub(super) struct Selecting {
-    selection: Option<Selection>,
+    pub(super) selection: Option<Selection>,
     /// The place where the button of the mouse went down.
-    pressed: Option<Point>,
+    pub(super) pressed: Option<Point>,
 }
 
 impl Selecting {
-    pub(super) fn clear(&mut self) {
-        self.selection = None;
-    }
-
-    pub(super) fn is_some(&self) -> bool {
-        self.selection.is_some()
-    }
-
     /// Begins a selection at the cursor, or ends one of the same kind.
     pub(super) fn mark(&mut self, cursor: Point, lines: bool) {
         let new = Selection { mark: cursor, to: cursor, lines };
         let again = self.selection.is_some_and(|selection| selection.lines == lines);
         self.selection = (!again).then_some(new);
-    }
-
-    pub(super) fn extend(&mut self, cursor: Point) {
-        if let Some(selection) = &mut self.selection {
-            selection.to = cursor;
-        }
     }
 
     pub(super) fn press(&mut self, at: Option<Point>) {
@@ -77,15 +63,6 @@ impl Selecting {
         if let (Some(mark), Some(to)) = (self.pressed, to) {
             self.selection = Some(Selection { mark, to, lines: false });
         }
-    }
-
-    /// Returns the place where the button of the mouse went down, which went up now.
-    pub(super) fn release(&mut self) -> Option<Point> {
-        self.pressed.take()
-    }
-
-    pub(super) fn columns(&self, at: Position) -> Option<(usize, usize)> {
-        self.selection.as_ref().and_then(|selection| selection.columns(at))
     }
 
     /// Returns the text that is selected, without frames; of one that is too long for every clipboard, the begin.

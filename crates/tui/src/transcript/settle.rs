@@ -11,7 +11,7 @@ use ratatui_core::text::Line;
 
 use super::answer::Answer;
 use super::call::Origin;
-use super::document::{Document, Position};
+use super::document::{Document, MOST_AT_ONCE, Position};
 use super::draw::paint_row;
 use super::item::{Item, Kind};
 use super::row::whole;
@@ -19,9 +19,6 @@ use super::view::View;
 use crate::clean::{CleanLine, span};
 use crate::look::Look;
 use crate::theme::Role;
-
-/// Items of a conversation that goes on, of which the last are printed.
-const MOST_AT_ONCE: usize = 50;
 
 /// How much of an item is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,17 +31,12 @@ enum Part {
 pub(super) struct Settled {
     began: bool,
     /// The items before this one have been printed.
-    past: usize,
+    pub(super) past: usize,
     /// How many rows are left.
     pub(super) live: usize,
 }
 
 impl Settled {
-    /// Items stand elsewhere, from one on.
-    pub(super) fn moved(&mut self, from: usize) {
-        self.past = self.past.min(from);
-    }
-
     pub(super) fn settle(
         &mut self,
         doc: &mut Document,

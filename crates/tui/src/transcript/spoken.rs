@@ -15,7 +15,7 @@ use ratatui_core::text::Line;
 
 use super::answer::Answer;
 use super::call::{Call, Origin, Phase};
-use super::document::{Document, Moved};
+use super::document::{Document, MOST_AT_ONCE, Moved};
 use super::item::{Folds, Item, Kind, Page, Thinking, User};
 use super::note::{Note, Tag};
 use super::row::Picture;
@@ -23,9 +23,6 @@ use crate::clean::{Clean, CleanLine, span};
 use crate::diff::{Diff, Kind as Change};
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap};
-
-/// Items of a conversation that goes on, of which the last are printed.
-const MOST_AT_ONCE: usize = 50;
 
 /// How far what does not begin in the first column is indented.
 const INDENT: usize = 2;

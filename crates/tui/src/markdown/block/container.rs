@@ -12,7 +12,7 @@ const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
 const BAR: &str = "│ ";
 
 #[derive(Debug)]
-enum Container {
+pub(super) enum Container {
     Quote,
     List {
         /// The number of the next item; bullets have none.
@@ -30,11 +30,11 @@ enum Container {
 /// The open ones, the outermost first. There may be many thousands: `- - - -` opens one list in the other.
 #[derive(Debug, Default)]
 pub(super) struct Containers {
-    open: Vec<Container>,
-    quotes: usize,
+    pub(super) open: Vec<Container>,
+    pub(super) quotes: usize,
     lists: usize,
     /// Whether the innermost has nothing in it yet.
-    untouched: bool,
+    pub(super) untouched: bool,
 }
 
 impl Containers {
@@ -61,10 +61,6 @@ impl Containers {
             [Container::List { next, loose, .. }] => Some((*next, *loose)),
             _ => None,
         }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty()
     }
 
     /// Whether the item stands apart from the one before it.
@@ -106,14 +102,6 @@ impl Containers {
             Some(Container::Item { .. }) | None => {}
         }
         self.untouched = false;
-    }
-
-    pub(super) fn is_quoted(&self) -> bool {
-        self.quotes > 0
-    }
-
-    pub(super) fn is_untouched(&self) -> bool {
-        self.untouched
     }
 
     /// Whether a line is left free before a block: not at the beginning of a container, and not in a list whose items

@@ -177,7 +177,7 @@ impl Call {
             let at = if end { 0 } else { rows.len() };
             rows.insert(at, more(hidden, "lines", room));
         }
-        if self.output.is_cut() && room.open {
+        if self.output.cut && room.open {
             rows.insert(0, room.short("… what came before is not kept".into(), Role::Muted));
         }
         rows

@@ -21,51 +21,50 @@ const LAID_OUT: usize = 32 << 10;
 /// What each byte of that costs.
 const LAID_OUT_BYTE: usize = 16;
 
-/// The items among which a match is looked for.
-#[derive(Debug)]
+/// The items among which a match is looked for, and that have not been looked at.
+#[derive(Debug, Default)]
 pub(super) struct Hunt {
-    pub(super) older: bool,
-    /// The items that have not been looked at.
-    left: Range<usize>,
-    /// What is behind this place does not count.
-    pub(super) upto: Option<Position>,
-    /// Where it goes on downwards when nothing is above.
-    then_from: Option<usize>,
-    looked_at: usize,
+    /// First upwards, from the last one on.
+    up: Range<usize>,
+    /// Then downwards.
+    down: Range<usize>,
+    /// What is behind this place does not count on the way up.
+    upto: Option<Position>,
     all: usize,
 }
 
 impl Hunt {
     /// Upwards from the item before one.
     pub(super) fn above(end: usize) -> Self {
-        Self { older: true, ..Self::below(0, end) }
+        Self { up: 0..end, all: end, ..Self::default() }
     }
 
     pub(super) fn below(from: usize, items: usize) -> Self {
-        let left = from..items;
-        let all = left.len();
-        Self { older: false, left, upto: None, then_from: None, looked_at: 0, all }
+        let down = from..items;
+        Self { all: down.len(), down, ..Self::default() }
     }
 
     /// Upwards from a place, and then downwards from there.
     pub(super) fn around(at: Position, items: usize) -> Self {
-        Self { upto: Some(at), then_from: Some(at.item), all: items + 1, ..Self::above(at.item + 1) }
+        let (up, down) = (0..at.item + 1, at.item..items);
+        Self { all: up.len() + down.len(), up, down, upto: Some(at) }
     }
 
-    /// Takes the item that is looked at next.
-    pub(super) fn next(&mut self, items: usize) -> Option<usize> {
-        if self.left.is_empty()
-            && let Some(from) = self.then_from.take()
-        {
-            (self.older, self.left, self.upto) = (false, from..items, None);
-        }
-        self.looked_at += 1;
-        if self.older { self.left.next_back() } else { self.left.next() }
+    /// True if it goes upwards.
+    pub(super) fn is_older(&self) -> bool {
+        !self.up.is_empty()
+    }
+
+    /// Takes the item that is looked at next, and the place up to which it counts.
+    pub(super) fn next(&mut self) -> Option<(usize, Option<Position>)> {
+        let above = self.up.next_back().map(|item| (item, self.upto.filter(|upto| upto.item == item)));
+        above.or_else(|| Some((self.down.next()?, None)))
     }
 
     /// How much of it is done, in hundredths.
     pub(super) fn done(&self) -> u8 {
-        let done = self.looked_at.saturating_mul(100) / self.all.max(1);
+        let left = self.up.len() + self.down.len();
+        let done = self.all.saturating_sub(left).saturating_mul(100) / self.all.max(1);
         u8::try_from(done.min(99)).unwrap_or(99)
     }
 }
