@@ -1,12 +1,11 @@
 //! Markdown as styled lines, also while it is still being written.
 //!
 //! A text is cut into its blocks (paragraphs, lists, tables, blocks of code). Each is rendered once it is finished, and
-//! stays; only the block that still grows is rendered anew. A block is finished when the next one has begun on a whole
-//! line: what comes after that changes it no more. Of one that is long, only the end is rendered anew. So a link whose address is given in a later block is not followed;
-//! it is shown as it is written.
+//! stays; only the block that still grows is rendered anew, and of one that is long only the end. A block is finished when
+//! the next one has begun on a whole line: what comes after that changes it no more. So a link whose address is given in a
+//! later block is not followed; it is shown as it is written.
 
 mod block;
-mod grown;
 mod inline;
 mod table;
 
@@ -18,12 +17,14 @@ use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
-use block::{Made, Renderer};
-use grown::Grown;
+use block::{Made, Renderer, Resume};
 
 /// What of Markdown is understood beside CommonMark.
 const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// Below so many bytes a block is rendered whole.
+const LONG: usize = 4 << 10;
 
 /// A whole text as lines of a width.
 pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -49,7 +50,7 @@ pub struct Streaming {
     drawn: Option<Drawn>,
     rendered: usize,
     read: usize,
-    /// From which length on a block is rendered by its end, where that is not [`grown::LONG`].
+    /// From which length on a block is rendered by its end, where that is not [`LONG`].
     long: Option<usize>,
 }
 
@@ -65,6 +66,20 @@ struct Drawn {
     /// How long the text was.
     upto: usize,
     finished: bool,
+}
+
+/// Where the rest of the open block begins.
+///
+/// A list whose next items have begun, and code whose next lines have, change their rows above no more: but where items
+/// turn out to stand apart, which the whole list then does.
+#[derive(Debug, Clone)]
+struct Grown {
+    block: usize,
+    /// The byte of the text.
+    from: usize,
+    /// The lines of the whole text before it.
+    lines: usize,
+    resume: Resume,
 }
 
 impl Streaming {
@@ -198,7 +213,7 @@ impl Streaming {
     fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
         let from = grown.map_or(self.begin_of(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
-        if rest.len() <= self.long.unwrap_or(grown::LONG) {
+        if rest.len() <= self.long.unwrap_or(LONG) {
             return None;
         }
         // What a line is that is not whole is not sure, nor what follows from it.

@@ -13,7 +13,6 @@
 //! Invariant: every text of an item went through the sanitiser when it became part of it.
 
 mod answer;
-mod args;
 mod browse;
 mod call;
 mod calls;
@@ -46,9 +45,8 @@ use crate::look::Look;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
 use answer::{Answer, Words};
-use args::Sum;
 use browse::Browsing;
-use call::{Call, Phase};
+use call::{Call, Phase, Sum};
 use calls::Calls;
 use document::{Document, Moved};
 use item::{Item, Kind, Page, User};

@@ -3,6 +3,7 @@
 mod code;
 mod container;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Parser, Tag, TagEnd};
@@ -10,7 +11,6 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
 use super::OPTIONS;
-use super::grown::{Mark, Resume, begin_of_line, line_of};
 use super::inline::Inline;
 use super::table::Table;
 use crate::clean::{CleanLine, span};
@@ -43,6 +43,59 @@ pub(super) struct Made {
     pub(super) loose: bool,
     /// The last place before which nothing changes any more: where one can go on.
     pub(super) mark: Option<Mark>,
+}
+
+/// How to go on with a block in its middle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Resume {
+    /// At an item of a list.
+    List {
+        /// The number of that item; bullets have none.
+        number: Option<u64>,
+        /// Whether the items stand apart.
+        loose: bool,
+    },
+    /// At a line of code, below this line.
+    Code(String),
+}
+
+impl Resume {
+    /// What stands before the rest of the block, so that it is read as it is.
+    pub(super) fn before(&self) -> &str {
+        match self {
+            Self::List { .. } => "",
+            Self::Code(fence) => fence,
+        }
+    }
+
+    /// Whether it is a list whose items stand together.
+    pub(super) fn is_tight(&self) -> bool {
+        matches!(self, Self::List { loose: false, .. })
+    }
+
+    /// Whether what stands above stays with this below it: where a list gives addresses, they may be those of links above.
+    pub(super) fn holds_with(&self, rest: &str) -> bool {
+        match self {
+            Self::List { .. } => !rest.contains("]:"),
+            Self::Code(_) => true,
+        }
+    }
+
+    /// The rest of the block, as it is read.
+    pub(super) fn source<'s>(&self, rest: &'s str) -> Cow<'s, str> {
+        match self.before() {
+            "" => Cow::Borrowed(rest),
+            before => Cow::Owned([before, rest].concat()),
+        }
+    }
+}
+
+/// A place in a source at which one can go on, and how many lines are before it.
+#[derive(Debug, Clone)]
+pub(super) struct Mark {
+    pub(super) at: usize,
+    pub(super) lines: usize,
+    pub(super) resume: Resume,
 }
 
 impl<'t> Renderer<'t> {
@@ -305,4 +358,16 @@ impl<'t> Renderer<'t> {
         let hang = self.containers.hang(self.theme);
         self.made.lines.extend(wrap(line, self.width, &hang, mode));
     }
+}
+
+/// The line of a source that a byte of it is in, from its first column to that byte.
+fn begin_of_line(source: &str, at: usize) -> usize {
+    source.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+}
+
+/// The whole line that a range begins in, with its end.
+fn line_of(source: &str, range: &Range<usize>) -> String {
+    let rest = source.get(begin_of_line(source, range.start)..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    format!("{line}\n")
 }

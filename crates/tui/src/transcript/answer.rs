@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use haft_protocol::message::AssistantBlock;
 
-use super::args::Sum;
-use super::call::{Call, Origin, Phase};
+use super::call::{Call, Origin, Phase, Sum};
 use super::calls::Calls;
 use super::document::{Document, Moved};
 use super::item::{Item, Kind, Thinking};
@@ -202,35 +201,34 @@ impl Answer {
 
 /// A block as an item, made of the old one where there is one. None for what says nothing.
 pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
-    match block {
-        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
-        AssistantBlock::Text { text } => {
-            Some(with_words(old, text, || Kind::Text(Box::new(Text::whole(Clean::default())))))
-        }
-        AssistantBlock::Thinking { text } => Some(with_words(old, text, || {
+    let new = || match block {
+        AssistantBlock::Text { .. } => Kind::Text(Box::new(Text::whole(Clean::default()))),
+        AssistantBlock::Thinking { .. } => {
             let text = Text::whole(Clean::default());
             Kind::Thinking(Box::new(Thinking { text, over: true, ..Thinking::default() }))
-        })),
+        }
         AssistantBlock::ToolCall(call) => {
-            let mut item = old.unwrap_or_else(|| {
-                let sum = Sum::default();
-                Item::new(Kind::Call(Box::new(Call::new(Origin::Model, &call.name, sum, Phase::Waiting))))
-            });
+            Kind::Call(Box::new(Call::new(Origin::Model, &call.name, Sum::default(), Phase::Waiting)))
+        }
+    };
+    let mut item = old.unwrap_or_else(|| Item::new(new()));
+    match block {
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => {
+            if text.trim().is_empty() {
+                return None;
+            }
+            let clean = Clean::new(text);
+            if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
+                item.set_words(clean);
+            }
+        }
+        AssistantBlock::ToolCall(call) => {
             item.changed();
             if let Some(shown) = item.call().filter(|shown| shown.phase == Phase::Writing || shown.is_new()) {
                 shown.phase = Phase::Waiting;
                 shown.sum = Sum::of(&call.name, &call.args);
             }
-            Some(item)
         }
     }
-}
-
-fn with_words(old: Option<Item>, text: &str, new: impl FnOnce() -> Kind) -> Item {
-    let mut item = old.unwrap_or_else(|| Item::new(new()));
-    let clean = Clean::new(text);
-    if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
-        item.set_words(clean);
-    }
-    item
+    Some(item)
 }

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 
-use super::args::Sum;
-use super::call::{Call, Origin, Phase};
+use super::call::{Call, Origin, Phase, Sum};
 use super::document::{Document, Moved};
 use super::item::{Item, Kind};
 use crate::clean::CleanLine;

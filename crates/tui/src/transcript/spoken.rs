@@ -16,7 +16,7 @@ use ratatui_core::text::Line;
 use super::answer::Answer;
 use super::call::{Call, Origin, Phase};
 use super::document::{Document, MOST_AT_ONCE, Moved};
-use super::item::{Folds, Item, Kind, Page, Thinking, User};
+use super::item::{Folds, Item, Kind, Page, Thinking};
 use super::note::{Note, Tag};
 use super::row::Picture;
 use crate::clean::{Clean, CleanLine, span};
@@ -152,13 +152,10 @@ impl Part {
             Kind::User(user) => {
                 self.over = true;
                 let known = typed.iter().position(|typed| typed.as_str() == user.text.as_str());
-                match known {
-                    Some(at) => {
-                        typed.drain(..=at);
-                        user.images.iter().map(picture).collect()
-                    }
-                    None => said(user),
-                }
+                let mut words = if known.is_none() { lines_after("you: ", &user.text) } else { Vec::new() };
+                typed.drain(..known.map_or(0, |at| at + 1));
+                words.extend(user.images.iter().map(picture));
+                words
             }
             Kind::Text(text) => self.more("assistant: ", text.as_str(), text.is_finished()),
             Kind::Thinking(thinking) if item.is_open(folds) => {
@@ -193,11 +190,10 @@ impl Part {
         let kept = self.text.len().min(text.len());
         let rest = text.get(kept..).unwrap_or_default();
         let whole = if finished { rest.len() } else { rest.rfind('\n').map_or(0, |at| at + 1) };
-        let new = rest.get(..whole).unwrap_or_default();
-        let mut begins = kept == 0;
-        for line in Clean::new(new).lines() {
-            let begins = std::mem::replace(&mut begins, false);
-            words.push(if begins { Words::after(before, &line) } else { Words::indented(line) });
+        let new = Clean::new(rest.get(..whole).unwrap_or_default());
+        match kept {
+            0 => words.extend(lines_after(before, &new)),
+            _ => words.extend(new.lines().map(Words::indented)),
         }
         text.get(..kept + whole).unwrap_or_default().clone_into(&mut self.text);
         words
@@ -235,13 +231,12 @@ impl Part {
     }
 }
 
-fn said(user: &User) -> Vec<Words> {
-    let mut words: Vec<Words> = Vec::new();
-    for line in user.text.lines() {
-        words.push(if words.is_empty() { Words::after("you: ", &line) } else { Words::indented(line) });
-    }
-    words.extend(user.images.iter().map(picture));
-    words
+/// The lines of a text: something stands before the first, and the others are indented.
+fn lines_after(before: &str, text: &Clean) -> Vec<Words> {
+    let lines = text.lines().enumerate();
+    lines
+        .map(|(at, line)| if at == 0 { Words::after(before, &line) } else { Words::indented(line) })
+        .collect()
 }
 
 fn picture(picture: &Picture) -> Words {
@@ -256,18 +251,13 @@ fn noted(note: &Note) -> Vec<Words> {
     } else {
         ""
     };
-    let owner = note.owner.as_ref().map(|owner| format!("[{owner}] "));
-    let mut words: Vec<Words> = Vec::new();
-    for line in note.text.lines() {
-        words.push(match &owner {
-            _ if words.is_empty() => {
-                Words::after(&format!("{}{kind}", owner.as_deref().unwrap_or_default()), &line)
-            }
-            Some(owner) => Words::after(owner, &line),
-            None => Words::indented(line),
-        });
-    }
-    words
+    let Some(owner) = &note.owner else { return lines_after(kind, &note.text) };
+    let lines = note.text.lines().enumerate();
+    let words = lines.map(|(at, line)| {
+        let kind = if at == 0 { kind } else { "" };
+        Words::after(&format!("[{owner}] {kind}"), &line)
+    });
+    words.collect()
 }
 
 fn paged(page: &Page) -> Vec<Words> {
