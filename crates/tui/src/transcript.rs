@@ -135,11 +135,6 @@ impl Transcript {
         }
     }
 
-    /// Nothing is in it any more but the commands of the person's that run.
-    pub fn begin_anew(&mut self) {
-        self.restore(&[]);
-    }
-
     /// Something happened. Events that are not shown in the transcript change nothing.
     pub fn event(&mut self, event: &E, now: Instant) {
         let Self { doc, answer, calls, .. } = self;
@@ -160,11 +155,15 @@ impl Transcript {
                 answer.over(doc, now);
                 calls.end_run(doc);
             }
-            E::ToolUseStart { .. }
-            | E::ToolCall { .. }
-            | E::ToolStart { .. }
-            | E::ToolProgress { .. }
-            | E::ToolEnd { .. } => self.called(event, now),
+            E::ToolUseStart { id, name } => {
+                answer.close(doc, now);
+                answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+            }
+            E::ToolCall { id, name, args } => {
+                answer.withheld(doc, now);
+                calls.waits(doc, id, name, args);
+            }
+            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.called(doc, event, now),
             E::ToolResult { .. } => calls.came_to(doc, event),
             E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.hosted(doc, event, now),
             E::ToolRewritten { .. }
@@ -176,11 +175,7 @@ impl Transcript {
                 noted(doc, event);
                 self.moved(&moved);
             }
-            E::EventGap { .. } => {
-                answer.gap = true;
-                calls.hosted_have_gap(doc);
-                noted(doc, event);
-            }
+            E::EventGap { lost } => self.has_gap(*lost),
             E::Interrupted { .. }
             | E::TurnDiscarded { .. }
             | E::CompactionStart { .. }
@@ -204,17 +199,14 @@ impl Transcript {
         }
     }
 
-    /// A call of the model is written, begins, goes on or ends.
-    fn called(&mut self, event: &E, now: Instant) {
-        let Self { doc, answer, calls, .. } = self;
-        if let E::ToolUseStart { id, name } = event {
-            answer.close(doc, now);
-            answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
-        }
-        if let E::ToolCall { .. } = event {
-            answer.withheld(doc, now);
-        }
-        calls.called(doc, event, now);
+    fn has_gap(&mut self, lost: u64) {
+        self.answer.gap = true;
+        self.calls.hosted_have_gap(&mut self.doc);
+        let before = match self.doc.items.last().and_then(Item::note).map(|note| note.tag) {
+            Some(Tag::Gap(before)) => before,
+            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+        };
+        note(&mut self.doc, Note::gap(before.saturating_add(lost)));
     }
 
     fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {

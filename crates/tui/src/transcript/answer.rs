@@ -225,8 +225,7 @@ pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
         AssistantBlock::ToolCall(call) => {
             item.changed();
             if let Some(shown) = item.call().filter(|shown| shown.phase == Phase::Writing || shown.is_new()) {
-                shown.phase = Phase::Waiting;
-                shown.sum = Sum::of(&call.name, &call.args);
+                shown.wait(&call.name, &call.args);
             }
         }
     }

@@ -114,6 +114,12 @@ impl Call {
         self.remarks.push(Remark { mark, role, text: Clean::new(text) });
     }
 
+    /// All of its arguments are written.
+    pub(super) fn wait(&mut self, name: &str, args: &RawJson) {
+        self.sum = Sum::of(name, args);
+        self.phase = Phase::Waiting;
+    }
+
     pub(super) fn start(&mut self, name: &str, args: &RawJson, now: Instant) {
         self.sum = Sum::of(name, args);
         self.phase = Phase::Running;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 
@@ -63,18 +64,19 @@ impl Calls {
         at
     }
 
-    pub(super) fn called(&mut self, doc: &mut Document, event: &E, now: Instant) {
-        if let E::ToolCall { id, name, args } = event {
-            let new =
-                self.call(doc, id).filter(|call| call.phase == Phase::Writing || call.is_new()).map(|call| {
-                    call.phase = Phase::Waiting;
-                    call.sum = Sum::of(name, args);
-                });
+    /// The arguments of a call of the model are known.
+    pub(super) fn waits(&mut self, doc: &mut Document, id: &ToolCallId, name: &str, args: &RawJson) {
+        match self.call(doc, id) {
+            Some(call) if call.phase == Phase::Writing || call.is_new() => call.wait(name, args),
+            Some(call) if !call.is_over() => {}
             // Some models give every step's calls the same ids.
-            if new.is_none() && self.call(doc, id).is_none_or(|call| call.is_over()) {
+            Some(_) | None => {
                 self.add(doc, id, name, Sum::of(name, args), Phase::Waiting);
             }
         }
+    }
+
+    pub(super) fn called(&mut self, doc: &mut Document, event: &E, now: Instant) {
         if let E::ToolStart { id, name, args } = event {
             if self.call(doc, id).is_some_and(|call| call.is_over()) {
                 self.add(doc, id, name, Sum::default(), Phase::Waiting);

@@ -35,13 +35,6 @@ pub(super) fn noted(doc: &mut Document, event: &E) {
     if let Some(note) = note_of(event) {
         self::note(doc, note);
     }
-    if let E::EventGap { lost } = event {
-        let before = match doc.items.last().and_then(Item::note).map(|note| note.tag) {
-            Some(Tag::Gap(before)) => before,
-            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
-        };
-        note(doc, Note::gap(before.saturating_add(*lost)));
-    }
     if let E::ExtDisplay { extension, text } = event {
         let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
         let page = Page { owner: Some(owner), heading: CleanLine::default(), body, markdown: false };

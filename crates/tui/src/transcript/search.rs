@@ -175,19 +175,12 @@ impl Finder {
         items.dedup();
         let mut marks = Vec::new();
         for item in items {
-            // What is seen of an item is one piece of its rows, and its matches are in their order.
-            let rows = || shown.iter().filter(|at| at.item == item).map(|at| at.row);
-            let (Some(first), Some(last)) = (rows().next(), rows().next_back()) else { continue };
-            let places = search.places(doc, item);
-            let from = places.partition_point(|place| place.last().is_none_or(|(row, _, _)| *row < first));
-            let seen = places.iter().enumerate().skip(from);
-            let seen = seen.take_while(|(_, place)| place.first().is_some_and(|(row, _, _)| *row <= last));
-            for (nth, place) in seen {
+            for (nth, place) in search.places(doc, item).iter().enumerate() {
                 let current = search.at == Some((item, nth));
-                marks.extend(place.iter().map(|&(row, from, to)| {
-                    let at = Position { item, row };
-                    Mark { at, from, to, current }
-                }));
+                let parts = place.iter().map(|&(row, from, to)| (Position { item, row }, from, to));
+                // The rows that are seen are in their order.
+                let seen = parts.filter(|(at, _, _)| shown.binary_search(at).is_ok());
+                marks.extend(seen.map(|(at, from, to)| Mark { at, from, to, current }));
             }
         }
         marks
