@@ -3,8 +3,8 @@
 //! Its items (`document.rs`, `item.rs`) are what was said, thoughts, calls and notes. They come from the events of a run
 //! or from the messages of a conversation that goes on, and look alike either way, as far as messages say what events
 //! say. The parts of the transcript, each with its own state, work on them: the answer that grows (`answer.rs`), the calls
-//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor (`browse.rs`), the selection
-//! (`select.rs`), and what has been printed (`spoken.rs`, `settle.rs`).
+//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor and the selection (`browse.rs`), and
+//! what has been printed (`spoken.rs`, `settle.rs`).
 //!
 //! The place of the view is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out
 //! when they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
@@ -24,10 +24,8 @@ mod note;
 mod notes;
 mod row;
 mod search;
-mod select;
 mod settle;
 pub(crate) mod spoken;
-mod text;
 mod view;
 
 use std::time::Instant;
@@ -45,7 +43,7 @@ use crate::look::Look;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
 use answer::{Answer, Words};
-use browse::Browsing;
+use browse::{Browsing, Selecting};
 use call::{Call, Phase, Sum};
 use calls::Calls;
 use document::{Document, Moved};
@@ -54,7 +52,6 @@ use note::{Note, Tag};
 use notes::{note, noted};
 use search::Finder;
 pub use search::Found;
-use select::Selecting;
 use settle::Settled;
 use spoken::Told;
 use view::View;

@@ -62,16 +62,13 @@ pub fn wrap(line: &[Span<'static>], at: u16, hang: &Hang, mode: Mode) -> Vec<Lin
     let at = usize::from(at).max(1);
     let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fitting(prefix, at));
     let widths = Widths { first: at - columns_of_all(&first), rest: at - columns_of_all(&rest) };
+    let line = graphemes(line);
     let rows = match mode {
-        Mode::Words => words(&graphemes(line), widths),
-        Mode::Columns => by_columns(&graphemes(line), widths),
+        Mode::Words => words(&line, widths),
+        Mode::Columns => by_columns(&line, widths),
     };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
-    let joined = prefixes.zip(rows).map(|(prefix, row)| {
-        let spans = prefix.into_iter().chain(spans(&row));
-        Line::from_iter(spans)
-    });
-    joined.collect()
+    prefixes.zip(rows).map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(spans(&row)))).collect()
 }
 
 /// Room beside the prefixes.
@@ -81,21 +78,11 @@ struct Widths {
     rest: usize,
 }
 
-impl Widths {
-    fn of(self, row: usize) -> usize {
-        if row == 0 { self.first } else { self.rest }
-    }
-}
-
 /// What of a prefix may stand there: at least half of the width, and one column, is for the text.
 fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
-    let mut kept = Vec::new();
-    for Grapheme { text, style, width } in graphemes(prefix) {
-        let Some(rest) = left.checked_sub(width) else { break };
-        left = rest;
-        kept.push(Grapheme { text, style, width });
-    }
+    let fits = |grapheme: &Grapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
+    let kept: Vec<Grapheme<'_>> = graphemes(prefix).into_iter().take_while(fits).collect();
     spans(&kept)
 }
 
@@ -108,11 +95,8 @@ fn indentation<'g, 'l>(line: &'g [Grapheme<'l>], room: usize) -> &'g [Grapheme<'
 }
 
 fn by_columns<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
-    let indent = indentation(line, widths.rest);
-    let mut rows = Rows::new(widths, indent);
-    for grapheme in line {
-        rows.put(*grapheme);
-    }
+    let mut rows = Rows::new(widths, indentation(line, widths.rest));
+    rows.put(line);
     rows.done
 }
 
@@ -120,9 +104,7 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
     let indent = indentation(line, widths.rest.min(widths.first));
     let mut rows = Rows::new(widths, indent);
     let (lead, text) = line.split_at(indent.len());
-    for grapheme in lead {
-        rows.put(*grapheme);
-    }
+    rows.put(lead);
     // Blanks are put when it is known that a word follows them on the row.
     let mut blanks: &[Grapheme<'_>] = &[];
     for piece in pieces(text) {
@@ -131,11 +113,11 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
             continue;
         }
         if rows.has_room(width(blanks) + width(piece)) {
-            blanks.iter().for_each(|blank| rows.put(*blank));
+            rows.put(blanks);
         } else if rows.has_word {
             rows.next();
         }
-        piece.iter().for_each(|grapheme| rows.put(*grapheme));
+        rows.put(piece);
         rows.has_word = true;
         blanks = &[];
     }
@@ -157,12 +139,9 @@ impl<'g, 'l> Rows<'g, 'l> {
         Self { widths, indent, done: vec![Vec::new()], used: 0, has_word: false }
     }
 
-    fn room(&self) -> usize {
-        self.widths.of(self.done.len() - 1)
-    }
-
     fn has_room(&self, columns: usize) -> bool {
-        self.used + columns <= self.room()
+        let room = if self.done.len() == 1 { self.widths.first } else { self.widths.rest };
+        self.used + columns <= room
     }
 
     fn next(&mut self) {
@@ -171,19 +150,19 @@ impl<'g, 'l> Rows<'g, 'l> {
         self.has_word = false;
     }
 
-    fn put(&mut self, grapheme: Grapheme<'l>) {
-        let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
-        if !self.has_room(grapheme.width) {
-            self.next();
-        }
-        if !self.has_room(grapheme.width) {
-            // It fits where nothing is before it.
-            self.done.last_mut().into_iter().for_each(Vec::clear);
-            self.used = 0;
-        }
-        self.used += grapheme.width;
-        if let Some(row) = self.done.last_mut() {
-            row.push(grapheme);
+    fn put(&mut self, piece: &[Grapheme<'l>]) {
+        for grapheme in piece {
+            let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
+            if !self.has_room(grapheme.width) {
+                self.next();
+            }
+            if !self.has_room(grapheme.width) {
+                // It fits where nothing is before it.
+                self.done.last_mut().into_iter().for_each(Vec::clear);
+                self.used = 0;
+            }
+            self.used += grapheme.width;
+            self.done.last_mut().into_iter().for_each(|row| row.push(grapheme));
         }
     }
 }

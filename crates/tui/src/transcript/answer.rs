@@ -7,10 +7,9 @@ use haft_protocol::message::AssistantBlock;
 use super::call::{Call, Origin, Phase, Sum};
 use super::calls::Calls;
 use super::document::{Document, Moved};
-use super::item::{Item, Kind, Thinking};
+use super::item::{Item, Kind, Text, Thinking};
 use super::note::Note;
 use super::notes::note;
-use super::text::Text;
 use crate::clean::Clean;
 
 /// The answer that is being given.

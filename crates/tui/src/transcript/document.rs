@@ -18,6 +18,12 @@ pub(super) struct Position {
     pub(super) row: usize,
 }
 
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Point {
+    pub(super) at: Position,
+    pub(super) column: usize,
+}
+
 /// The items of a conversation, and the layouts of those that are looked at.
 #[derive(Debug, Default)]
 pub(super) struct Document {

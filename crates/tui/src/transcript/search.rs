@@ -16,9 +16,8 @@ mod needle;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::document::{Document, Position};
+use super::document::{Document, Point, Position};
 use super::item::Item;
-use super::select::Point;
 use super::view::View;
 use hunt::{Budget, Hunt, PASSED, READ};
 use needle::{Needle, Place};

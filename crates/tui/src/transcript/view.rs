@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use super::document::{Document, Position};
-use super::select::Point;
+use super::document::{Document, Point, Position};
 use crate::image::Placement;
 use crate::keys::Scroll;
 
