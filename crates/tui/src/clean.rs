@@ -45,7 +45,7 @@ impl Clean {
 }
 
 /// One line that may be shown: nothing but printable characters.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanLine(Cow<'static, str>);
 
 impl CleanLine {
@@ -98,12 +98,6 @@ impl From<&'static str> for CleanLine {
     fn from(own: &'static str) -> Self {
         debug_assert!(!own.contains(char::is_control), "{own:?} is no clean line");
         Self(Cow::Borrowed(own))
-    }
-}
-
-impl fmt::Debug for CleanLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
     }
 }
 

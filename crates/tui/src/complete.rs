@@ -130,15 +130,11 @@ impl Completer {
             (self.popup, self.closed) = (None, None);
             return;
         };
-        let whole = wanted.whole(text, cursor);
-        let told = whole.and_then(|whole| {
+        let told = wanted.whole(text, cursor).and_then(|whole| {
             let Kind::Argument { command, .. } = &whole.kind else { return None };
-            source.answers(command, &whole.query).map(|candidates| (whole, candidates))
+            Some((source.answers(command, &whole.query)?, whole))
         });
-        let (wanted, told) = match told {
-            Some((whole, candidates)) => (whole, Some(candidates)),
-            None => (wanted, None),
-        };
+        let (told, wanted) = told.map_or((None, wanted), |(told, whole)| (Some(told), whole));
         if self.closed.as_ref() == Some(&wanted.word()) {
             return;
         }

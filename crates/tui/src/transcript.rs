@@ -216,7 +216,7 @@ impl Transcript {
         match (stop, error) {
             // It is what the person wanted, and no failure.
             (Stop::Aborted, _) => note(doc, Note::muted("stopped")),
-            (_, Some(error)) => note(doc, Note::error(error).tagged(Tag::Failure)),
+            (_, Some(error)) => note(doc, Note { tag: Tag::Failure, ..Note::error(error) }),
             (Stop::Length, None) => {
                 note(doc, Note::warning("the answer reached the output limit of the model"))
             }

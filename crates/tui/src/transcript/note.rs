@@ -58,24 +58,14 @@ impl Note {
     }
 
     #[must_use]
-    pub(super) fn tagged(self, tag: Tag) -> Self {
-        Self { tag, ..self }
-    }
-
-    #[must_use]
     pub(super) fn of(self, extension: &str) -> Self {
         Self { owner: Some(CleanLine::new(extension)), ..self }
     }
 
-    #[must_use]
-    pub(super) fn with_more(self, more: Option<&str>) -> Self {
-        let more = more.map(Clean::new).filter(|more| !more.as_str().trim().is_empty());
-        Self { more, ..self }
-    }
-
     pub(super) fn gap(lost: u64) -> Self {
         let what = if lost == 1 { "event was" } else { "events were" };
-        Self::muted(&format!("{lost} {what} left out, because they came too fast")).tagged(Tag::Gap(lost))
+        let text = format!("{lost} {what} left out, because they came too fast");
+        Self { tag: Tag::Gap(lost), ..Self::muted(&text) }
     }
 
     pub(super) fn compacting(reason: CompactReason) -> Self {
@@ -84,7 +74,7 @@ impl Note {
             CompactReason::Threshold => ", because it is nearly full",
             CompactReason::Overflow => ", because it is too long for the model",
         };
-        Self::muted(&format!("summing up the context{why} …")).tagged(Tag::Compacting)
+        Self { tag: Tag::Compacting, ..Self::muted(&format!("summing up the context{why} …")) }
     }
 
     pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {

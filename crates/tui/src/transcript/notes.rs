@@ -64,7 +64,8 @@ fn compacted(doc: &mut Document, event: &E) {
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
             let but = if shorter { "" } else { ", and is no shorter by that" };
             let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
-            Note::muted(&text).with_more(Some(summary))
+            let more = Some(Clean::new(summary)).filter(|more| !more.as_str().trim().is_empty());
+            Note { more, ..Note::muted(&text) }
         }
     };
     let goes_on = |at: &usize| {
@@ -87,7 +88,7 @@ fn note_of(event: &E) -> Option<Note> {
             let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
             let wait = lasted(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
             let text = format!("attempt {attempt}{of} in {wait}: {message}");
-            Note::warning(&text).tagged(Tag::Retry)
+            Note { tag: Tag::Retry, ..Note::warning(&text) }
         }
         E::ModelFallback { from, to, message } => {
             Note::warning(&format!("{to} is asked instead of {from}: {message}"))
@@ -95,7 +96,7 @@ fn note_of(event: &E) -> Option<Note> {
         E::Interrupted { .. } => Note::muted("interrupted: what has not begun is skipped"),
         E::TurnDiscarded { by, reason } => Note::warning(&format!("{by} discarded this turn: {reason}")),
         E::CompactionStart { reason } => Note::compacting(*reason),
-        E::Error { message, .. } => Note::error(message).tagged(Tag::Failure),
+        E::Error { message, .. } => Note { tag: Tag::Failure, ..Note::error(message) },
         E::SessionRepaired { message, .. } => Note::warning(&format!("the session was repaired: {message}")),
         // What to do is another thing here than where no one is there to ask.
         E::TrustRequired { project, skipped, message: _ } => {

@@ -73,21 +73,17 @@ impl Code {
 
     pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
         let text = Clean::new(&self.text);
+        let plain = |role| text.lines().map(|line| vec![span(line, theme.style(role))]).collect::<Vec<_>>();
         if self.html {
-            let style = theme.style(Role::Muted);
-            return text.lines().map(|line| vec![span(line, style)]).collect();
+            return plain(Role::Muted);
         }
         let mut lines = Vec::new();
         if self.has_label() {
             let style = theme.style(Role::CodeLabel);
             lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
-        let plain = || {
-            let style = theme.style(Role::Code);
-            text.lines().map(|line| vec![span(line, style)]).collect()
-        };
         let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
-        for mut line in coloured.unwrap_or_else(plain) {
+        for mut line in coloured.unwrap_or_else(|| plain(Role::Code)) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }
