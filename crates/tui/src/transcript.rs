@@ -287,7 +287,7 @@ impl Transcript {
 
     /// Whether the end is seen and stays seen while more comes.
     pub fn follows(&self) -> bool {
-        self.view.follow
+        self.view.top.is_none()
     }
 
     /// Shows all tool calls in full, or folds them.
@@ -384,7 +384,7 @@ impl Transcript {
         match action {
             Browse::Copy => return self.copy(),
             Browse::Close => {
-                view.follow |= browsing.followed;
+                view.top = view.top.filter(|_| !browsing.followed);
                 selecting.selection = None;
                 *browse = None;
                 return Browsed::Leave;

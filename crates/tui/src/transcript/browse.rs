@@ -20,10 +20,9 @@ pub(super) struct Browsing {
 impl Browsing {
     /// Begins at the last row that is seen.
     pub(super) fn begin(doc: &mut Document, view: &mut View) -> Self {
-        let followed = view.follow;
+        let followed = view.top.is_none();
         if followed {
-            view.top = view.top(doc);
-            view.follow = false;
+            view.top = Some(view.top(doc));
         }
         view.look(doc, view.height);
         let at = view.last_seen().unwrap_or_default();

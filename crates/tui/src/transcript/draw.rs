@@ -51,7 +51,7 @@ impl Transcript {
         }
         self.view.placements = place(&mut self.doc, &shown, area, buffer);
         self.view.shown = shown;
-        if self.view.below && !self.view.follow {
+        if self.view.below && self.view.top.is_some() {
             paint_below(&self.doc, &self.view, area, buffer, look);
         }
         self.doc.keep_only(near(&self.view));

@@ -125,12 +125,9 @@ impl<'a> Shown<'a> {
 }
 
 pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
-    let blank = CleanLine::repeated(' ', usize::from(row.indent));
-    let mut line = Line::from(vec![span(blank, Style::new())]);
-    line.spans.extend(row.line.spans.iter().cloned());
-    if row.indent == 0 {
-        line.spans.remove(0);
-    }
+    let blank = || span(CleanLine::repeated(' ', usize::from(row.indent)), Style::new());
+    let blank = (row.indent > 0).then(blank);
+    let mut line = Line::from_iter(blank.into_iter().chain(row.line.spans.iter().cloned()));
     if let Some(over) = row.over {
         line = line.patch_style(over);
         line.spans.iter_mut().for_each(|span| span.style = span.style.patch(over));

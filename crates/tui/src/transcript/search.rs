@@ -49,7 +49,7 @@ pub(super) struct Finder {
 struct Search {
     needle: Needle,
     /// Where one was when it began.
-    origin: (Position, bool),
+    origin: Option<Position>,
     /// From where on is searched.
     start: Position,
     /// The match that is looked at: the item, and which of its matches.
@@ -94,7 +94,7 @@ impl Finder {
             }
             None => {
                 let start = view.last_seen().unwrap_or_else(|| doc.last());
-                ((view.top, view.follow), start, Vec::new())
+                (view.top, start, Vec::new())
             }
         };
         self.search = Some(Search {
@@ -154,7 +154,7 @@ impl Finder {
     pub(super) fn leave(&mut self, doc: &mut Document, view: &mut View) {
         let Some(search) = self.search.take() else { return };
         fold_again(doc, search.unfolded);
-        (view.top, view.follow) = search.origin;
+        view.top = search.origin;
         view.look(doc, view.height);
     }
 

@@ -6,11 +6,10 @@ use super::document::{Document, Point, Position};
 use crate::image::Placement;
 use crate::keys::Scroll;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct View {
-    /// What stands at the top, unless the end is followed.
-    pub(super) top: Position,
-    pub(super) follow: bool,
+    /// What stands at the top; without it the end is followed.
+    pub(super) top: Option<Position>,
     pub(super) height: usize,
     /// What was drawn last, row by row.
     pub(super) shown: Vec<Position>,
@@ -18,19 +17,6 @@ pub(super) struct View {
     pub(super) below: bool,
     /// The images of that.
     pub(super) placements: Vec<Placement>,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self {
-            top: Position::default(),
-            follow: true,
-            height: 24,
-            shown: Vec::new(),
-            below: false,
-            placements: Vec::new(),
-        }
-    }
 }
 
 impl View {
@@ -42,16 +28,16 @@ impl View {
     }
 
     pub(super) fn top(&self, doc: &mut Document) -> Position {
-        if !self.follow && !self.is_near_end(doc) {
-            return doc.clamped(self.top);
+        match self.top {
+            None => self.top_of_end(doc),
+            Some(top) if !self.is_near_end(top, doc) => doc.clamped(top),
+            Some(top) => doc.clamped(top).min(self.top_of_end(doc)),
         }
-        let end = self.top_of_end(doc);
-        if self.follow { end } else { doc.clamped(self.top).min(end) }
     }
 
     /// Every item but an empty one has a row, so the end is not looked for where it is far.
-    fn is_near_end(&self, doc: &Document) -> bool {
-        doc.items.len().saturating_sub(self.top.item) <= 4 * self.height.max(1)
+    fn is_near_end(&self, top: Position, doc: &Document) -> bool {
+        doc.items.len().saturating_sub(top.item) <= 4 * self.height.max(1)
     }
 
     /// Finds what is seen in so many rows.
@@ -73,8 +59,8 @@ impl View {
 
     /// Puts a row at the top, or follows the end where that would be seen.
     pub(super) fn look_from(&mut self, doc: &mut Document, top: Position) {
-        self.top = top;
-        self.follow = self.is_near_end(doc) && top >= self.top_of_end(doc);
+        let is_end = self.is_near_end(top, doc) && top >= self.top_of_end(doc);
+        self.top = (!is_end).then_some(top);
         self.look(doc, self.height);
     }
 
@@ -85,7 +71,7 @@ impl View {
 
     /// Rows for text: where there is more below, the last one says so.
     pub(super) fn page(&self) -> usize {
-        let says_so = self.below && !self.follow;
+        let says_so = self.below && self.top.is_some();
         self.height.saturating_sub(usize::from(says_so)).max(1)
     }
 
@@ -112,7 +98,7 @@ impl View {
             Scroll::LineDown => self.scroll_by(doc, 1),
             Scroll::Top => self.look_from(doc, Position::default()),
             Scroll::Bottom => {
-                self.follow = true;
+                self.top = None;
                 self.look(doc, self.height);
             }
             Scroll::MessageUp => {
@@ -153,7 +139,7 @@ impl View {
         } else {
             return;
         };
-        (self.top, self.follow) = (top, false);
+        self.top = Some(top);
         self.look(doc, self.height);
     }
 
