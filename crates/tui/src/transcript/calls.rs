@@ -140,23 +140,21 @@ impl Calls {
         {
             call.rewritten(by, tool.as_deref(), args, changed);
         }
-        if let E::ToolRewriteConflict { id, path, by: [first, then] } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
-            call.remark("", Role::Warning, &text);
-        }
-        if let E::ToolBlocked { id, by, reason } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            call.told = true;
-            call.remark("✗ ", Role::Error, &format!("refused by {by}: {reason}"));
-        }
-        if let E::ToolSkipped { id, reason, .. } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            call.told = true;
-            call.remark("", Role::Muted, &format!("skipped: {reason}"));
+        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and these are decisions")]
+        let (id, mark, role, text) = match event {
+            E::ToolRewriteConflict { id, path, by: [first, then] } => {
+                let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
+                (id, "", Role::Warning, text)
+            }
+            E::ToolBlocked { id, by, reason } => {
+                (id, "✗ ", Role::Error, format!("refused by {by}: {reason}"))
+            }
+            E::ToolSkipped { id, reason, .. } => (id, "", Role::Muted, format!("skipped: {reason}")),
+            _ => return,
+        };
+        if let Some(call) = self.call(doc, id) {
+            call.told |= matches!(event, E::ToolBlocked { .. } | E::ToolSkipped { .. });
+            call.remark(mark, role, &text);
         }
     }
 

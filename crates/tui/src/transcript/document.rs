@@ -72,8 +72,10 @@ impl Document {
 
     /// Lays out for a width and a theme from now on. Returns false if all layouts are forgotten for that.
     pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
-        let fits = self.layouts.fit(width, theme, images);
+        let before = &mut self.layouts;
+        let fits = before.width == width && before.theme.is_same(theme) && before.images == images;
         if !fits {
+            (before.width, before.theme, before.images) = (width, theme.clone(), images);
             self.forget_from(0);
         }
         fits

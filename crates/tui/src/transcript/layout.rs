@@ -8,7 +8,7 @@ use ratatui_core::text::Line;
 
 use super::item::{Item, Kind, Page, Thinking, User};
 use super::row::{INDENT, Room, Row, Rows, Showing, owner};
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, span};
 use crate::figures::lasted;
 use crate::markdown;
 use crate::theme::{Role, Theme};
@@ -40,7 +40,7 @@ pub(super) struct Layout {
 pub(super) struct Layouts {
     pub(super) width: u16,
     pub(super) theme: Theme,
-    images: Option<Showing>,
+    pub(super) images: Option<Showing>,
     pub(super) now: Option<Instant>,
     pub(super) kept: BTreeMap<usize, Layout>,
     pub(super) made: usize,
@@ -53,15 +53,6 @@ impl Default for Layouts {
 }
 
 impl Layouts {
-    /// What is drawn with from now on. Whether that is as it was.
-    pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
-        let fits = self.width == width && self.theme.is_same(theme) && self.images == images;
-        if !fits {
-            (self.width, self.theme, self.images) = (width, theme.clone(), images);
-        }
-        fits
-    }
-
     pub(super) fn of<'a>(&'a mut self, at: usize, item: &'a mut Item, open: bool, gap: bool) -> Rows<'a> {
         let key = Key { version: item.version, open, gap };
         let room = Room { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
@@ -86,7 +77,7 @@ impl Layouts {
 impl Layout {
     fn of(item: &Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
         let mut layout = match &item.kind {
-            Kind::User(user) => user_rows(user, room).into(),
+            Kind::User(user) => Self { rows: user_rows(user, room), ..Self::default() },
             Kind::Text(text) if text.is_blank() => return Self::default(),
             Kind::Text(_) => Self { of_words: true, ..Self::default() },
             Kind::Thinking(thinking) if thinking.text.is_blank() => return Self::default(),
@@ -94,10 +85,10 @@ impl Layout {
             Kind::Call(call) => {
                 let mut rows = vec![Row::new(call.head(room.width, room.theme, now))];
                 rows.extend(call.below(room));
-                rows.into()
+                Self { rows, ..Self::default() }
             }
             Kind::Note(note) => {
-                let mut layout = Self::from(note.rows(room));
+                let mut layout = Self { rows: note.rows(room), ..Self::default() };
                 if let Some(more) = note.more.as_ref().filter(|_| room.open) {
                     layout.lines = render(more.as_str(), room.width.saturating_sub(INDENT), room);
                     layout.indent = INDENT;
@@ -111,12 +102,6 @@ impl Layout {
             layout.rows.insert(0, Row::default());
         }
         layout
-    }
-}
-
-impl From<Vec<Row>> for Layout {
-    fn from(rows: Vec<Row>) -> Self {
-        Self { rows, ..Self::default() }
     }
 }
 
@@ -159,7 +144,8 @@ fn thinking_layout(thinking: &Thinking, room: Room<'_>) -> Layout {
         }
     };
     let head = CleanLine::new(&head).shortened(usize::from(room.width));
-    let mut layout = Layout::from(vec![Row::new(Line::from(span(head, style)))]);
+    let rows = vec![Row::new(Line::from(span(head, style)))];
+    let mut layout = Layout { rows, ..Layout::default() };
     if room.open {
         layout.of_words = true;
         layout.indent = INDENT;
@@ -182,15 +168,10 @@ fn page_layout(page: &Page, room: Room<'_>) -> Layout {
         let rows = wrap(&heading, room.width, &Hang::default(), Mode::Words);
         layout.rows.extend(rows.into_iter().map(Row::new));
     }
+    let plain = page.body.lines().map(|line| vec![span(line, room.theme.style(Role::Note))]);
     layout.lines = match page.markdown {
         true => render(page.body.as_str(), width, room),
-        false => plain(&page.body, width, room),
+        false => wrap_lines(plain, width, Hang::default(), Mode::Words),
     };
     layout
-}
-
-fn plain(text: &Clean, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
-    let style = room.theme.style(Role::Note);
-    let lines = text.lines().map(|line| vec![span(line, style)]);
-    wrap_lines(lines, width, Hang::default(), Mode::Words)
 }
