@@ -214,8 +214,8 @@ impl<'t> Renderer<'t> {
     fn begin_list(&mut self, first: Option<u64>, resume: Option<Resume>) {
         self.begin_block();
         match resume {
-            Some(Resume::List { number, loose }) => self.containers.resume_list(number, loose),
-            Some(Resume::Code(_)) | None => self.containers.open_list(first),
+            Some(Resume::List { number, loose }) => self.containers.open_list(number, loose, 1),
+            Some(Resume::Code(_)) | None => self.containers.open_list(first, false, 0),
         }
     }
 

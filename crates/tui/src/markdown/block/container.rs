@@ -44,15 +44,10 @@ impl Containers {
         self.untouched = true;
     }
 
-    pub(super) fn open_list(&mut self, first: Option<u64>) {
+    /// Opens a list of which there are so many items already.
+    pub(super) fn open_list(&mut self, next: Option<u64>, loose: bool, items: usize) {
         self.lists += 1;
-        self.open.push(Container::List { next: first, loose: false, items: 0 });
-    }
-
-    /// One that goes on with the item of a number.
-    pub(super) fn resume_list(&mut self, number: Option<u64>, loose: bool) {
-        self.lists += 1;
-        self.open.push(Container::List { next: number, loose, items: 1 });
+        self.open.push(Container::List { next, loose, items });
     }
 
     /// Where nothing but one list is open: the number of its next item, and whether its items stand apart.
