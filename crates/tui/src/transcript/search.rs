@@ -78,8 +78,6 @@ pub(super) struct Mark {
 }
 
 impl Finder {
-    /// Searches for a text, and goes to the match that is nearest above, or else to the nearest below; to none for an
-    /// empty text.
     pub(super) fn search(&mut self, doc: &mut Document, view: &mut View, text: &str) -> Found {
         if text.trim().is_empty() {
             self.end();
@@ -112,7 +110,6 @@ impl Finder {
         self.hunt(doc, view)
     }
 
-    /// Goes to the match before (`true`), or to the one after.
     pub(super) fn next_match(&mut self, doc: &mut Document, view: &mut View, older: bool) -> Found {
         if let Some(search) = &mut self.search {
             search.look_on(doc, view, older);
@@ -150,7 +147,6 @@ impl Finder {
         }
     }
 
-    /// Back to where one was before it was searched.
     pub(super) fn leave(&mut self, doc: &mut Document, view: &mut View) {
         let Some(search) = self.search.take() else { return };
         fold_again(doc, search.unfolded);
@@ -158,7 +154,6 @@ impl Finder {
         view.look(doc, view.height);
     }
 
-    /// Ends the search where it led.
     pub(super) fn end(&mut self) {
         self.search = None;
     }
