@@ -45,7 +45,7 @@ impl Clean {
 }
 
 /// One line that may be shown: nothing but printable characters.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CleanLine(Cow<'static, str>);
 
 impl CleanLine {
@@ -78,9 +78,11 @@ impl CleanLine {
     /// The beginning that fits into some columns, with `…` for what is left out.
     #[must_use]
     pub fn shortened(self, most: usize) -> Self {
-        if self.columns() <= most {
-            return self;
-        }
+        if self.columns() <= most { self } else { self.cut(most) }
+    }
+
+    /// The beginning that fits into some columns with `…` behind it.
+    pub(crate) fn cut(self, most: usize) -> Self {
         let mut left = most.saturating_sub(1);
         let fits = |grapheme: &&str| left.checked_sub(columns_of(grapheme)).map(|rest| left = rest).is_some();
         let mut text: String = self.0.graphemes(true).take_while(fits).collect();
@@ -96,12 +98,6 @@ impl From<&'static str> for CleanLine {
     fn from(own: &'static str) -> Self {
         debug_assert!(!own.contains(char::is_control), "{own:?} is no clean line");
         Self(Cow::Borrowed(own))
-    }
-}
-
-impl fmt::Debug for CleanLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
     }
 }
 
@@ -152,7 +148,10 @@ pub(crate) fn columns(clean: &str) -> usize {
     clean.graphemes(true).map(columns_of).sum()
 }
 
-/// How many columns one grapheme takes.
+pub(crate) fn columns_of_all(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| columns(&span.content)).sum()
+}
+
 pub(crate) fn columns_of(grapheme: &str) -> usize {
     match grapheme.len() {
         0 | 1 => grapheme.len(),

@@ -4,13 +4,12 @@
 //! The candidates stay where they are while a word is typed on: the one that was chosen stays chosen as long as it fits,
 //! and the room they take does not shrink before they go.
 
-mod insert;
-mod rank;
 mod wanted;
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
-use rank::Ranks;
+use crate::fuzzy::{Fuzzy, Needle, Ranked, Texts};
 
 pub use wanted::{Kind, Wanted, wanted};
 
@@ -48,9 +47,6 @@ pub trait Source {
 
     /// The files to mention, as seen from the project, with `/` between names and behind directories.
     fn files(&self) -> &[String];
-
-    /// Another number whenever there are other files.
-    fn files_version(&self) -> u64;
 }
 
 /// One thing that may follow a command.
@@ -63,7 +59,7 @@ pub struct Argument {
 }
 
 /// What may be put in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// What it is: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
     pub text: String,
@@ -119,7 +115,7 @@ pub struct Completer {
     popup: Option<Popup>,
     /// The word that somebody closed the candidates of.
     closed: Option<(Kind, usize)>,
-    ranks: Ranks,
+    fuzzy: Fuzzy,
 }
 
 impl Completer {
@@ -134,15 +130,11 @@ impl Completer {
             (self.popup, self.closed) = (None, None);
             return;
         };
-        let whole = wanted.whole(text, cursor);
-        let told = whole.and_then(|whole| {
+        let told = wanted.whole(text, cursor).and_then(|whole| {
             let Kind::Argument { command, .. } = &whole.kind else { return None };
-            source.answers(command, &whole.query).map(|candidates| (whole, candidates))
+            Some((source.answers(command, &whole.query)?, whole))
         });
-        let (wanted, told) = match told {
-            Some((whole, candidates)) => (whole, Some(candidates)),
-            None => (wanted, None),
-        };
+        let (told, wanted) = told.map_or((None, wanted), |(told, whole)| (Some(told), whole));
         if self.closed.as_ref() == Some(&wanted.word()) {
             return;
         }
@@ -170,7 +162,7 @@ impl Completer {
     pub fn accept(&mut self, text: &str) -> Option<Accepted> {
         let popup = self.popup.take()?;
         let candidate = popup.candidates.get(popup.chosen)?;
-        let accepted = insert::accepted(&popup.wanted, candidate, text);
+        let accepted = accepted(&popup.wanted, candidate, text);
         // A directory goes on; anything else is done with, also when the word stands there as it did before.
         let goes_on = accepted.text.ends_with('/');
         self.closed = (!goes_on).then(|| popup.wanted.word());
@@ -192,7 +184,7 @@ impl Completer {
     fn show(&mut self, wanted: Wanted, told: Option<Vec<Candidate>>, source: &impl Source) {
         let before = self.popup.take().filter(|popup| popup.wanted.word() == wanted.word());
         let is_told = told.is_some();
-        let Some(candidates) = told.or_else(|| self.ranks.candidates(&wanted, source)) else {
+        let Some(candidates) = told.or_else(|| self.candidates(&wanted, source)) else {
             // Nobody knows yet: what was shown stays, so that nothing flickers.
             self.popup = before.map(|popup| Popup { wanted, ..popup });
             return;
@@ -208,6 +200,84 @@ impl Completer {
         });
         let (chosen, moved) = (kept.unwrap_or(0), kept.is_some());
         self.popup = Some(Popup { wanted, candidates, chosen, room, moved, told: is_told });
+    }
+
+    /// The candidates that fit what is typed, the best first. None while the source does not know.
+    fn candidates(&mut self, wanted: &Wanted, source: &impl Source) -> Option<Vec<Candidate>> {
+        let needle = Needle::whole(&wanted.query);
+        match &wanted.kind {
+            Kind::Command => {
+                let commands = source.commands();
+                let is_hidden =
+                    |at: usize, name: &str| commands.iter().take(at).any(|command| command.name == name);
+                let shown =
+                    commands.iter().enumerate().filter(|(at, command)| !is_hidden(*at, &command.name));
+                let all = shown.map(|(_, command)| {
+                    let Command { name: text, hint, description, source } = command.clone();
+                    let hint = hint.unwrap_or_default();
+                    Candidate { text, hint, description, source, matched: Vec::new() }
+                });
+                Some(self.best(&needle, all.collect()))
+            }
+            Kind::Argument { command, before } => {
+                let all = source.arguments(command, before)?.into_iter();
+                let all = all.map(|Argument { text, description }| Candidate {
+                    text,
+                    description,
+                    ..Candidate::default()
+                });
+                Some(self.best(&needle, all.collect()))
+            }
+            Kind::File { .. } => Some(self.files(&needle, source.files())),
+        }
+    }
+
+    fn best(&mut self, needle: &Needle, all: Vec<Candidate>) -> Vec<Candidate> {
+        let texts = all.iter().map(|candidate| candidate.text.as_str()).enumerate();
+        let ranked = self.fuzzy.rank(needle, texts, Texts::Words);
+        let candidate = |ranked: &Ranked| {
+            let candidate = all.get(ranked.at)?;
+            let matched = self.fuzzy.matched(needle, &candidate.text);
+            Some(Candidate { matched, ..candidate.clone() })
+        };
+        ranked.iter().take(MOST_CANDIDATES).filter_map(candidate).collect()
+    }
+
+    fn files(&mut self, needle: &Needle, files: &[String]) -> Vec<Candidate> {
+        let mut ranked = self.fuzzy.rank(needle, files.iter().map(String::as_str).enumerate(), Texts::Paths);
+        if !needle.is_empty() {
+            ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.length, files.get(ranked.at)));
+        }
+        let candidate = |ranked: &Ranked| {
+            let text = files.get(ranked.at)?.clone();
+            let matched = self.fuzzy.matched(needle, &text);
+            Some(Candidate { text, matched, ..Candidate::default() })
+        };
+        ranked.iter().take(MOST_CANDIDATES).filter_map(candidate).collect()
+    }
+}
+
+/// What to put in, with what parts it from what comes next.
+fn accepted(wanted: &Wanted, candidate: &Candidate, text: &str) -> Accepted {
+    let behind = text.get(wanted.range.end..).unwrap_or_default();
+    let blank = if behind.starts_with(char::is_whitespace) { "" } else { " " };
+    let (text, complete) = match &wanted.kind {
+        Kind::Command if candidate.hint.is_empty() => (format!("/{}", candidate.text), true),
+        Kind::Command => (format!("/{}{blank}", candidate.text), false),
+        Kind::Argument { .. } => (format!("{}{blank}", candidate.text), false),
+        Kind::File { quoted } => (file(&candidate.text, *quoted, blank), false),
+    };
+    Accepted { range: wanted.range.clone(), text, complete }
+}
+
+/// A path, in quotes where it needs some. A directory is left open, for what is in it.
+fn file(path: &str, quoted: bool, blank: &str) -> String {
+    let quoted = quoted || path.contains(char::is_whitespace);
+    match (quoted, path.ends_with('/')) {
+        (false, true) => format!("@{path}"),
+        (false, false) => format!("@{path}{blank}"),
+        (true, true) => format!("@\"{path}"),
+        (true, false) => format!("@\"{path}\"{blank}"),
     }
 }
 

@@ -9,14 +9,13 @@ use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, span};
-use crate::editor::{Editor, Outcome};
+use crate::editor::Editor;
 use crate::frame::{put, row};
 use crate::keys::{Action, Chord, Code, Edit};
 
 /// What a secret's characters look like.
 const DOT: char = '•';
 
-/// A field.
 pub(crate) struct Field {
     pub(crate) editor: Editor,
     /// Nobody may read it on the screen.
@@ -34,7 +33,6 @@ impl fmt::Debug for Field {
 }
 
 impl Field {
-    /// A field of one line.
     pub(crate) fn line(text: &str, secret: bool) -> Self {
         let mut editor = Editor::one_line();
         editor.insert(text);
@@ -63,15 +61,12 @@ impl Field {
         self.editor.revision() != before
     }
 
-    /// What a key of the editor means in a field.
     pub(crate) fn act(&mut self, edit: Edit) {
         if self.one_line && edit == Edit::Newline {
             return;
         }
-        match self.editor.act(edit, self.width) {
-            // There is no history behind the first row, and nothing to quit.
-            Outcome::Done | Outcome::AtTop | Outcome::AtBottom | Outcome::Empty => {}
-        }
+        // There is no history behind the first row, and nothing to quit.
+        let _ = self.editor.act(edit, self.width);
     }
 
     /// A row on, or back.

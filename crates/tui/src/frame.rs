@@ -4,9 +4,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
-use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, columns_of, span};
+use crate::clean::{CleanLine, columns, columns_of_all, span};
 
 /// From so many columns on it has sides.
 const SIDES: u16 = 24;
@@ -17,7 +16,6 @@ const LOWER: u16 = 5;
 /// A frame with words in its edges.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Frame {
-    /// Of its lines.
     pub(crate) style: Style,
     /// In the upper edge: who or what it is. Always there, cut where it has to be.
     pub(crate) left: Vec<Span<'static>>,
@@ -28,7 +26,6 @@ pub(crate) struct Frame {
     pub(crate) lower: Vec<Span<'static>>,
 }
 
-/// The room within a frame.
 pub(crate) fn inner(area: Rect) -> Rect {
     let top = u16::from(area.height > 1);
     let bottom = u16::from(area.height >= LOWER);
@@ -43,7 +40,6 @@ pub(crate) fn rows_with(inner: u16) -> u16 {
     if both >= LOWER { both } else { inner.saturating_add(1) }
 }
 
-/// The columns within a frame.
 pub(crate) fn columns_in(width: u16) -> u16 {
     inner(Rect::new(0, 0, width, LOWER)).width
 }
@@ -77,7 +73,7 @@ impl Frame {
 
     fn upper(&self, width: usize, corners: [&'static str; 2]) -> Line<'static> {
         let room = width.saturating_sub(around(corners));
-        let left: usize = self.left.iter().map(|span| columns(&span.content)).sum();
+        let left = columns_of_all(&self.left);
         let beside = |span: &&Span<'_>| left + columns(&span.content) + 3 <= room;
         let right = self.right.iter().find(beside).or(self.right.last());
         let right = right.filter(|right| columns(&right.content) + 3 <= room / 2 || beside(right));
@@ -86,7 +82,6 @@ impl Frame {
         self.edge(width, corners, left, right.cloned())
     }
 
-    /// An edge of the whole width.
     fn edge(
         &self,
         width: usize,
@@ -97,10 +92,9 @@ impl Frame {
         let rule = |times| span(CleanLine::repeated('─', times), self.style);
         let [first, last] = corners.map(|corner| span(corner, self.style));
         let room = width.saturating_sub(columns(&first.content) + columns(&last.content));
-        let mut spans = Vec::new();
-        spans.extend(padded(left));
+        let mut spans = padded(left);
         let right = padded(right.into_iter().collect());
-        let used: usize = spans.iter().chain(&right).map(|span| columns(&span.content)).sum();
+        let used = columns_of_all(&spans) + columns_of_all(&right);
         spans.push(rule(room.saturating_sub(used)));
         spans.extend(right);
         Line::from_iter(std::iter::once(first).chain(spans).chain(std::iter::once(last)))
@@ -136,29 +130,20 @@ pub(crate) fn put(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
 
 /// The beginning that fits into some columns, with `…` for what is left out.
 pub(crate) fn cut(spans: Vec<Span<'static>>, most: usize) -> Line<'static> {
-    if spans.iter().map(|span| columns(&span.content)).sum::<usize>() <= most {
+    if columns_of_all(&spans) <= most {
         return Line::from_iter(spans);
     }
-    let mut left = most.saturating_sub(1);
+    let mut left = most;
     let mut kept = Vec::new();
     for part in spans {
-        let mut text = String::new();
-        let mut ends = false;
-        for grapheme in part.content.graphemes(true) {
-            let Some(rest) = left.checked_sub(columns_of(grapheme)) else {
-                ends = true;
+        match left.checked_sub(columns(&part.content)).filter(|rest| *rest > 0) {
+            Some(rest) => left = rest,
+            None => {
+                kept.push(span(CleanLine::part(&part.content).cut(left), part.style));
                 break;
-            };
-            left = rest;
-            text.push_str(grapheme);
+            }
         }
-        if ends && most > 0 {
-            text.push('…');
-        }
-        kept.push(span(CleanLine::part(&text), part.style));
-        if ends {
-            break;
-        }
+        kept.push(part);
     }
     Line::from_iter(kept)
 }

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-/// Ranks texts.
 #[derive(Debug, Default)]
 pub(crate) struct Fuzzy {
     matcher: Matcher,
@@ -24,7 +23,6 @@ pub(crate) enum Texts {
     Paths,
 }
 
-/// One that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ranked {
     /// Its place, as it was given.
@@ -66,14 +64,10 @@ impl Fuzzy {
         };
         let mut chars = Vec::new();
         let ranked = texts.filter_map(|(at, text)| {
-            let score = if needle.is_empty() {
-                0
-            } else {
-                let text = Utf32Str::new(text, &mut chars);
-                let scores = needle.0.iter().map(|atom| atom.score(text, &mut self.matcher).map(u32::from));
-                scores.sum::<Option<u32>>()?
-            };
-            Some(Ranked { at, score, length: text.len() })
+            let length = text.len();
+            let text = Utf32Str::new(text, &mut chars);
+            let scores = needle.0.iter().map(|atom| atom.score(text, &mut self.matcher).map(u32::from));
+            Some(Ranked { at, score: scores.sum::<Option<u32>>()?, length })
         });
         let mut ranked: Vec<Ranked> = ranked.collect();
         ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.at));

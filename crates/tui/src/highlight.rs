@@ -1,9 +1,7 @@
 //! Code in colours: finished blocks only, because the colours of a line may depend on all that comes before it.
 //!
 //! The grammars are syntect's; the colours are the theme's. Grammars know thousands of scopes, themes a dozen roles:
-//! the table in `highlight/scopes.rs` says which is which. A language without a grammar is plain.
-
-mod scopes;
+//! the table `SCOPES` says which is which. A language without a grammar is plain.
 
 use std::sync::LazyLock;
 
@@ -42,15 +40,62 @@ const ALIASES: &[(&str, &str)] = &[
     ("zig", "rs"),
 ];
 
+/// What scopes are to a theme: the longest of these that a scope begins with decides.
+const SCOPES: &[(&str, Role)] = &[
+    ("comment", Role::CodeComment),
+    ("constant", Role::CodeNumber),
+    ("constant.character.escape", Role::CodeEscape),
+    ("constant.other.placeholder", Role::CodeEscape),
+    ("entity.name", Role::CodeType),
+    ("entity.name.function", Role::CodeFunction),
+    ("entity.name.label", Role::CodeAttribute),
+    ("entity.name.section", Role::Heading),
+    ("entity.name.tag", Role::CodeKeyword),
+    ("entity.other.attribute-name", Role::CodeAttribute),
+    ("entity.other.inherited-class", Role::CodeType),
+    ("invalid", Role::Error),
+    ("keyword", Role::CodeKeyword),
+    ("keyword.operator", Role::CodeOperator),
+    ("keyword.operator.word", Role::CodeKeyword),
+    ("markup.deleted", Role::DiffRemoved),
+    ("markup.inserted", Role::DiffAdded),
+    ("markup.heading", Role::Heading),
+    ("markup.raw", Role::CodeString),
+    ("meta.annotation", Role::CodeAttribute),
+    ("meta.attribute", Role::CodeAttribute),
+    ("meta.diff.header", Role::DiffHeader),
+    ("meta.diff.range", Role::DiffHeader),
+    ("punctuation", Role::CodePunctuation),
+    ("punctuation.definition.comment", Role::CodeComment),
+    ("punctuation.definition.string", Role::CodeString),
+    ("punctuation.definition.inserted", Role::DiffAdded),
+    ("punctuation.definition.deleted", Role::DiffRemoved),
+    ("storage", Role::CodeKeyword),
+    ("storage.type", Role::CodeKeyword),
+    ("string", Role::CodeString),
+    ("string.regexp", Role::CodeEscape),
+    ("support.class", Role::CodeType),
+    ("support.constant", Role::CodeNumber),
+    ("support.function", Role::CodeFunction),
+    ("support.macro", Role::CodeAttribute),
+    ("support.type", Role::CodeType),
+    ("variable.annotation", Role::CodeAttribute),
+    ("variable.function", Role::CodeFunction),
+    ("variable.language", Role::CodeKeyword),
+];
+
+/// Those scopes, the longest first.
+static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
+    let read = |(name, role): &(&str, Role)| Scope::new(name).ok().map(|scope| (scope, *role));
+    let mut scopes: Vec<(Scope, Role)> = SCOPES.iter().filter_map(read).collect();
+    scopes.sort_by_key(|(scope, _)| std::cmp::Reverse(scope.len()));
+    scopes
+});
+
 /// The lines of a code in the colours of a language; `None` when there is no grammar for it.
 pub fn highlight(language: &str, code: &Clean, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
     let mut pen = Pen::new(grammar(language)?, theme);
     Some(code.lines().map(|line| pen.line(&line)).collect())
-}
-
-/// Whether there is a grammar for a language.
-pub fn knows(language: &str) -> bool {
-    grammar(language).is_some()
 }
 
 /// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
@@ -63,7 +108,6 @@ fn grammar(label: &str) -> Option<&'static SyntaxReference> {
     (grammar.name != "Plain Text").then_some(grammar)
 }
 
-/// Goes over a text line by line.
 struct Pen<'t> {
     theme: &'t Theme,
     state: ParseState,
@@ -116,7 +160,8 @@ impl<'t> Pen<'t> {
 
 /// The innermost scope that means something decides.
 fn role(stack: &[Scope]) -> Role {
-    stack.iter().rev().find_map(|scope| scopes::role(*scope)).unwrap_or(Role::Code)
+    let of = |scope: &Scope| ROLES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
+    stack.iter().rev().find_map(of).map_or(Role::Code, |(_, role)| *role)
 }
 
 #[cfg(test)]
@@ -149,10 +194,10 @@ mod tests {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
-            assert!(knows(label), "{label}");
+            assert!(grammar(label).is_some(), "{label}");
         }
         for label in ["", " ", "no-such", "text", "plain text", ",,", "{}"] {
-            assert!(!knows(label), "{label}");
+            assert!(grammar(label).is_none(), "{label}");
         }
     }
 

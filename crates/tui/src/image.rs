@@ -4,18 +4,32 @@
 //! the cells. Whoever draws the frame then shows the image if all of its marks are still there and it is decoded, and else
 //! the words. So whatever is drawn over an image covers it, and needs to know nothing of images.
 
-mod placed;
+use std::sync::{Arc, Weak};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_protocol::content::Image;
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};
 
-pub use placed::{CellSize, Images, Placement};
-pub(crate) use placed::{MOST_BYTES, MOST_PIXELS, forget_cell, within};
+const MOST_ROWS: u16 = 16;
+
+/// The most pixels across that are sent to a terminal.
+const MOST_ACROSS: u16 = 4000;
+
+/// The most pixels of an image that is decoded: 40 megapixels.
+pub(crate) const MOST_PIXELS: u64 = 40_000_000;
+
+/// The most bytes of an image that is decoded: 20 MB.
+pub(crate) const MOST_BYTES: u64 = 20_000_000;
+
+/// What stands in a cell that waits for an image. Text never has control characters, so nothing else looks like this;
+/// and a painter that knows nothing of images shows a blank.
+const MARK: &str = "\0\u{34f}";
 
 /// How much of an image's text is looked at for its size in pixels: headers are at the beginning.
 const HEADER: usize = 256 * 1024;
@@ -67,7 +81,6 @@ impl ImageFacts {
     }
 }
 
-/// A size for people.
 fn size(bytes: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = u128::from(bytes) * 10 / u128::from(unit);
@@ -81,36 +94,144 @@ fn size(bytes: u64) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The pixels of a cell of the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellSize {
+    /// Across.
+    pub width: u16,
+    /// Down.
+    pub height: u16,
+}
 
-    #[track_caller]
-    fn check(mime_type: &str, bytes: &[u8], expect: &str) {
-        let image = Image { mime_type: mime_type.to_owned(), data: STANDARD.encode(bytes).into() };
-        assert_eq!(ImageFacts::of(&image).line(&Theme::dark()).to_string(), expect);
+impl CellSize {
+    /// What most terminals come near to, and what those of Windows say whatever they have.
+    pub const USUAL: Self = Self { width: 10, height: 20 };
+}
+
+/// How a terminal shows images.
+#[derive(Debug, Clone)]
+pub struct Images {
+    cell: CellSize,
+    /// Those that cannot be shown.
+    broken: Vec<Weak<Image>>,
+}
+
+impl Images {
+    /// A terminal with cells of this size.
+    pub fn new(cell: CellSize) -> Self {
+        Self { cell: CellSize { width: cell.width.max(1), height: cell.height.max(1) }, broken: Vec::new() }
     }
 
-    #[test]
-    fn an_image_says_what_it_is() {
-        let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x02\0\0\0....".to_vec();
-        check("image/png", &png, "[PNG, 640×480, 33 bytes]");
-        png.resize(12_600, 0);
-        check("image/png", &png, "[PNG, 640×480, 12.3 KiB]");
-        png.resize(3 * 1024 * 1024, 0);
-        check("image/png", &png, "[PNG, 640×480, 3.0 MiB]");
-        check("image/jpeg", b"\xff\xd8\xff", "[JPEG, 3 bytes]");
-        check("", b"", "[image, 0 bytes]");
-        check("image/\x1b[2Jx\n", b"abcd", "[X , 4 bytes]");
+    /// The pixels of a cell.
+    pub fn cell(&self) -> CellSize {
+        self.cell
     }
 
-    #[test]
-    fn what_is_no_base64_has_no_pixels() {
-        let image = Image { mime_type: "image/gif".to_owned(), data: "????".into() };
-        assert_eq!(ImageFacts::of(&image).pixels, None);
-        assert_eq!(
-            ImageFacts::named("image/webp", u64::MAX).line(&Theme::dark()).to_string().chars().next(),
-            Some('[')
-        );
+    /// The same, but for an image that cannot be shown.
+    #[must_use]
+    pub fn without(&self, image: &Arc<Image>) -> Self {
+        let mut broken: Vec<_> =
+            self.broken.iter().filter(|known| known.strong_count() > 0).cloned().collect();
+        broken.push(Arc::downgrade(image));
+        Self { cell: self.cell, broken }
+    }
+
+    /// The columns and rows that an image takes where there are so many columns, on a screen of so many rows. None where
+    /// only words can stand for it.
+    pub fn space(
+        &self,
+        image: &Arc<Image>,
+        facts: &ImageFacts,
+        columns: u16,
+        screen_rows: u16,
+    ) -> Option<(u16, u16)> {
+        let (across, down) = facts.pixels?;
+        let (across, down) = (u64::try_from(across).ok()?, u64::try_from(down).ok()?);
+        let pixels = across.checked_mul(down)?;
+        let too_large = pixels > MOST_PIXELS || facts.bytes > MOST_BYTES;
+        let is_broken = self.broken.iter().any(|broken| std::ptr::eq(broken.as_ptr(), Arc::as_ptr(image)));
+        if pixels == 0 || too_large || is_broken {
+            return None;
+        }
+        let cell = self.cell;
+        let columns = columns.min(MOST_ACROSS / cell.width);
+        let rows = MOST_ROWS.min(screen_rows / 3 * 2);
+        let most = (u64::from(columns) * u64::from(cell.width), u64::from(rows) * u64::from(cell.height));
+        if most.0 == 0 || most.1 == 0 {
+            return None;
+        }
+        let (across, down) = within((across, down), most);
+        let cells = |pixels: u64, cell: u16| u16::try_from(pixels.div_ceil(u64::from(cell))).ok();
+        Some((cells(across, cell.width)?, cells(down, cell.height)?))
     }
 }
+
+/// The largest size of the same shape that is within another, and not larger than it was.
+pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
+    if across <= most_across && down <= most_down {
+        return (across, down);
+    }
+    if across.saturating_mul(most_down) >= down.saturating_mul(most_across) {
+        (most_across, (down.saturating_mul(most_across) / across.max(1)).max(1))
+    } else {
+        ((across.saturating_mul(most_down) / down.max(1)).max(1), most_down)
+    }
+}
+
+/// Where an image shall be in a frame. Its cells are marked; what is drawn over them afterwards covers it.
+#[derive(Debug, Clone)]
+pub struct Placement {
+    /// What is shown.
+    pub image: Arc<Image>,
+    /// Where.
+    pub area: Rect,
+    /// The marked rows: as wide as the words that stand there where the image is not.
+    space: Rect,
+    /// What the first row says then, cell by cell.
+    instead: Vec<Cell>,
+}
+
+impl Placement {
+    /// Marks an area, and the first row of a space around it in which words stand already.
+    pub fn mark(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
+        let (area, space) = (area.intersection(buffer.area), space.intersection(buffer.area));
+        let instead =
+            (space.left()..space.right()).filter_map(|x| buffer.cell((x, space.y)).cloned()).collect();
+        for cell in space.positions() {
+            if let Some(cell) = buffer.cell_mut(cell) {
+                *cell = looking_alike(MARK, cell);
+            }
+        }
+        Self { image, area, space, instead }
+    }
+
+    /// Whether nothing was drawn over it.
+    pub(crate) fn is_free(&self, buffer: &Buffer) -> bool {
+        let is_marked = |at| buffer.cell(at).is_some_and(|cell| cell.symbol() == MARK);
+        !self.area.is_empty() && self.area.positions().all(is_marked)
+    }
+
+    /// Takes the marks away: below the image is nothing, and where it is not shown the words stand.
+    pub(crate) fn settle(&self, shown: bool, buffer: &mut Buffer) {
+        for at in self.space.positions() {
+            let Some(cell) = buffer.cell_mut(at).filter(|cell| cell.symbol() == MARK) else { continue };
+            let word = self.instead.get(usize::from(at.x - self.space.x));
+            let word = word.filter(|_| !shown && at.y == self.space.y);
+            *cell = word.cloned().unwrap_or_else(|| looking_alike(" ", cell));
+        }
+    }
+}
+
+/// Makes a cell one that differs from every other.
+pub(crate) fn forget_cell(cell: &mut Cell) {
+    *cell = Cell::new(MARK);
+}
+
+fn looking_alike(symbol: &'static str, other: &Cell) -> Cell {
+    let mut cell = Cell::new(symbol);
+    cell.set_style(other.style());
+    cell
+}
+
+#[cfg(test)]
+mod tests;

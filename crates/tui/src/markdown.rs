@@ -1,27 +1,30 @@
 //! Markdown as styled lines, also while it is still being written.
 //!
 //! A text is cut into its blocks (paragraphs, lists, tables, blocks of code). Each is rendered once it is finished, and
-//! stays; only the block that still grows is rendered anew. A block is finished when the next one has begun on a whole
-//! line: what comes after that changes it no more. Of one that is long, only the end is rendered anew. So a link whose address is given in a later block is not followed;
-//! it is shown as it is written.
+//! stays; only the block that still grows is rendered anew, and of one that is long only the end. A block is finished when
+//! the next one has begun on a whole line: what comes after that changes it no more. So a link whose address is given in a
+//! later block is not followed; it is shown as it is written.
 
 mod block;
-mod grown;
 mod inline;
-mod links;
-mod split;
 mod table;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag};
 use ratatui_core::text::Line;
 
 use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
-use block::{Made, Renderer, Stage};
-use grown::Grown;
-use links::Links;
+use block::{Made, Renderer, Resume};
+
+/// What of Markdown is understood beside CommonMark.
+const OPTIONS: Options =
+    Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// Below so many bytes a block is rendered whole.
+const LONG: usize = 4 << 10;
 
 /// A whole text as lines of a width.
 pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -47,20 +50,10 @@ pub struct Streaming {
     drawn: Option<Drawn>,
     rendered: usize,
     read: usize,
-    long: Long,
+    /// From which length on a block is rendered by its end, where that is not [`LONG`].
+    long: Option<usize>,
 }
 
-/// From which length on a block is rendered by its end.
-#[derive(Debug, Clone, Copy)]
-struct Long(usize);
-
-impl Default for Long {
-    fn default() -> Self {
-        Self(grown::LONG)
-    }
-}
-
-/// What has been rendered.
 #[derive(Debug, Clone)]
 struct Drawn {
     width: u16,
@@ -75,6 +68,20 @@ struct Drawn {
     finished: bool,
 }
 
+/// Where the rest of the open block begins.
+///
+/// A list whose next items have begun, and code whose next lines have, change their rows above no more: but where items
+/// turn out to stand apart, which the whole list then does.
+#[derive(Debug, Clone)]
+struct Grown {
+    block: usize,
+    /// The byte of the text.
+    from: usize,
+    /// The lines of the whole text before it.
+    lines: usize,
+    resume: Resume,
+}
+
 impl Streaming {
     /// Adds what comes next, as it comes from outside.
     pub fn push(&mut self, piece: &str) {
@@ -84,6 +91,10 @@ impl Streaming {
     /// Says that nothing more comes: the last block is finished, too.
     pub fn finish(&mut self) {
         self.finished = true;
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished
     }
 
     /// The text so far, as it is written.
@@ -103,13 +114,17 @@ impl Streaming {
 
     /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
     pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
-        self.split();
         let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
-        let mut drawn = self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
-        if drawn.upto != self.text.as_str().len() || drawn.finished != self.finished {
+        let is_whole =
+            |drawn: &Drawn| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
+        if !self.drawn.as_ref().is_some_and(|drawn| fits(drawn) && is_whole(drawn)) {
+            self.split();
+            let mut drawn =
+                self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
             self.draw(&mut drawn);
+            self.drawn = Some(drawn);
         }
-        &self.drawn.insert(drawn).lines
+        self.drawn.as_ref().map(|drawn| drawn.lines.as_slice()).unwrap_or_default()
     }
 
     /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.
@@ -121,8 +136,13 @@ impl Streaming {
     /// The text of the first blocks, as many of them as are finished.
     pub(crate) fn begin(&mut self, blocks: usize) -> &str {
         self.split();
-        let end = self.ends.get(..blocks).unwrap_or(&self.ends).last().copied().unwrap_or_default();
+        let end = self.begin_of(blocks.min(self.ends.len()));
         self.text.as_str().get(..end).unwrap_or_default()
+    }
+
+    /// The byte that a block begins at.
+    fn begin_of(&self, block: usize) -> usize {
+        block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
     /// Finds the blocks that are finished since it was last asked.
@@ -134,18 +154,17 @@ impl Streaming {
             return;
         }
         self.seen = whole;
-        let begin = self.ends.last().copied().unwrap_or_default();
         let grown = self.drawn.as_ref().and_then(|drawn| drawn.grown_of(self.ends.len()));
-        let from = grown.map_or(begin, |grown| grown.from);
+        let from = grown.map_or(self.begin_of(self.ends.len()), |grown| grown.from);
         let Some(open) = text.get(from..whole) else { return };
         self.read += open.len();
         let before = grown.map_or("", |grown| grown.resume.before());
         let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.source(open));
-        for end in split::finished(&source, self.finished) {
-            let start = self.ends.last().copied().unwrap_or_default();
+        for end in finished(&source, self.finished) {
+            let start = self.begin_of(self.ends.len());
             let end = from + end.saturating_sub(before.len());
             // Blanks at its end may stand before what was read.
-            let block = split::without_end(text.get(start..end).unwrap_or_default());
+            let block = without_end(text.get(start..end).unwrap_or_default());
             let end = start + block.len();
             self.links.learn(block, self.ends.len());
             self.ends.push(end);
@@ -156,10 +175,10 @@ impl Streaming {
         let stays = drawn.grown_of(self.ends.len()).map(|grown| grown.lines);
         drawn.lines.truncate(stays.or(drawn.blocks.last().copied()).unwrap_or_default());
         for block in drawn.blocks.len()..self.ends.len() {
-            let start =
-                block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
-            let end = self.ends.get(block).copied().unwrap_or_default();
-            self.render_finished(start..end, block, drawn);
+            let part = self.begin_of(block)..self.begin_of(block + 1);
+            let made = self.make(part, block, true, None, drawn);
+            drawn.begin_block(&made);
+            drawn.lines.extend(made.lines);
             drawn.blocks.push(drawn.lines.len());
         }
         self.draw_open(drawn);
@@ -169,16 +188,16 @@ impl Streaming {
     /// The block that may still grow, or the rest of it.
     fn draw_open(&mut self, drawn: &mut Drawn) {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
-        let begin = self.ends.last().copied().unwrap_or_default();
+        let begin = self.begin_of(block);
         let text = self.text.as_str();
         let holds = |grown: &Grown| grown.resume.holds_with(text.get(grown.from..).unwrap_or_default());
         let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
-        let mut made =
-            self.make(grown.as_ref().map_or(begin, |grown| grown.from)..end, block, grown.as_ref(), drawn);
+        let from = grown.as_ref().map_or(begin, |grown| grown.from);
+        let mut made = self.make(from..end, block, false, grown.as_ref(), drawn);
         if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
             // What stands above stands apart, too.
             grown = None;
-            made = self.make(begin..end, block, None, drawn);
+            made = self.make(begin..end, block, false, None, drawn);
         }
         let lines = grown.as_ref().map(|grown| grown.lines).or(drawn.blocks.last().copied());
         drawn.lines.truncate(lines.unwrap_or_default());
@@ -192,10 +211,9 @@ impl Streaming {
 
     /// What more of the open block stays, if so much came that it counts.
     fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
-        let begin = self.ends.last().copied().unwrap_or_default();
-        let from = grown.map_or(begin, |grown| grown.from);
+        let from = grown.map_or(self.begin_of(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
-        if rest.len() <= self.long.0 {
+        if rest.len() <= self.long.unwrap_or(LONG) {
             return None;
         }
         // What a line is that is not whole is not sure, nor what follows from it.
@@ -203,7 +221,7 @@ impl Streaming {
         let mark = match whole == rest.len() {
             true => made.mark.clone(),
             false => {
-                let sure = self.make(from..from + whole, block, grown, drawn);
+                let sure = self.make(from..from + whole, block, false, grown, drawn);
                 sure.mark.filter(|_| sure.loose == made.loose)
             }
         }?;
@@ -215,8 +233,15 @@ impl Streaming {
         Some(Grown { block, from, lines, resume: mark.resume })
     }
 
-    /// Renders a part of the open block, in its middle or from its begin.
-    fn make(&mut self, part: Range<usize>, block: usize, grown: Option<&Grown>, drawn: &Drawn) -> Made {
+    /// Renders a block, or a part of the open one.
+    fn make(
+        &mut self,
+        part: Range<usize>,
+        block: usize,
+        finished: bool,
+        grown: Option<&Grown>,
+        drawn: &Drawn,
+    ) -> Made {
         let resume = grown.map(|grown| grown.resume.clone());
         let rest = self.text.as_str().get(part).unwrap_or_default();
         let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.source(rest));
@@ -225,21 +250,8 @@ impl Streaming {
         }
         self.rendered += 1;
         self.read += rest.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Open, resume);
+        let renderer = Renderer::new(drawn.width, &drawn.theme, finished, resume);
         renderer.run(&source, self.links.before(block))
-    }
-
-    fn render_finished(&mut self, part: Range<usize>, block: usize, drawn: &mut Drawn) {
-        let source = self.text.as_str().get(part).unwrap_or_default();
-        if source.trim().is_empty() {
-            return;
-        }
-        self.rendered += 1;
-        self.read += source.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, Stage::Finished, None);
-        let made = renderer.run(source, self.links.before(block));
-        drawn.begin_block(&made);
-        drawn.lines.extend(made.lines);
     }
 }
 
@@ -259,6 +271,101 @@ impl Drawn {
     fn grown_of(&self, block: usize) -> Option<&Grown> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
+}
+
+/// The ends of the blocks that are finished: each that another one follows, and at the end of the text the last. `text`
+/// begins where a block has ended, and has whole lines only.
+fn finished(text: &str, at_end: bool) -> Vec<usize> {
+    let mut depth = 0_usize;
+    let mut ends = Vec::new();
+    // Where what is shown of the block ends.
+    let mut shown = 0;
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        let is_end = matches!(event, Event::End(_));
+        if matches!(event, Event::Start(Tag::List(_) | Tag::Item | Tag::BlockQuote(_))) {
+            shown = shown.max(range.start + 1);
+        } else if !is_end {
+            shown = shown.max(range.end);
+        }
+        depth += usize::from(matches!(event, Event::Start(_)));
+        depth -= usize::from(is_end);
+        if depth == 0 {
+            ends.push(end(text, shown..range.end));
+        }
+    }
+    if !at_end {
+        ends.pop();
+    }
+    ends
+}
+
+/// Where a block ends, of which the parser says that it shows nothing in `rest`.
+///
+/// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
+/// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could
+/// be something else.
+fn end(text: &str, rest: Range<usize>) -> usize {
+    let mut end = rest.end;
+    let behind = text.get(rest.clone()).unwrap_or_default();
+    for (at, _) in behind.match_indices('\n') {
+        let line = behind.get(at + 1..).unwrap_or_default();
+        let indented = line.len() - line.trim_start_matches(' ').len();
+        if indented <= 3 && line.trim_start_matches(' ').starts_with('[') {
+            end = rest.start + at;
+            break;
+        }
+    }
+    // A block shows at least where it begins.
+    without_end(text.get(..end).unwrap_or(text)).len()
+}
+
+fn without_end(block: &str) -> &str {
+    block.trim_end_matches([' ', '\n'])
+}
+
+/// The addresses of a text that are given apart from their links (`[name]: address`), with the block in or before which each is given.
+#[derive(Debug, Clone, Default)]
+struct Links(Vec<Given>);
+
+#[derive(Debug, Clone)]
+struct Given {
+    block: usize,
+    name: String,
+    address: String,
+}
+
+impl Links {
+    fn learn(&mut self, source: &str, block: usize) {
+        if !source.contains("]:") {
+            return;
+        }
+        let parser = Parser::new_ext(source, OPTIONS);
+        let mut given: Vec<Given> = parser
+            .reference_definitions()
+            .iter()
+            .map(|(name, link)| Given { block, name: folded(name), address: link.dest.to_string() })
+            .collect();
+        given.sort_by(|a, b| a.name.cmp(&b.name));
+        self.0.extend(given);
+    }
+
+    /// What answers for links that a block does not explain itself: what was given in earlier blocks, the first first.
+    fn before(
+        &self,
+        block: usize,
+    ) -> impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)> {
+        move |link| {
+            let name = folded(&link.reference);
+            let given =
+                self.0.iter().take_while(|given| given.block < block).find(|given| given.name == name)?;
+            Some((given.address.clone().into(), CowStr::Borrowed("")))
+        }
+    }
+}
+
+/// Names are the same whatever their case and blanks.
+fn folded(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 #[cfg(test)]

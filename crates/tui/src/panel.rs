@@ -16,7 +16,6 @@ use crate::keys::{Action, Context, Panel as Key, Press};
 use crate::look::Look;
 use crate::theme::Role;
 
-/// What stands in the lower edge.
 const HELP: &str = "esc closes";
 
 /// An extension's panel that is open.

@@ -117,18 +117,14 @@ impl Queue {
 
     /// What the agent says of what waits, and of what it reads. Other events change nothing.
     pub fn update(&mut self, event: &AgentEvent) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and two are about queues")]
-        match event {
-            AgentEvent::QueueUpdate { steering, follow_up, next_turn: _ } => {
-                (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
-                self.forget_taken();
-            }
-            AgentEvent::UserMessage { content, time: _ } => {
-                let text = haft_core::Prompt { content: content.clone() }.summary();
-                let read = self.sent.iter().position(|sent| !sent.seen && sent.text == text);
-                read.map(|at| self.sent.remove(at));
-            }
-            _ => {}
+        if let AgentEvent::QueueUpdate { steering, follow_up, .. } = event {
+            (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
+            self.forget_taken();
+        }
+        if let AgentEvent::UserMessage { content, .. } = event {
+            let text = haft_core::Prompt { content: content.clone() }.summary();
+            let read = self.sent.iter().position(|sent| !sent.seen && sent.text == text);
+            read.map(|at| self.sent.remove(at));
         }
     }
 

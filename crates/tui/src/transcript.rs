@@ -3,8 +3,8 @@
 //! Its items (`document.rs`, `item.rs`) are what was said, thoughts, calls and notes. They come from the events of a run
 //! or from the messages of a conversation that goes on, and look alike either way, as far as messages say what events
 //! say. The parts of the transcript, each with its own state, work on them: the answer that grows (`answer.rs`), the calls
-//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor (`browse.rs`), the selection
-//! (`select.rs`), and what has been printed (`spoken.rs`, `settle.rs`).
+//! that run (`calls.rs`), the view (`view.rs`), the search (`search.rs`), the cursor and the selection (`browse.rs`), and
+//! what has been printed (`spoken.rs`, `settle.rs`).
 //!
 //! The place of the view is an item and a row of it, or the end; nothing counts the rows of all items. Items are laid out
 //! when they come into view and forgotten when they are far from it, so a frame costs what is seen, however long the
@@ -13,7 +13,6 @@
 //! Invariant: every text of an item went through the sanitiser when it became part of it.
 
 mod answer;
-mod args;
 mod browse;
 mod call;
 mod calls;
@@ -23,21 +22,16 @@ mod item;
 mod layout;
 mod note;
 mod notes;
-mod output;
-mod picture;
 mod row;
 mod search;
-mod select;
 mod settle;
 pub(crate) mod spoken;
-mod tail;
-mod text;
 mod view;
 
 use std::time::Instant;
 
 use haft_protocol::event::AgentEvent as E;
-use haft_protocol::message::{AssistantBlock, Message, Stop};
+use haft_protocol::message::{AssistantBlock, Message, Stop, ToolMessage};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
@@ -49,9 +43,8 @@ use crate::look::Look;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
 use answer::{Answer, Words};
-use args::Sum;
-use browse::Browsing;
-use call::{Call, Phase};
+use browse::{Browsing, Selecting};
+use call::{Call, Phase, Sum};
 use calls::Calls;
 use document::{Document, Moved};
 use item::{Item, Kind, Page, User};
@@ -59,7 +52,6 @@ use note::{Note, Tag};
 use notes::{note, noted};
 use search::Finder;
 pub use search::Found;
-use select::Selecting;
 use settle::Settled;
 use spoken::Told;
 use view::View;
@@ -109,7 +101,7 @@ impl Transcript {
         let view = View { height: self.view.height, ..View::default() };
         let running = self.calls.take_running(&mut self.doc);
         let Document { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
-        layouts.forget_from(0);
+        layouts.kept.clear();
         *self = Self { doc: Document { folds, layouts, ..Document::default() }, view, ..Self::default() };
         messages.iter().for_each(|message| self.read(message));
         self.calls.end_run(&mut self.doc);
@@ -127,21 +119,17 @@ impl Transcript {
                 for block in &message.content {
                     let Some(item) = answer::put(None, block) else { continue };
                     if let AssistantBlock::ToolCall(call) = block {
-                        calls.extend([(call.id.clone(), doc.items.len())]);
+                        calls.of_run.insert(call.id.clone(), doc.items.len());
                     }
                     doc.items.push(item);
                 }
             }
-            Message::Tool(message) => calls.with_call(doc, &message.call_id, &message.name, |call| {
-                call.result(&message.content, message.is_error, message.details.as_ref());
-                call.owned_by(message.extension.as_ref());
-            }),
+            Message::Tool(ToolMessage { call_id, name, content, is_error, details, extension, .. }) => {
+                if let Some(call) = calls.call_or_new(doc, call_id, name) {
+                    call.result(content, *is_error, details.as_ref(), extension.as_ref());
+                }
+            }
         }
-    }
-
-    /// Nothing is in it any more but the commands of the person's that run.
-    pub fn begin_anew(&mut self) {
-        self.restore(&[]);
     }
 
     /// Something happened. Events that are not shown in the transcript change nothing.
@@ -151,21 +139,28 @@ impl Transcript {
             E::UserMessage { content, .. } => {
                 doc.push(Kind::User(Box::new(User::new(content))));
             }
-            E::AssistantStart => answer.starts(doc, now),
+            E::AssistantStart => answer.over(doc, now),
             E::TextDelta { delta } => answer.words(doc, delta, Words::Text, now),
             E::ThinkingDelta { delta } => answer.words(doc, delta, Words::Thinking, now),
-            E::ModelResponse { text_bytes, .. } => answer.given(*text_bytes),
+            E::ModelResponse { text_bytes, .. } => answer.told = Some(*text_bytes),
             E::AssistantMessage { content, .. } => {
                 let moved = answer.answered(doc, calls, content, now);
                 self.moved(&moved);
             }
             E::TurnEnd { stop, error } => self.turn_ends(*stop, error.as_deref(), now),
-            E::Done => self.run_ends(now),
-            E::ToolUseStart { .. }
-            | E::ToolCall { .. }
-            | E::ToolStart { .. }
-            | E::ToolProgress { .. }
-            | E::ToolEnd { .. } => self.called(event, now),
+            E::Done => {
+                answer.over(doc, now);
+                calls.end_run(doc);
+            }
+            E::ToolUseStart { id, name } => {
+                answer.close(doc, now);
+                answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+            }
+            E::ToolCall { id, name, args } => {
+                answer.withheld(doc, now);
+                calls.waits(doc, id, name, args);
+            }
+            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.called(doc, event, now),
             E::ToolResult { .. } => calls.came_to(doc, event),
             E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.hosted(doc, event, now),
             E::ToolRewritten { .. }
@@ -177,11 +172,7 @@ impl Transcript {
                 noted(doc, event);
                 self.moved(&moved);
             }
-            E::EventGap { .. } => {
-                answer.has_gap();
-                calls.hosted_have_gap(doc);
-                noted(doc, event);
-            }
+            E::EventGap { lost } => self.has_gap(*lost),
             E::Interrupted { .. }
             | E::TurnDiscarded { .. }
             | E::CompactionStart { .. }
@@ -205,22 +196,14 @@ impl Transcript {
         }
     }
 
-    /// A call of the model is written, begins, goes on or ends.
-    fn called(&mut self, event: &E, now: Instant) {
-        let Self { doc, answer, calls, .. } = self;
-        if let E::ToolUseStart { id, name } = event {
-            answer.close(doc, now);
-            answer.adds_call(calls.add(doc, id, name, Sum::default(), Phase::Writing));
-        }
-        if let E::ToolCall { .. } = event {
-            answer.withheld(doc, now);
-        }
-        calls.called(doc, event, now);
-    }
-
-    fn run_ends(&mut self, now: Instant) {
-        self.answer.over(&mut self.doc, now);
-        self.calls.end_run(&mut self.doc);
+    fn has_gap(&mut self, lost: u64) {
+        self.answer.gap = true;
+        self.calls.hosted_have_gap(&mut self.doc);
+        let before = match self.doc.items.last().and_then(Item::note).map(|note| note.tag) {
+            Some(Tag::Gap(before)) => before,
+            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+        };
+        note(&mut self.doc, Note::gap(before.saturating_add(lost)));
     }
 
     fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
@@ -233,7 +216,7 @@ impl Transcript {
         match (stop, error) {
             // It is what the person wanted, and no failure.
             (Stop::Aborted, _) => note(doc, Note::muted("stopped")),
-            (_, Some(error)) => note(doc, Note::error(error).tagged(Tag::Failure)),
+            (_, Some(error)) => note(doc, Note { tag: Tag::Failure, ..Note::error(error) }),
             (Stop::Length, None) => {
                 note(doc, Note::warning("the answer reached the output limit of the model"))
             }
@@ -245,7 +228,7 @@ impl Transcript {
     fn moved(&mut self, moved: &Moved) {
         self.told.moved(moved);
         self.finder.forget_from(moved.from);
-        self.settled.moved(moved.from);
+        self.settled.past = self.settled.past.min(moved.from);
     }
 
     /// Something of haft's own.
@@ -304,7 +287,7 @@ impl Transcript {
 
     /// Whether the end is seen and stays seen while more comes.
     pub fn follows(&self) -> bool {
-        self.view.follow
+        self.view.top.is_none()
     }
 
     /// Shows all tool calls in full, or folds them.
@@ -333,10 +316,7 @@ impl Transcript {
 
     /// The text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.doc.items.iter().rev().find_map(|item| match &item.kind {
-            Kind::Text(text) => Some(text.as_str()).filter(|text| !text.trim().is_empty()),
-            Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
-        })
+        self.doc.items.iter().rev().filter_map(Item::text).find(|text| !text.trim().is_empty())
     }
 
     /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
@@ -374,7 +354,7 @@ impl Transcript {
 
     /// How many bytes searches have read so far: the measure of what a key of theirs costs.
     pub fn scanned(&self) -> usize {
-        self.finder.scanned()
+        self.finder.scanned
     }
 
     /// Nothing is searched for any more. One stays where the search led.
@@ -390,7 +370,7 @@ impl Transcript {
     /// The keyboard is here from now on: a cursor is shown.
     pub fn browse(&mut self) {
         self.browse = Some(Browsing::begin(&mut self.doc, &mut self.view));
-        self.selecting.clear();
+        self.selecting.selection = None;
     }
 
     /// A key of the transcript's own.
@@ -404,8 +384,8 @@ impl Transcript {
         match action {
             Browse::Copy => return self.copy(),
             Browse::Close => {
-                view.follow |= browsing.followed;
-                selecting.clear();
+                view.top = view.top.filter(|_| !browsing.followed);
+                selecting.selection = None;
                 *browse = None;
                 return Browsed::Leave;
             }
@@ -430,19 +410,19 @@ impl Transcript {
     }
 
     fn extend_selection(&mut self) {
-        if let Some(browsing) = &self.browse {
-            self.selecting.extend(browsing.cursor);
+        if let (Some(browsing), Some(selection)) = (&self.browse, &mut self.selecting.selection) {
+            selection.to = browsing.cursor;
         }
     }
 
     /// Copies what is selected, or the item under the cursor.
     fn copy(&mut self) -> Browsed {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
-        let text = match self.selecting.is_some() {
+        let text = match self.selecting.selection.is_some() {
             true => self.selecting.text(&mut self.doc),
             false => self.doc.items.get(at).map(Item::copied).filter(|text| !text.is_empty()),
         };
-        self.selecting.clear();
+        self.selecting.selection = None;
         text.map_or(Browsed::Done, Browsed::Copy)
     }
 
@@ -456,8 +436,8 @@ impl Transcript {
             MouseKind::Press => selecting.press(view.point(column, row)),
             MouseKind::Drag => selecting.drag(view.point(column, row)),
             MouseKind::Release => {
-                let pressed = selecting.release()?;
-                if selecting.is_some() {
+                let pressed = selecting.pressed.take()?;
+                if selecting.selection.is_some() {
                     return selecting.text(doc);
                 }
                 // A click on the row of a call is as good as the key.
@@ -481,7 +461,7 @@ impl Transcript {
 
     /// The last rows, for the normal screen when all is over.
     pub fn tail(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
-        tail::last_rows(&mut self.doc, width, rows, theme)
+        self.doc.last_rows(width, rows, theme)
     }
 
     /// The person typed this: it stands on the terminal, so that it is not printed once more.
@@ -512,7 +492,7 @@ impl Transcript {
 
     /// How many rows are left after [`settle`](Self::settle).
     pub fn live(&self) -> usize {
-        self.settled.live()
+        self.settled.live
     }
 
     /// Draws what has not been printed: the last rows of it.

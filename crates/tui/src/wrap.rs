@@ -3,13 +3,11 @@
 //! Widths are columns of the terminal. What a reader takes for one character (a letter with its marks, an emoji made of
 //! several) is never divided.
 
-mod grapheme;
-
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
 
-use crate::clean::{CleanLine, columns, span};
-use grapheme::{Grapheme, graphemes, is_blank, width};
+use crate::clean::{CleanLine, columns, columns_of, columns_of_all, span};
 
 /// How a line that is too long is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +33,27 @@ impl Hang {
     pub fn all(prefix: Vec<Span<'static>>) -> Self {
         Self { first: prefix.clone(), rest: prefix }
     }
+
+    /// A mark before the first row, and blanks as wide before every further row.
+    pub(crate) fn marked(mark: &'static str, style: Style) -> Self {
+        let blank = CleanLine::repeated(' ', columns(mark));
+        Self { first: vec![span(mark, style)], rest: vec![span(blank, style)] }
+    }
+}
+
+/// The rows of several lines, which hang together as those of one do.
+pub(crate) fn wrap_lines(
+    lines: impl IntoIterator<Item = Vec<Span<'static>>>,
+    at: u16,
+    mut hang: Hang,
+    mode: Mode,
+) -> Vec<Line<'static>> {
+    let mut rows = Vec::new();
+    for line in lines {
+        rows.extend(wrap(&line, at, &hang, mode));
+        hang.first.clone_from(&hang.rest);
+    }
+    rows
 }
 
 /// The rows of one line. Further rows are indented as the line itself is. No row is wider than `width`; a width of 0
@@ -42,17 +61,14 @@ impl Hang {
 pub fn wrap(line: &[Span<'static>], at: u16, hang: &Hang, mode: Mode) -> Vec<Line<'static>> {
     let at = usize::from(at).max(1);
     let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fitting(prefix, at));
-    let widths = Widths { first: at - width_of(&first), rest: at - width_of(&rest) };
+    let widths = Widths { first: at - columns_of_all(&first), rest: at - columns_of_all(&rest) };
+    let line = graphemes(line);
     let rows = match mode {
-        Mode::Words => words(&graphemes(line), widths),
-        Mode::Columns => by_columns(&graphemes(line), widths),
+        Mode::Words => words(&line, widths),
+        Mode::Columns => by_columns(&line, widths),
     };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
-    let joined = prefixes.zip(rows).map(|(prefix, row)| {
-        let spans = prefix.into_iter().chain(spans(&row));
-        Line::from_iter(spans)
-    });
-    joined.collect()
+    prefixes.zip(rows).map(|(prefix, row)| Line::from_iter(prefix.into_iter().chain(spans(&row)))).collect()
 }
 
 /// Room beside the prefixes.
@@ -62,26 +78,12 @@ struct Widths {
     rest: usize,
 }
 
-impl Widths {
-    fn of(self, row: usize) -> usize {
-        if row == 0 { self.first } else { self.rest }
-    }
-}
-
 /// What of a prefix may stand there: at least half of the width, and one column, is for the text.
 fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
-    let mut kept = Vec::new();
-    for Grapheme { text, style, width } in graphemes(prefix) {
-        let Some(rest) = left.checked_sub(width) else { break };
-        left = rest;
-        kept.push(Grapheme { text, style, width });
-    }
+    let fits = |grapheme: &Grapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
+    let kept: Vec<Grapheme<'_>> = graphemes(prefix).into_iter().take_while(fits).collect();
     spans(&kept)
-}
-
-fn width_of(spans: &[Span<'static>]) -> usize {
-    spans.iter().map(|span| columns(&span.content)).sum()
 }
 
 /// How far a line is indented, as far as that may be repeated on its further rows.
@@ -93,11 +95,8 @@ fn indentation<'g, 'l>(line: &'g [Grapheme<'l>], room: usize) -> &'g [Grapheme<'
 }
 
 fn by_columns<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
-    let indent = indentation(line, widths.rest);
-    let mut rows = Rows::new(widths, indent);
-    for grapheme in line {
-        rows.put(*grapheme);
-    }
+    let mut rows = Rows::new(widths, indentation(line, widths.rest));
+    rows.put(line);
     rows.done
 }
 
@@ -105,29 +104,26 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
     let indent = indentation(line, widths.rest.min(widths.first));
     let mut rows = Rows::new(widths, indent);
     let (lead, text) = line.split_at(indent.len());
-    for grapheme in lead {
-        rows.put(*grapheme);
-    }
+    rows.put(lead);
     // Blanks are put when it is known that a word follows them on the row.
     let mut blanks: &[Grapheme<'_>] = &[];
-    for piece in grapheme::pieces(text) {
+    for piece in pieces(text) {
         if piece.iter().all(is_blank) {
             blanks = piece;
             continue;
         }
         if rows.has_room(width(blanks) + width(piece)) {
-            blanks.iter().for_each(|blank| rows.put(*blank));
+            rows.put(blanks);
         } else if rows.has_word {
             rows.next();
         }
-        piece.iter().for_each(|grapheme| rows.put(*grapheme));
+        rows.put(piece);
         rows.has_word = true;
         blanks = &[];
     }
     rows.done
 }
 
-/// Rows that are being filled.
 struct Rows<'g, 'l> {
     widths: Widths,
     indent: &'g [Grapheme<'l>],
@@ -143,12 +139,9 @@ impl<'g, 'l> Rows<'g, 'l> {
         Self { widths, indent, done: vec![Vec::new()], used: 0, has_word: false }
     }
 
-    fn room(&self) -> usize {
-        self.widths.of(self.done.len() - 1)
-    }
-
     fn has_room(&self, columns: usize) -> bool {
-        self.used + columns <= self.room()
+        let room = if self.done.len() == 1 { self.widths.first } else { self.widths.rest };
+        self.used + columns <= room
     }
 
     fn next(&mut self) {
@@ -157,19 +150,19 @@ impl<'g, 'l> Rows<'g, 'l> {
         self.has_word = false;
     }
 
-    fn put(&mut self, grapheme: Grapheme<'l>) {
-        let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
-        if !self.has_room(grapheme.width) {
-            self.next();
-        }
-        if !self.has_room(grapheme.width) {
-            // It fits where nothing is before it.
-            self.done.last_mut().into_iter().for_each(Vec::clear);
-            self.used = 0;
-        }
-        self.used += grapheme.width;
-        if let Some(row) = self.done.last_mut() {
-            row.push(grapheme);
+    fn put(&mut self, piece: &[Grapheme<'l>]) {
+        for grapheme in piece {
+            let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
+            if !self.has_room(grapheme.width) {
+                self.next();
+            }
+            if !self.has_room(grapheme.width) {
+                // It fits where nothing is before it.
+                self.done.last_mut().into_iter().for_each(Vec::clear);
+                self.used = 0;
+            }
+            self.used += grapheme.width;
+            self.done.last_mut().into_iter().for_each(|row| row.push(grapheme));
         }
     }
 }
@@ -183,4 +176,51 @@ fn spans(row: &[Grapheme<'_>]) -> Vec<Span<'static>> {
         span(CleanLine::part(&text), style)
     });
     joined.collect()
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Grapheme<'l> {
+    text: &'l str,
+    style: Style,
+    width: usize,
+}
+
+impl Grapheme<'_> {
+    /// Itself, or what stands for it where not even one of its kind fits.
+    fn within(self, room: usize) -> Self {
+        if self.width > room { Self { text: "\u{fffd}", width: 1, ..self } } else { self }
+    }
+}
+
+/// Those of a line, which may be of several spans.
+fn graphemes<'l>(line: &'l [Span<'static>]) -> Vec<Grapheme<'l>> {
+    let of = |span: &'l Span<'static>| {
+        let style = span.style;
+        span.content.graphemes(true).map(move |text| Grapheme { text, style, width: columns_of(text) })
+    };
+    line.iter().flat_map(of).collect()
+}
+
+fn width(part: &[Grapheme<'_>]) -> usize {
+    part.iter().map(|grapheme| grapheme.width).sum()
+}
+
+fn is_blank(grapheme: &Grapheme<'_>) -> bool {
+    matches!(grapheme.text, " " | "\u{3000}")
+}
+
+/// A line in the pieces between which it may be divided: blanks, and words. A wide grapheme is a word of its own, unless
+/// it may not begin a row.
+fn pieces<'g, 'l>(line: &'g [Grapheme<'l>]) -> impl Iterator<Item = &'g [Grapheme<'l>]> {
+    line.chunk_by(|before, after| match (is_blank(before), is_blank(after)) {
+        (true, true) => true,
+        (false, false) => !(before.width > 1 || after.width > 1) || stays(after) || after.width == 0,
+        (true, false) | (false, true) => false,
+    })
+}
+
+/// Punctuation that no row begins with.
+fn stays(grapheme: &Grapheme<'_>) -> bool {
+    let closing = "、。，．！？：；）」』】》〉”’.,!?:;)]}%";
+    grapheme.text.chars().next().is_some_and(|first| closing.contains(first))
 }

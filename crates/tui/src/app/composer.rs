@@ -145,7 +145,7 @@ impl Composer {
 
     pub(super) fn set_files(&mut self, files: Vec<String>) {
         self.files = Files::Known;
-        self.learn(|known| known.set_files(files));
+        self.learn(|known| known.files = files);
     }
 
     /// Asks for the files again when they are needed: tools may have made others.

@@ -122,7 +122,7 @@ impl Conversation {
 
     /// Begins another conversation.
     pub(super) fn begin_anew(&mut self) {
-        self.transcript.begin_anew();
+        self.transcript.restore(&[]);
         (self.browses, self.searched) = (false, false);
     }
 

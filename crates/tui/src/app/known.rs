@@ -43,8 +43,7 @@ pub(super) struct Known {
     commands: Vec<Command>,
     /// Those that are not haft's own.
     pub(super) others: Vec<CommandInfo>,
-    files: Vec<String>,
-    files_version: u64,
+    pub(super) files: Vec<String>,
     pub(super) models: Option<Vec<ModelInfo>>,
     pub(super) sessions: Option<Vec<SessionInfo>>,
     pub(super) tools: Option<Vec<ToolInfo>>,
@@ -111,11 +110,6 @@ impl Known {
         });
         self.commands = own.chain(told).collect();
         self.others = others;
-    }
-
-    pub(super) fn set_files(&mut self, files: Vec<String>) {
-        self.files = files;
-        self.files_version += 1;
     }
 
     /// A command that is not haft's own.
@@ -214,9 +208,5 @@ impl Source for Known {
 
     fn files(&self) -> &[String] {
         &self.files
-    }
-
-    fn files_version(&self) -> u64 {
-        self.files_version
     }
 }

@@ -10,7 +10,6 @@ struct Fixed {
     commands: Vec<Command>,
     arguments: Option<Vec<Argument>>,
     files: Vec<String>,
-    version: u64,
     /// What is said of a text.
     answers: Vec<(&'static str, &'static str)>,
 }
@@ -38,10 +37,6 @@ impl Source for Fixed {
     fn files(&self) -> &[String] {
         &self.files
     }
-
-    fn files_version(&self) -> u64 {
-        self.version
-    }
 }
 
 fn source() -> Fixed {
@@ -63,7 +58,6 @@ fn source() -> Fixed {
         ],
         arguments: Some(["sonnet", "opus", "haiku"].map(argument).to_vec()),
         files: files.map(Into::into).to_vec(),
-        version: 1,
         answers: vec![("", "add"), ("", "done 1"), ("d", "done 1"), ("d", "drop 1"), ("done ", "done 1")],
     }
 }
@@ -215,7 +209,6 @@ fn files_that_come_later_are_found() {
     completer.update("@new", 4, &source);
     assert_eq!(completer.popup(), None);
     source.files.push("new.rs".into());
-    source.version += 1;
     completer.update("@new", 4, &source);
     assert_eq!(shown(&completer), ["new.rs"]);
 }
@@ -233,7 +226,7 @@ proptest! {
     #[test]
     fn what_is_put_in_is_read_again(path in "[a-z ]{1,8}/?[a-z ]{0,4}") {
         let files = vec![path.clone()];
-        let source = Fixed { files, version: 2, ..Fixed::default() };
+        let source = Fixed { files, ..Fixed::default() };
         let mut completer = Completer::default();
         completer.update("@", 1, &source);
         let text = completer.accept("@").unwrap().text;

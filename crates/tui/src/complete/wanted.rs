@@ -68,15 +68,13 @@ fn file(text: &str, before: &str) -> Option<Wanted> {
         .map(|(at, _)| line + at)
         .find(|at| begins_word(before, *at))?;
     let typed = before.get(at + 1..)?;
-    let (kind, query) = match typed.strip_prefix('"') {
-        Some(quoted) if !quoted.contains('"') => (Kind::File { quoted: true }, quoted),
-        None if !typed.contains(char::is_whitespace) => (Kind::File { quoted: false }, typed),
+    let rest = text.get(before.len()..)?;
+    let (quoted, query, length) = match typed.strip_prefix('"') {
+        Some(query) if !query.contains('"') => (true, query, quoted_length(rest)),
+        None if !typed.contains(char::is_whitespace) => (false, typed, word_length(rest)),
         Some(_) | None => return None,
     };
-    let rest = text.get(before.len()..)?;
-    let end = before.len()
-        + if kind == (Kind::File { quoted: true }) { quoted_length(rest) } else { word_length(rest) };
-    Some(Wanted { kind, range: at..end, query: query.to_owned() })
+    Some(Wanted { kind: Kind::File { quoted }, range: at..before.len() + length, query: query.to_owned() })
 }
 
 /// Whether a word may begin here: an address of mail has its sign in the middle.
@@ -91,12 +89,8 @@ fn command(text: &str, before: &str) -> Option<Wanted> {
     let end = before.len() + word_length(rest);
     let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
         // A path is no command.
-        let range = 0..end;
-        return (!typed.contains('/')).then(|| Wanted {
-            kind: Kind::Command,
-            range,
-            query: typed.to_owned(),
-        });
+        let wanted = Wanted { kind: Kind::Command, range: 0..end, query: typed.to_owned() };
+        return (!typed.contains('/')).then_some(wanted);
     };
     // Some blanks are longer than a byte.
     let word = arguments.rsplit(char::is_whitespace).next().unwrap_or_default().len();

@@ -24,11 +24,6 @@ pub struct Match<'h> {
 }
 
 impl Search {
-    /// What is searched for.
-    pub fn query(&self) -> &str {
-        &self.query
-    }
-
     /// Whether nothing more was found; the last match still stands.
     pub fn has_failed(&self) -> bool {
         self.failed
@@ -90,25 +85,21 @@ fn find(text: &str, word: &str) -> Option<Range<usize>> {
     if word.contains(char::is_uppercase) {
         return text.rfind(word).map(|at| at..at + word.len());
     }
-    let places = text.char_indices().rev();
-    places.filter_map(|(at, _)| Some(at..at + alike(text.get(at..)?, word)?)).next()
+    text.char_indices().rev().find_map(|(at, _)| Some(at..at + alike(text.get(at..)?, word)?))
 }
 
 /// How much of the text is the word that it begins with, capitals or not.
 fn alike(text: &str, word: &str) -> Option<usize> {
-    let mut length = 0;
-    let mut chars = text.chars();
     let mut rest = word.chars().flat_map(char::to_lowercase).peekable();
-    while rest.peek().is_some() {
-        let c = chars.next()?;
-        length += c.len_utf8();
-        for lower in c.to_lowercase() {
-            if rest.next() != Some(lower) {
-                return None;
-            }
+    for (at, c) in text.char_indices() {
+        if rest.peek().is_none() {
+            return Some(at);
+        }
+        if !c.to_lowercase().all(|lower| rest.next() == Some(lower)) {
+            return None;
         }
     }
-    Some(length)
+    rest.peek().is_none().then_some(text.len())
 }
 
 #[cfg(test)]

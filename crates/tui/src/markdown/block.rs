@@ -3,15 +3,15 @@
 mod code;
 mod container;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Parser, Tag, TagEnd};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
-use super::grown::{Mark, Resume, begin_of_line, line_of};
+use super::OPTIONS;
 use super::inline::Inline;
-use super::split::OPTIONS;
 use super::table::Table;
 use crate::clean::{CleanLine, span};
 use crate::theme::{Role, Theme};
@@ -19,66 +19,101 @@ use crate::wrap::{Hang, Mode, wrap};
 use code::Code;
 use container::Containers;
 
-/// Whether a block may still grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// It may: its code is not coloured yet.
-    Open,
-    /// It may not.
-    Finished,
-}
-
 /// Makes lines of events.
 pub(super) struct Renderer<'t> {
     width: u16,
     theme: &'t Theme,
-    stage: Stage,
-    lines: Vec<Line<'static>>,
+    /// False while the block may still grow: its code is not coloured yet.
+    finished: bool,
     containers: Containers,
     inline: Inline,
     code: Option<Code>,
     table: Option<Table>,
     /// In the middle of what it begins.
     resume: Option<Resume>,
-    marks: Marks,
+    made: Made,
+    /// Where the last item begins: it may still turn out to be none.
+    item: Option<Mark>,
 }
 
-/// What came of a source.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) lines: Vec<Line<'static>>,
     /// Whether the items of a list that stands in nothing else stand apart.
     pub(super) loose: bool,
-    /// The last place before which nothing changes any more.
+    /// The last place before which nothing changes any more: where one can go on.
     pub(super) mark: Option<Mark>,
 }
 
-/// Where one can go on.
-#[derive(Default)]
-struct Marks {
-    loose: bool,
-    /// Where the last item begins: it may still turn out to be none.
-    item: Option<Mark>,
-    sure: Option<Mark>,
+/// How to go on with a block in its middle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Resume {
+    /// At an item of a list.
+    List {
+        /// The number of that item; bullets have none.
+        number: Option<u64>,
+        /// Whether the items stand apart.
+        loose: bool,
+    },
+    /// At a line of code, below this line.
+    Code(String),
+}
+
+impl Resume {
+    /// What stands before the rest of the block, so that it is read as it is.
+    pub(super) fn before(&self) -> &str {
+        match self {
+            Self::List { .. } => "",
+            Self::Code(fence) => fence,
+        }
+    }
+
+    /// Whether it is a list whose items stand together.
+    pub(super) fn is_tight(&self) -> bool {
+        matches!(self, Self::List { loose: false, .. })
+    }
+
+    /// Whether what stands above stays with this below it: where a list gives addresses, they may be those of links above.
+    pub(super) fn holds_with(&self, rest: &str) -> bool {
+        match self {
+            Self::List { .. } => !rest.contains("]:"),
+            Self::Code(_) => true,
+        }
+    }
+
+    /// The rest of the block, as it is read.
+    pub(super) fn source<'s>(&self, rest: &'s str) -> Cow<'s, str> {
+        match self.before() {
+            "" => Cow::Borrowed(rest),
+            before => Cow::Owned([before, rest].concat()),
+        }
+    }
+}
+
+/// A place in a source at which one can go on, and how many lines are before it.
+#[derive(Debug, Clone)]
+pub(super) struct Mark {
+    pub(super) at: usize,
+    pub(super) lines: usize,
+    pub(super) resume: Resume,
 }
 
 impl<'t> Renderer<'t> {
-    pub(super) fn new(width: u16, theme: &'t Theme, stage: Stage, resume: Option<Resume>) -> Self {
+    pub(super) fn new(width: u16, theme: &'t Theme, finished: bool, resume: Option<Resume>) -> Self {
         Self {
             width,
             theme,
-            stage,
-            lines: Vec::new(),
+            finished,
             containers: Containers::default(),
             inline: Inline::new(theme.style(Role::Text)),
             code: None,
             table: None,
             resume,
-            marks: Marks::default(),
+            made: Made::default(),
+            item: None,
         }
     }
 
-    /// The lines of a text.
     pub(super) fn run<'s>(
         mut self,
         source: &'s str,
@@ -90,10 +125,10 @@ impl<'t> Renderer<'t> {
             self.event(event, source, &range);
         }
         self.flush();
-        let Marks { loose, sure, .. } = self.marks;
         // Before the first item that says so it is not known that they stand apart, and rows are shown so.
-        let is_known = |mark: &Mark| !(loose && mark.resume.is_tight());
-        Made { lines: self.lines, loose, mark: sure.filter(is_known) }
+        let loose = self.made.loose;
+        self.made.mark.take_if(|mark| loose && mark.resume.is_tight());
+        self.made
     }
 
     fn event(&mut self, event: Event<'_>, source: &str, range: &Range<usize>) {
@@ -110,7 +145,7 @@ impl<'t> Renderer<'t> {
             Event::InlineHtml(text) => self.inline.styled(&text, self.theme.style(Role::Muted)),
             Event::FootnoteReference(name) => self.inline.text(&name),
             Event::SoftBreak => self.inline.text(" "),
-            Event::HardBreak => self.inline.new_line(),
+            Event::HardBreak => self.inline.lines.push(Vec::new()),
             Event::Rule => {
                 self.begin_block();
                 let rule = span(CleanLine::repeated('─', self.room()), self.theme.style(Role::Rule));
@@ -179,8 +214,8 @@ impl<'t> Renderer<'t> {
     fn begin_list(&mut self, first: Option<u64>, resume: Option<Resume>) {
         self.begin_block();
         match resume {
-            Some(Resume::List { number, loose }) => self.containers.resume_list(number, loose),
-            Some(Resume::Code(_)) | None => self.containers.open_list(first),
+            Some(Resume::List { number, loose }) => self.containers.open_list(number, loose, 1),
+            Some(Resume::Code(_)) | None => self.containers.open_list(first, false, 0),
         }
     }
 
@@ -188,8 +223,8 @@ impl<'t> Renderer<'t> {
     fn begin_item(&mut self, at: usize) {
         self.flush();
         if let Some((number, loose)) = self.containers.only_list() {
-            let mark = Mark { at, lines: self.lines.len(), resume: Resume::List { number, loose } };
-            self.marks.sure = self.marks.item.replace(mark);
+            let mark = Mark { at, lines: self.made.lines.len(), resume: Resume::List { number, loose } };
+            self.made.mark = self.item.replace(mark);
         }
         if self.containers.open_item() {
             self.gap(1);
@@ -207,7 +242,7 @@ impl<'t> Renderer<'t> {
             TagEnd::List(_) => {
                 self.flush();
                 if let Some((_, loose)) = self.containers.only_list() {
-                    self.marks.loose |= loose;
+                    self.made.loose |= loose;
                 }
                 self.containers.close();
             }
@@ -217,9 +252,10 @@ impl<'t> Renderer<'t> {
             }
             TagEnd::TableCell => {
                 let next = Inline::new(self.cell_style());
-                let cell = std::mem::replace(&mut self.inline, next).into_line();
+                let cell = std::mem::replace(&mut self.inline, next);
                 if let Some(table) = &mut self.table {
-                    table.cell(cell);
+                    // All on one line.
+                    table.row.push(cell.lines.into_iter().flatten().collect());
                 }
             }
             TagEnd::TableHead | TagEnd::TableRow => {
@@ -245,12 +281,12 @@ impl<'t> Renderer<'t> {
 
     /// The style of text that has no other.
     fn base(&self) -> Style {
-        let role = if self.containers.is_quoted() { Role::Quote } else { Role::Text };
+        let role = if self.containers.quotes > 0 { Role::Quote } else { Role::Text };
         self.theme.style(role)
     }
 
     fn cell_style(&self) -> Style {
-        let in_head = self.table.as_ref().is_some_and(Table::is_in_head);
+        let in_head = self.table.as_ref().is_some_and(|table| table.rows.is_empty());
         let strong = if in_head { self.theme.own_style(Role::Strong) } else { Style::new() };
         self.base().patch(strong)
     }
@@ -263,7 +299,7 @@ impl<'t> Renderer<'t> {
     /// Ends what came before, and leaves a line free where blocks stand apart.
     fn begin_block(&mut self) {
         self.flush();
-        if self.containers.begins_apart() && !self.lines.is_empty() {
+        if self.containers.begins_apart() && !self.made.lines.is_empty() {
             self.gap(0);
         }
     }
@@ -271,12 +307,12 @@ impl<'t> Renderer<'t> {
     /// A line with nothing but bars of quotes; without the innermost containers, so many.
     fn gap(&mut self, without: usize) {
         let bars = self.containers.gap(self.theme, without);
-        self.lines.extend(wrap(&[], self.width, &Hang::all(bars), Mode::Words));
+        self.made.lines.extend(wrap(&[], self.width, &Hang::all(bars), Mode::Words));
     }
 
     /// Ends a quote or an item, which has a line even when there is nothing in it.
     fn close(&mut self) {
-        if self.containers.is_untouched() {
+        if self.containers.untouched {
             self.put(&[], Mode::Words);
         }
         self.containers.close();
@@ -288,17 +324,16 @@ impl<'t> Renderer<'t> {
         let next = Inline::new(self.base());
         let inline = std::mem::replace(&mut self.inline, next);
         if !inline.is_empty() {
-            inline.into_lines().iter().for_each(|line| self.put(line, Mode::Words));
+            inline.lines.iter().for_each(|line| self.put(line, Mode::Words));
         }
     }
 
     fn end_code(&mut self) {
         let Some(mut code) = self.code.take() else { return };
-        let sure = code.take_sure().filter(|_| self.containers.is_empty());
-        for (number, line) in code.into_lines(self.theme, self.stage).into_iter().enumerate() {
-            if let Some(sure) = sure.as_ref().filter(|sure| sure.line == number) {
-                let (at, resume) = (sure.at, Resume::Code(sure.fence.clone()));
-                self.marks.sure = Some(Mark { at, lines: self.lines.len(), resume });
+        let mark = code.take_mark().filter(|_| self.containers.open.is_empty());
+        for (number, line) in code.into_lines(self.theme, self.finished).into_iter().enumerate() {
+            if let Some(mark) = mark.as_ref().filter(|mark| mark.lines == number) {
+                self.made.mark = Some(Mark { lines: self.made.lines.len(), ..mark.clone() });
             }
             self.put(&line, Mode::Columns);
         }
@@ -321,6 +356,18 @@ impl<'t> Renderer<'t> {
 
     fn put(&mut self, line: &[Span<'static>], mode: Mode) {
         let hang = self.containers.hang(self.theme);
-        self.lines.extend(wrap(line, self.width, &hang, mode));
+        self.made.lines.extend(wrap(line, self.width, &hang, mode));
     }
+}
+
+/// The line of a source that a byte of it is in, from its first column to that byte.
+fn begin_of_line(source: &str, at: usize) -> usize {
+    source.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1)
+}
+
+/// The whole line that a range begins in, with its end.
+fn line_of(source: &str, range: &Range<usize>) -> String {
+    let rest = source.get(begin_of_line(source, range.start)..).unwrap_or_default();
+    let line = rest.lines().next().unwrap_or_default();
+    format!("{line}\n")
 }

@@ -10,7 +10,7 @@ use crate::theme::{Role, Theme};
 /// The lines of a paragraph (a heading, a cell) that is being read.
 #[derive(Debug)]
 pub(super) struct Inline {
-    lines: Vec<Vec<Span<'static>>>,
+    pub(super) lines: Vec<Vec<Span<'static>>>,
     /// Styles around what comes next; the first is that of the paragraph.
     styles: Vec<Style>,
     links: Vec<OpenLink>,
@@ -50,10 +50,6 @@ impl Inline {
         if let Some(line) = self.lines.last_mut() {
             line.push(span(text, style));
         }
-    }
-
-    pub(super) fn new_line(&mut self) {
-        self.lines.push(Vec::new());
     }
 
     /// Begins a part with a style over that of what is around it.
@@ -97,14 +93,5 @@ impl Inline {
 
     pub(super) fn is_empty(&self) -> bool {
         self.lines.iter().all(Vec::is_empty)
-    }
-
-    pub(super) fn into_lines(self) -> Vec<Vec<Span<'static>>> {
-        self.lines
-    }
-
-    /// All on one line.
-    pub(super) fn into_line(self) -> Vec<Span<'static>> {
-        self.lines.into_iter().flatten().collect()
     }
 }

@@ -2,16 +2,16 @@
 //! too wide.
 
 use pulldown_cmark::Alignment;
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
-use crate::clean::{CleanLine, columns, span};
+use crate::clean::{CleanLine, columns_of_all, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
 /// The least that a column is made narrow to.
 const LEAST: usize = 6;
 
-/// What stands between two columns.
 const BETWEEN: &str = " │ ";
 
 /// The same in the line under the head.
@@ -26,21 +26,13 @@ type Cell = Vec<Span<'static>>;
 #[derive(Debug)]
 pub(super) struct Table {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Cell>>,
-    row: Vec<Cell>,
+    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) row: Vec<Cell>,
 }
 
 impl Table {
     pub(super) fn new(alignments: Vec<Alignment>) -> Self {
         Self { alignments, rows: Vec::new(), row: Vec::new() }
-    }
-
-    pub(super) fn is_in_head(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    pub(super) fn cell(&mut self, cell: Cell) {
-        self.row.push(cell);
     }
 
     pub(super) fn end_row(&mut self) {
@@ -60,7 +52,7 @@ impl Table {
         let mut natural = vec![1; self.alignments.len()];
         for row in &self.rows {
             for (width, cell) in natural.iter_mut().zip(row) {
-                *width = (*width).max(width_of(cell));
+                *width = (*width).max(columns_of_all(cell));
             }
         }
         let room = room.checked_sub(GAP * natural.len().saturating_sub(1))?;
@@ -95,7 +87,6 @@ impl Table {
         lines
     }
 
-    /// The lines of one row.
     fn row(&self, row: &[Cell], widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let bar = span(BETWEEN, theme.style(Role::Rule));
         let wrapped = |(at, width): (usize, &usize)| -> Vec<Line<'static>> {
@@ -124,7 +115,7 @@ impl Table {
             if at > 0 {
                 lines.push(vec![span("──", theme.style(Role::Rule))]);
             }
-            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| width_of(cell) > 0) {
+            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| columns_of_all(cell) > 0) {
                 let mut line = head.get(at).cloned().unwrap_or_default();
                 line.push(span(": ", theme.style(Role::Rule)));
                 line.extend(cell);
@@ -136,10 +127,6 @@ impl Table {
         }
         lines
     }
-}
-
-fn width_of(cell: &[Span<'static>]) -> usize {
-    cell.iter().map(|span| columns(&span.content)).sum()
 }
 
 fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'static>) -> Vec<Span<'static>> {
@@ -154,13 +141,13 @@ fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'stati
 }
 
 fn padded(mut cell: Cell, width: usize, alignment: Alignment) -> Cell {
-    let free = width.saturating_sub(width_of(&cell));
+    let free = width.saturating_sub(columns_of_all(&cell));
     let before = match alignment {
         Alignment::None | Alignment::Left => 0,
         Alignment::Center => free / 2,
         Alignment::Right => free,
     };
-    let blank = |columns| span(CleanLine::repeated(' ', columns), ratatui_core::style::Style::new());
+    let blank = |columns| span(CleanLine::repeated(' ', columns), Style::new());
     if before > 0 {
         cell.insert(0, blank(before));
     }

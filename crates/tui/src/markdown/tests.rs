@@ -59,7 +59,7 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
 
 /// One that cuts blocks of so many bytes.
 fn cutting(long: usize) -> Streaming {
-    Streaming { long: Long(long), ..Streaming::default() }
+    Streaming { long: Some(long), ..Streaming::default() }
 }
 
 proptest! {

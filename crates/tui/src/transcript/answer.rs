@@ -4,30 +4,27 @@ use std::time::Instant;
 
 use haft_protocol::message::AssistantBlock;
 
-use super::args::Sum;
-use super::call::{Call, Origin, Phase};
+use super::call::{Call, Origin, Phase, Sum};
 use super::calls::Calls;
 use super::document::{Document, Moved};
-use super::item::{Item, Kind, Thinking};
+use super::item::{Item, Kind, Text, Thinking};
 use super::note::Note;
 use super::notes::note;
-use super::text::Text;
 use crate::clean::Clean;
 
 /// The answer that is being given.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Where its texts, thoughts and calls stand.
-    items: Vec<usize>,
+    pub(super) items: Vec<usize>,
     /// The text or the thought that grows.
     open: Option<usize>,
-    /// How long its text is, in bytes, before interceptors.
-    told: Option<u64>,
-    /// Whether pieces of it were left out.
-    gap: bool,
+    /// How long its text is, in bytes, before interceptors, which may still change it.
+    pub(super) told: Option<u64>,
+    /// True if pieces of it were left out.
+    pub(super) gap: bool,
 }
 
-/// What kind of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
     Text,
@@ -36,24 +33,16 @@ pub(super) enum Words {
 
 impl Words {
     fn is(self, item: &Item) -> bool {
-        match &item.kind {
-            Kind::Text(_) => self == Self::Text,
-            Kind::Thinking(_) => self == Self::Thinking,
-            Kind::User(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => false,
+        match self {
+            Self::Text => matches!(item.kind, Kind::Text(_)),
+            Self::Thinking => matches!(item.kind, Kind::Thinking(_)),
         }
     }
 }
 
 impl Answer {
-    /// Whether an item is part of it.
     pub(super) fn has(&self, at: usize) -> bool {
         self.items.contains(&at)
-    }
-
-    /// Another answer begins.
-    pub(super) fn starts(&mut self, doc: &mut Document, now: Instant) {
-        self.close(doc, now);
-        *self = Self::default();
     }
 
     /// The model says so much more.
@@ -75,7 +64,7 @@ impl Answer {
             at
         });
         if let Some(text) = doc.changed(at).and_then(Item::words) {
-            text.push(delta);
+            text.rendered().push(delta);
         }
     }
 
@@ -88,24 +77,9 @@ impl Answer {
             thinking.took = thinking.began.map(|began| now.saturating_duration_since(began));
         }
         if let Some(text) = item.words() {
-            text.finish();
+            text.rendered().finish();
         }
         doc.compress(at);
-    }
-
-    /// A call is part of the answer.
-    pub(super) fn adds_call(&mut self, at: usize) {
-        self.items.push(at);
-    }
-
-    /// The answer is complete, and so long; interceptors may still change it.
-    pub(super) fn given(&mut self, text_bytes: u64) {
-        self.told = Some(text_bytes);
-    }
-
-    /// Pieces were left out.
-    pub(super) fn has_gap(&mut self) {
-        self.gap = true;
     }
 
     /// What was given is not shown: nobody said what it is in the end.
@@ -118,7 +92,7 @@ impl Answer {
             if let Some(item) = doc.changed(at)
                 && let Kind::Text(text) = &mut item.kind
             {
-                **text = Text::whole("");
+                **text = Text::whole(Clean::default());
             }
         }
         note(doc, Note::muted("an extension withheld the answer"));
@@ -132,7 +106,6 @@ impl Answer {
         moved
     }
 
-    /// The answer is over, however it came to be.
     pub(super) fn over(&mut self, doc: &mut Document, now: Instant) {
         self.close(doc, now);
         *self = Self::default();
@@ -163,10 +136,7 @@ impl Answer {
     /// Without what is blank, which may be cut off at either end.
     fn text(&self, doc: &Document) -> String {
         let items = self.items.iter().filter_map(|at| doc.items.get(*at));
-        let texts = items.filter_map(|item| match &item.kind {
-            Kind::Text(text) => Some(text.as_str()),
-            Kind::User(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => None,
-        });
+        let texts = items.filter_map(Item::text);
         texts.flat_map(str::split_whitespace).collect()
     }
 
@@ -205,7 +175,7 @@ impl Answer {
         let moved = Moved { from, places };
         doc.forget_from(from);
         calls.moved(&moved);
-        calls.extend(called);
+        calls.of_run.extend(called);
         moved
     }
 
@@ -220,7 +190,7 @@ impl Answer {
         let words = match block {
             AssistantBlock::Text { .. } => Words::Text,
             AssistantBlock::Thinking { .. } => Words::Thinking,
-            AssistantBlock::ToolCall(call) => return calls.of_model(&call.id)?.checked_sub(from),
+            AssistantBlock::ToolCall(call) => return calls.of_run.get(&call.id)?.checked_sub(from),
         };
         let of_answer = |at: &usize| self.items.contains(&(from + at));
         let is = |at: &usize| old.get(*at).and_then(Option::as_ref).is_some_and(|item| words.is(item));
@@ -230,36 +200,33 @@ impl Answer {
 
 /// A block as an item, made of the old one where there is one. None for what says nothing.
 pub(super) fn put(old: Option<Item>, block: &AssistantBlock) -> Option<Item> {
-    match block {
-        AssistantBlock::Text { text } if text.trim().is_empty() => None,
-        AssistantBlock::Thinking { text } if text.trim().is_empty() => None,
-        AssistantBlock::Text { text } => {
-            Some(with_words(old, text, || Kind::Text(Box::new(Text::whole("")))))
-        }
-        AssistantBlock::Thinking { text } => Some(with_words(old, text, || {
-            let text = Text::whole("");
+    let new = || match block {
+        AssistantBlock::Text { .. } => Kind::Text(Box::new(Text::whole(Clean::default()))),
+        AssistantBlock::Thinking { .. } => {
+            let text = Text::whole(Clean::default());
             Kind::Thinking(Box::new(Thinking { text, over: true, ..Thinking::default() }))
-        })),
+        }
         AssistantBlock::ToolCall(call) => {
-            let mut item = old.unwrap_or_else(|| {
-                let sum = Sum::default();
-                Item::new(Kind::Call(Box::new(Call::new(Origin::Model, &call.name, sum, Phase::Waiting))))
-            });
+            Kind::Call(Box::new(Call::new(Origin::Model, &call.name, Sum::default(), Phase::Waiting)))
+        }
+    };
+    let mut item = old.unwrap_or_else(|| Item::new(new()));
+    match block {
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => {
+            if text.trim().is_empty() {
+                return None;
+            }
+            let clean = Clean::new(text);
+            if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
+                item.set_words(clean);
+            }
+        }
+        AssistantBlock::ToolCall(call) => {
             item.changed();
             if let Some(shown) = item.call().filter(|shown| shown.phase == Phase::Writing || shown.is_new()) {
-                shown.phase = Phase::Waiting;
-                shown.sum = Sum::of(&call.name, &call.args);
+                shown.wait(&call.name, &call.args);
             }
-            Some(item)
         }
     }
-}
-
-fn with_words(old: Option<Item>, text: &str, new: impl FnOnce() -> Kind) -> Item {
-    let mut item = old.unwrap_or_else(|| Item::new(new()));
-    let clean = Clean::new(text);
-    if item.words().is_some_and(|words| words.as_str() != clean.as_str()) {
-        item.set_words(clean);
-    }
-    item
+    Some(item)
 }

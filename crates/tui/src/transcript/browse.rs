@@ -1,9 +1,11 @@
-//! `Browsing`: the keyboard in the transcript, with its cursor.
+//! The cursor of the keyboard in the transcript, and the text that is selected by the keyboard or by the mouse.
 
-use super::document::Document;
-use super::select::Point;
+use super::document::{Document, Point, Position};
 use super::view::View;
 use crate::keys::Browse;
+
+/// No clipboard of a terminal takes more bytes: what is behind them is not laid out.
+const LONGEST: usize = 100_000;
 
 /// The cursor while the keyboard is in the transcript.
 #[derive(Debug)]
@@ -18,10 +20,9 @@ pub(super) struct Browsing {
 impl Browsing {
     /// Begins at the last row that is seen.
     pub(super) fn begin(doc: &mut Document, view: &mut View) -> Self {
-        let followed = view.follow;
+        let followed = view.top.is_none();
         if followed {
-            view.top = view.top(doc);
-            view.follow = false;
+            view.top = Some(view.top(doc));
         }
         view.look(doc, view.height);
         let at = view.last_seen().unwrap_or_default();
@@ -29,7 +30,6 @@ impl Browsing {
         Self { cursor: Point { at, column }, column, followed }
     }
 
-    /// Keeps the cursor on a row that there is.
     pub(super) fn clamp(&mut self, doc: &mut Document) {
         self.cursor.at = doc.clamped(self.cursor.at);
     }
@@ -80,5 +80,86 @@ impl Browsing {
         let row = doc.rows(at.item).get(at.row);
         let column = row.map_or(0, |row| if on { row.first_column() } else { row.last_column() });
         Point { at, column }
+    }
+}
+
+/// From where to where, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Selection {
+    mark: Point,
+    pub(super) to: Point,
+    /// Whether whole lines are meant.
+    lines: bool,
+}
+
+impl Selection {
+    fn ends(&self) -> (Point, Point) {
+        (self.mark.min(self.to), self.mark.max(self.to))
+    }
+
+    /// Which columns of a row are in it.
+    pub(super) fn columns(&self, at: Position) -> Option<(usize, usize)> {
+        let (from, to) = self.ends();
+        if at < from.at || at > to.at {
+            return None;
+        }
+        let first = if at == from.at && !self.lines { from.column } else { 0 };
+        let last = if at == to.at && !self.lines { to.column } else { usize::MAX };
+        Some((first, last))
+    }
+}
+
+/// The selection, and the button of the mouse that makes one.
+#[derive(Debug, Default)]
+pub(super) struct Selecting {
+    pub(super) selection: Option<Selection>,
+    /// The place where the button of the mouse went down.
+    pub(super) pressed: Option<Point>,
+}
+
+impl Selecting {
+    /// Begins a selection at the cursor, or ends one of the same kind.
+    pub(super) fn mark(&mut self, cursor: Point, lines: bool) {
+        let new = Selection { mark: cursor, to: cursor, lines };
+        let again = self.selection.is_some_and(|selection| selection.lines == lines);
+        self.selection = (!again).then_some(new);
+    }
+
+    pub(super) fn press(&mut self, at: Option<Point>) {
+        self.selection = None;
+        self.pressed = at;
+    }
+
+    /// Selects from where the button of the mouse went down.
+    pub(super) fn drag(&mut self, to: Option<Point>) {
+        if let (Some(mark), Some(to)) = (self.pressed, to) {
+            self.selection = Some(Selection { mark, to, lines: false });
+        }
+    }
+
+    /// Returns the text that is selected, without frames; of one that is too long for every clipboard, the begin.
+    pub(super) fn text(&self, doc: &mut Document) -> Option<String> {
+        let selection = self.selection?;
+        let (from, to) = selection.ends();
+        let mut text: Vec<String> = Vec::new();
+        let mut length = 0;
+        for item in from.at.item..=to.at.item.min(doc.items.len().saturating_sub(1)) {
+            let rows = doc.rows(item);
+            let first = if item == from.at.item { from.at.row } else { 0 };
+            let after = if item == to.at.item { to.at.row + 1 } else { rows.len() };
+            for row in first..after.min(rows.len()) {
+                let columns = selection.columns(Position { item, row });
+                if let (Some(shown), Some((from, to))) = (rows.get(row), columns) {
+                    let row = shown.text(from, to);
+                    length += row.len() + 1;
+                    text.push(row);
+                }
+            }
+            if length > LONGEST {
+                break;
+            }
+        }
+        let text = text.join("\n");
+        (!text.trim().is_empty()).then_some(text)
     }
 }

@@ -2,43 +2,55 @@
 
 mod rows;
 
-pub(super) use rows::{Room, owner};
-
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, joined_text};
 use haft_protocol::ids::ExtensionName;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::args::Sum;
-use super::output::Output;
-use super::picture::Picture;
-use crate::clean::{Clean, CleanLine};
+use super::row::Picture;
+use crate::clean::{Clean, CleanLine, Cleaner};
 use crate::diff::Diff;
 use crate::theme::Role;
 
-/// Who calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The longest sum of arguments, in columns: more than that is on no screen's row.
+const LONGEST: usize = 400;
+
+/// For each tool that is known the fields that matter, in their order, each with what stands before it.
+const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
+    ("bash", &[("command", "")]),
+    ("read", &[("path", ""), ("offset", ":"), ("limit", " +")]),
+    ("write", &[("path", "")]),
+    ("edit", &[("path", "")]),
+    ("ls", &[("path", "")]),
+    ("find", &[("glob", ""), ("path", " in ")]),
+    ("grep", &[("pattern", ""), ("path", " in "), ("glob", " of ")]),
+    ("skill", &[("name", ""), ("file", "/")]),
+];
+
+/// How much of what is printed is kept while it comes, in bytes. Up to twice as much is for a moment.
+const KEPT: usize = 256 * 1024;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The model.
+    #[default]
     Model,
     /// The person; whether the model is told what came of it.
-    Shell { kept: bool },
-    /// An extension.
+    Shell {
+        kept: bool,
+    },
     Extension(CleanLine),
 }
 
-/// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The model still writes the arguments.
     Writing,
-    /// It has not begun.
+    #[default]
     Waiting,
-    /// It runs.
     Running,
-    /// It went well.
     Done,
     /// It failed, or was refused.
     Failed,
@@ -46,7 +58,6 @@ pub(super) enum Phase {
     Gone,
 }
 
-/// Something to know about a call.
 #[derive(Debug, Clone)]
 pub(super) struct Remark {
     pub(super) mark: &'static str,
@@ -54,8 +65,7 @@ pub(super) struct Remark {
     pub(super) text: Clean,
 }
 
-/// A call.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) origin: Origin,
     /// The tool, as it was called.
@@ -85,22 +95,7 @@ struct Exit {
 
 impl Call {
     pub(super) fn new(origin: Origin, name: &str, sum: Sum, phase: Phase) -> Self {
-        Self {
-            origin,
-            name: CleanLine::new(name),
-            sum,
-            phase,
-            began: None,
-            took: None,
-            remarks: Vec::new(),
-            owner: None,
-            exit: None,
-            output: Output::default(),
-            details: None,
-            counts: None,
-            images: Vec::new(),
-            told: false,
-        }
+        Self { origin, name: CleanLine::new(name), sum, phase, ..Self::default() }
     }
 
     /// A command of the person's.
@@ -119,14 +114,18 @@ impl Call {
         self.remarks.push(Remark { mark, role, text: Clean::new(text) });
     }
 
-    /// It begins to run.
+    /// All of its arguments are written.
+    pub(super) fn wait(&mut self, name: &str, args: &RawJson) {
+        self.sum = Sum::of(name, args);
+        self.phase = Phase::Waiting;
+    }
+
     pub(super) fn start(&mut self, name: &str, args: &RawJson, now: Instant) {
         self.sum = Sum::of(name, args);
         self.phase = Phase::Running;
         self.began = Some(now);
     }
 
-    /// It was changed by somebody.
     pub(super) fn rewritten(&mut self, by: &str, tool: Option<&str>, args: &RawJson, changed: &[String]) {
         let named = |path: &String| if path.is_empty() { "everything".to_owned() } else { path.clone() };
         let mut what: Vec<String> = changed.iter().map(named).collect();
@@ -136,8 +135,14 @@ impl Call {
         self.sum = Sum::of(&name, args);
     }
 
-    /// What it came to.
-    pub(super) fn result(&mut self, content: &[Content], failed: bool, details: Option<&RawJson>) {
+    pub(super) fn result(
+        &mut self,
+        content: &[Content],
+        failed: bool,
+        details: Option<&RawJson>,
+        extension: Option<&ExtensionName>,
+    ) {
+        self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
         self.phase = if failed { Phase::Failed } else { Phase::Done };
         self.output = Output::whole(&joined_text(content));
         self.images = Picture::all(content);
@@ -147,17 +152,10 @@ impl Call {
         self.details = details.filter(|_| self.counts.is_some()).cloned();
     }
 
-    /// Whose tool gave the result.
-    pub(super) fn owned_by(&mut self, extension: Option<&ExtensionName>) {
-        self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
-    }
-
-    /// Whether nothing more is to come of it.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Done | Phase::Failed | Phase::Gone)
     }
 
-    /// Nothing more comes of it.
     pub(super) fn over(&mut self) {
         if !self.is_over() {
             self.phase = Phase::Gone;
@@ -174,7 +172,6 @@ impl Call {
         }
     }
 
-    /// What was called and what came of it.
     pub(super) fn copied(&self) -> String {
         let what = self.sum.whole.as_ref().map_or(self.sum.line.as_str(), Clean::as_str);
         let output = self.output.as_str().trim_end();
@@ -183,5 +180,170 @@ impl Call {
             Origin::Model | Origin::Extension(_) => format!("{} {what}", self.name),
         };
         if output.is_empty() { called } else { format!("{}\n{output}", called.trim_end()) }
+    }
+}
+
+/// Arguments, summed up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    /// What stands on the row of the call.
+    pub(super) line: CleanLine,
+    /// All of it, where that is more.
+    pub(super) whole: Option<Clean>,
+}
+
+impl Sum {
+    /// Of the arguments of a tool.
+    pub(super) fn of(tool: &str, args: &RawJson) -> Self {
+        let fields = ARGUMENTS.iter().find(|(name, _)| *name == tool).map(|(_, fields)| *fields);
+        match fields.and_then(|fields| picked(fields, args)) {
+            Some(text) => Self::text(&text),
+            None if args.as_str() == "{}" => Self::default(),
+            None => Self::text(args.as_str()),
+        }
+    }
+
+    /// Of a command, or of anything that is written out.
+    pub(super) fn text(outside: &str) -> Self {
+        let trimmed = outside.trim();
+        let whole = Clean::new(trimmed);
+        let line = whole.lines().next().unwrap_or_default();
+        if whole.lines().nth(1).is_none() && line.columns() <= LONGEST {
+            return Self { line, whole: None };
+        }
+        let first = CleanLine::new(&format!("{line} …"));
+        Self { line: first.shortened(LONGEST), whole: Some(whole) }
+    }
+}
+
+fn picked(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
+    let args: Map<String, Value> = args.read().ok()?;
+    let mut text = String::new();
+    for (field, before) in fields {
+        let value = match args.get(*field) {
+            Some(Value::String(value)) => value.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => continue,
+        };
+        text.push_str(before);
+        text.push_str(&value);
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// What a tool or a command has printed, or its end.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    cleaner: Cleaner,
+    text: Clean,
+    /// Whether the beginning is not kept any more.
+    cut: bool,
+}
+
+impl Output {
+    pub(super) fn whole(outside: &str) -> Self {
+        Self { text: Clean::new(outside), ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, piece: &str) {
+        let clean = self.cleaner.push(piece);
+        self.text.push(&clean);
+        let text = self.text.as_str();
+        if text.len() <= 2 * KEPT {
+            return;
+        }
+        let end = text.as_bytes().get(text.len() - KEPT..).unwrap_or_default();
+        let newline = end.iter().position(|byte| *byte == b'\n');
+        let from = text.len() - KEPT + newline.map_or(0, |at| at + 1);
+        let from = (from..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        self.text = Clean::new(text.get(from..).unwrap_or_default());
+        self.cut = true;
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        self.text.as_str()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.body().lines().count()
+    }
+
+    pub(super) fn first(&self, most: usize) -> Vec<CleanLine> {
+        self.body().lines().take(most).map(CleanLine::part).collect()
+    }
+
+    /// The last lines, in their order.
+    pub(super) fn last(&self, most: usize) -> Vec<CleanLine> {
+        let mut lines: Vec<CleanLine> = self.body().lines().rev().take(most).map(CleanLine::part).collect();
+        lines.reverse();
+        lines
+    }
+
+    /// Without empty lines around it.
+    fn body(&self) -> &str {
+        self.as_str().trim_start_matches('\n').trim_end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_much_is_kept() {
+        let mut output = Output::default();
+        let line = format!("{}\n", "é".repeat(500));
+        for _ in 0..1_000 {
+            output.push(&line);
+        }
+        assert!(output.cut);
+        assert!(output.as_str().len() <= 2 * KEPT);
+        assert!(output.as_str().starts_with('é'));
+        assert_eq!(output.last(2), [CleanLine::new(line.trim()), CleanLine::new(line.trim())]);
+        output.push("no newline");
+        assert_eq!(output.last(1), [CleanLine::new("no newline")]);
+    }
+
+    #[test]
+    fn empty_lines_around_do_not_count() {
+        let output = Output::whole("\n\n a\nb\n\n\n");
+        assert_eq!(output.count(), 2);
+        assert_eq!(output.first(1), [CleanLine::new(" a")]);
+        assert_eq!(Output::whole("\n \n").count(), 0);
+    }
+
+    #[track_caller]
+    fn check(tool: &str, args: &str, line: &str) {
+        let sum = Sum::of(tool, &RawJson::parse(args).unwrap());
+        assert_eq!((sum.line.as_str(), sum.whole), (line, None));
+    }
+
+    #[test]
+    fn known_tools_say_what_matters() {
+        check("bash", r#"{"command":"cargo test -p x","timeout":9}"#, "cargo test -p x");
+        check("read", r#"{"path":"src/lib.rs"}"#, "src/lib.rs");
+        check("read", r#"{"path":"src/lib.rs","offset":10,"limit":5}"#, "src/lib.rs:10 +5");
+        check("write", r#"{"path":"a","content":"long"}"#, "a");
+        check("edit", r#"{"path":"a","edits":[]}"#, "a");
+        check("ls", "{}", "");
+        check("find", r#"{"glob":"*.rs","path":"src"}"#, "*.rs in src");
+        check("grep", r#"{"pattern":"fn","path":"src","glob":"*.rs"}"#, "fn in src of *.rs");
+        check("skill", r#"{"name":"pdf","file":"a.md"}"#, "pdf/a.md");
+    }
+
+    #[test]
+    fn others_are_json() {
+        check("todo_add", r#"{"text":"milk"}"#, r#"{"text":"milk"}"#);
+        check("todo", "{}", "");
+        check("bash", r#"{"cmd":1}"#, r#"{"cmd":1}"#);
+        check("bash", "[1]", "[1]");
+    }
+
+    #[test]
+    fn what_is_long_begins_on_the_row() {
+        let sum = Sum::text("cat <<E\nx\nE\n");
+        assert_eq!(sum.line.as_str(), "cat <<E …");
+        assert_eq!(sum.whole, Some(Clean::new("cat <<E\nx\nE")));
+        assert_eq!(Sum::text(&"x".repeat(LONGEST + 1)).line.columns(), LONGEST);
     }
 }

@@ -3,21 +3,20 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 
-use super::args::Sum;
-use super::call::{Call, Origin, Phase};
+use super::call::{Call, Origin, Phase, Sum};
 use super::document::{Document, Moved};
 use super::item::{Item, Kind};
 use crate::clean::CleanLine;
 use crate::theme::Role;
 
-/// The places of calls.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// The calls of this run.
-    of_run: HashMap<ToolCallId, usize>,
+    pub(super) of_run: HashMap<ToolCallId, usize>,
     /// The calls of extensions that are not over.
     hosted: HashMap<ToolCallId, usize>,
     /// The person's commands that are not over.
@@ -25,17 +24,6 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Returns the place of a call of the model.
-    pub(super) fn of_model(&self, id: &ToolCallId) -> Option<usize> {
-        self.of_run.get(id).copied()
-    }
-
-    /// Takes the places of calls of the model.
-    pub(super) fn extend(&mut self, calls: impl IntoIterator<Item = (ToolCallId, usize)>) {
-        self.of_run.extend(calls);
-    }
-
-    /// Follows items to their new places.
     pub(super) fn moved(&mut self, moved: &Moved) {
         let stays = |at: &mut usize| moved.place(*at).map(|new| *at = new).is_some();
         self.of_run.retain(|_, at| stays(at));
@@ -52,21 +40,17 @@ impl Calls {
         doc.changed(self.place(id)?).and_then(Item::call)
     }
 
-    /// Changes the call of an id, which may be one that nobody told of.
-    pub(super) fn with_call(
+    /// Returns the call of an id, which may be one that nobody told of, to be changed.
+    pub(super) fn call_or_new<'d>(
         &mut self,
-        doc: &mut Document,
+        doc: &'d mut Document,
         id: &ToolCallId,
         name: &str,
-        change: impl FnOnce(&mut Call),
-    ) {
+    ) -> Option<&'d mut Call> {
         let at = self.place(id).unwrap_or_else(|| self.add(doc, id, name, Sum::default(), Phase::Waiting));
-        if let Some(call) = doc.changed(at).and_then(Item::call) {
-            change(call);
-        }
+        doc.changed(at)?.call()
     }
 
-    /// Adds a call of the model.
     pub(super) fn add(
         &mut self,
         doc: &mut Document,
@@ -80,24 +64,26 @@ impl Calls {
         at
     }
 
-    /// A call that is on its way.
-    pub(super) fn called(&mut self, doc: &mut Document, event: &E, now: Instant) {
-        if let E::ToolCall { id, name, args } = event {
-            let new =
-                self.call(doc, id).filter(|call| call.phase == Phase::Writing || call.is_new()).map(|call| {
-                    call.phase = Phase::Waiting;
-                    call.sum = Sum::of(name, args);
-                });
+    /// The arguments of a call of the model are known.
+    pub(super) fn waits(&mut self, doc: &mut Document, id: &ToolCallId, name: &str, args: &RawJson) {
+        match self.call(doc, id) {
+            Some(call) if call.phase == Phase::Writing || call.is_new() => call.wait(name, args),
+            Some(call) if !call.is_over() => {}
             // Some models give every step's calls the same ids.
-            if new.is_none() && self.call(doc, id).is_none_or(|call| call.is_over()) {
+            Some(_) | None => {
                 self.add(doc, id, name, Sum::of(name, args), Phase::Waiting);
             }
         }
+    }
+
+    pub(super) fn called(&mut self, doc: &mut Document, event: &E, now: Instant) {
         if let E::ToolStart { id, name, args } = event {
             if self.call(doc, id).is_some_and(|call| call.is_over()) {
                 self.add(doc, id, name, Sum::default(), Phase::Waiting);
             }
-            self.with_call(doc, id, name, |call| call.start(name, args, now));
+            if let Some(call) = self.call_or_new(doc, id, name) {
+                call.start(name, args, now);
+            }
         }
         if let E::ToolProgress { id, text } = event
             && let Some(call) = self.call(doc, id).filter(|call| call.phase == Phase::Running)
@@ -111,20 +97,17 @@ impl Calls {
         }
     }
 
-    /// What a call came to.
     pub(super) fn came_to(&mut self, doc: &mut Document, event: &E) {
-        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event {
-            self.with_call(doc, id, name, |call| {
-                call.result(content, *is_error, details.as_ref());
-                call.owned_by(extension.as_ref());
-                if let Some(by) = synthetic_by.as_ref().filter(|_| !call.told) {
-                    call.remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
-                }
-            });
+        if let E::ToolResult { id, name, is_error, content, extension, synthetic_by, details } = event
+            && let Some(call) = self.call_or_new(doc, id, name)
+        {
+            call.result(content, *is_error, details.as_ref(), extension.as_ref());
+            if let Some(by) = synthetic_by.as_ref().filter(|_| !call.told) {
+                call.remark("", Role::Muted, &format!("answered by {by}, in place of the tool"));
+            }
         }
     }
 
-    /// What extensions call.
     pub(super) fn hosted(&mut self, doc: &mut Document, event: &E, now: Instant) {
         if let E::HostCallStart { id, extension, name, args } = event {
             let origin = Origin::Extension(CleanLine::new(extension.as_str()));
@@ -134,17 +117,16 @@ impl Calls {
             self.hosted.insert(id.clone(), at);
         }
         if let E::HostCallEnd { id, is_error, content, details, .. } = event
-            && let Some(call) = self.hosted.remove(id).and_then(|at| doc.changed(at)).and_then(Item::call)
+            && let Some(call) = self.hosted.remove(id).and_then(|at| doc.changed(at)?.call())
         {
             call.took = call.began.map(|began| now.saturating_duration_since(began));
-            call.result(content, *is_error, details.as_ref());
+            call.result(content, *is_error, details.as_ref(), None);
         }
     }
 
     /// What is missing may be the ends of what extensions call. Those that come yet say what it came to.
     pub(super) fn hosted_have_gap(&self, doc: &mut Document) {
-        let open: Vec<usize> = self.hosted.values().copied().collect();
-        for at in open {
+        for at in self.hosted.values().copied() {
             if let Some(call) = doc.changed(at).and_then(Item::call) {
                 call.over();
             }
@@ -158,23 +140,21 @@ impl Calls {
         {
             call.rewritten(by, tool.as_deref(), args, changed);
         }
-        if let E::ToolRewriteConflict { id, path, by: [first, then] } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
-            call.remark("", Role::Warning, &text);
-        }
-        if let E::ToolBlocked { id, by, reason } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            call.told = true;
-            call.remark("✗ ", Role::Error, &format!("refused by {by}: {reason}"));
-        }
-        if let E::ToolSkipped { id, reason, .. } = event
-            && let Some(call) = self.call(doc, id)
-        {
-            call.told = true;
-            call.remark("", Role::Muted, &format!("skipped: {reason}"));
+        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and these are decisions")]
+        let (id, mark, role, text) = match event {
+            E::ToolRewriteConflict { id, path, by: [first, then] } => {
+                let text = format!("{first} and {then} both changed {path}: what {then} wrote counts");
+                (id, "", Role::Warning, text)
+            }
+            E::ToolBlocked { id, by, reason } => {
+                (id, "✗ ", Role::Error, format!("refused by {by}: {reason}"))
+            }
+            E::ToolSkipped { id, reason, .. } => (id, "", Role::Muted, format!("skipped: {reason}")),
+            _ => return,
+        };
+        if let Some(call) = self.call(doc, id) {
+            call.told |= matches!(event, E::ToolBlocked { .. } | E::ToolSkipped { .. });
+            call.remark(mark, role, &text);
         }
     }
 
@@ -187,13 +167,11 @@ impl Calls {
         }
     }
 
-    /// Adds a command of the person's.
     pub(super) fn shell(&mut self, doc: &mut Document, number: u64, call: Call) {
         let at = doc.push(Kind::Call(Box::new(call)));
         self.shells.insert(number, at);
     }
 
-    /// Returns a command of the person's, to be changed.
     pub(super) fn shell_call<'d>(&self, doc: &'d mut Document, number: u64) -> Option<&'d mut Call> {
         doc.changed(self.shells.get(&number).copied()?)?.call()
     }

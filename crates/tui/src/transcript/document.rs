@@ -2,16 +2,26 @@
 
 use std::ops::RangeInclusive;
 
+use ratatui_core::text::Line;
+
 use super::item::{Folds, Item, Kind};
 use super::layout::Layouts;
-use super::row::Rows;
-use crate::look::Look;
+use super::row::{Rows, Showing, whole};
+use crate::theme::Theme;
 
-/// A row of an item.
+/// How many items are printed of a conversation that goes on: the last ones.
+pub(super) const MOST_AT_ONCE: usize = 50;
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
     pub(super) item: usize,
     pub(super) row: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Point {
+    pub(super) at: Position,
+    pub(super) column: usize,
 }
 
 /// The items of a conversation, and the layouts of those that are looked at.
@@ -30,7 +40,6 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Returns the new place of an item.
     pub(super) fn place(&self, at: usize) -> Option<usize> {
         match at.checked_sub(self.from) {
             Some(index) => self.places.get(index).copied().flatten(),
@@ -54,23 +63,19 @@ impl Document {
 
     /// Forgets what has been rendered of a text, unless it is laid out.
     pub(super) fn compress(&mut self, at: usize) {
-        if !self.layouts.has(at) {
-            self.compress_all(vec![at]);
+        if !self.layouts.kept.contains_key(&at)
+            && let Some(text) = self.items.get_mut(at).and_then(Item::words)
+        {
+            text.compress();
         }
     }
 
-    fn compress_all(&mut self, items: Vec<usize>) {
-        for at in items {
-            if let Some(text) = self.items.get_mut(at).and_then(Item::words) {
-                text.compress();
-            }
-        }
-    }
-
-    /// Lays out for a width and a look from now on. Returns false if all layouts are forgotten for that.
-    pub(super) fn fit(&mut self, width: u16, look: &Look, screen: u16) -> bool {
-        let fits = self.layouts.fit(width, look, screen);
+    /// Lays out for a width and a theme from now on. Returns false if all layouts are forgotten for that.
+    pub(super) fn fit(&mut self, width: u16, theme: &Theme, images: Option<Showing>) -> bool {
+        let before = &mut self.layouts;
+        let fits = before.width == width && before.theme.is_same(theme) && before.images == images;
         if !fits {
+            (before.width, before.theme, before.images) = (width, theme.clone(), images);
             self.forget_from(0);
         }
         fits
@@ -78,14 +83,13 @@ impl Document {
 
     /// Forgets the layouts of the items from one on.
     pub(super) fn forget_from(&mut self, at: usize) {
-        let forgotten = self.layouts.forget_from(at);
-        self.compress_all(forgotten);
+        self.layouts.kept.split_off(&at).into_keys().for_each(|at| self.compress(at));
     }
 
-    /// Forgets all layouts but those of some items.
     pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) {
-        let forgotten = self.layouts.keep_only(near);
-        self.compress_all(forgotten);
+        let far = self.layouts.kept.extract_if(.., |at, _| !near.contains(at));
+        let far: Vec<usize> = far.map(|(at, _)| at).collect();
+        far.into_iter().for_each(|at| self.compress(at));
     }
 
     /// Returns the rows of an item, laid out for the width that was drawn last.
@@ -161,9 +165,25 @@ impl Document {
         Position { item, row: if item < at.item { last } else { at.row.min(last) } }
     }
 
-    /// The last row of all.
     pub(super) fn last(&mut self) -> Position {
         self.above(self.items.len()).unwrap_or_default()
+    }
+
+    /// Lays out the last rows of a width, without images: for the normal screen.
+    pub(super) fn last_rows(&mut self, width: u16, most: usize, theme: &Theme) -> Vec<Line<'static>> {
+        self.fit(width.max(1), theme, None);
+        // Upside down, because what is last is laid out first.
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        for at in (0..self.items.len()).rev() {
+            if lines.len() >= most {
+                break;
+            }
+            let rows = self.rows(at);
+            lines.extend((0..rows.len()).rev().filter_map(|row| rows.get(row)).map(whole));
+        }
+        lines.truncate(most);
+        lines.reverse();
+        lines
     }
 
     /// True if somebody says something with an item.
@@ -171,7 +191,6 @@ impl Document {
         self.items.get(at).is_some_and(Item::is_message)
     }
 
-    /// Unfolds one item, or folds it.
     pub(super) fn toggle(&mut self, at: usize) {
         let folds = self.folds;
         if let Some(item) = self.items.get_mut(at).filter(|item| item.folds()) {

@@ -1,14 +1,12 @@
 //! What is seen, on the screen.
 
-use std::ops::RangeInclusive;
-
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::Transcript;
 use super::document::{Document, Position};
-use super::row::Shown;
+use super::row::{Showing, Shown};
 use super::view::View;
 use crate::clean::{CleanLine, span};
 use crate::image::Placement;
@@ -26,37 +24,37 @@ impl Transcript {
         if area.is_empty() {
             return;
         }
-        if !self.doc.fit(area.width, look, buffer.area.height) {
+        let screen = buffer.area.height;
+        let images = look.images.clone().map(|images| Showing { images, screen });
+        self.doc.layouts.now = Some(look.now);
+        if !self.doc.fit(area.width, &look.theme, images) {
             self.finder.forget_from(0);
         }
         self.view.look(&mut self.doc, usize::from(area.height));
         let shown = std::mem::take(&mut self.view.shown);
-        let mut marks = self.finder.marks(&mut self.doc, &shown);
+        let marks = self.finder.marks(&mut self.doc, &shown);
+        let found = look.theme.style(Role::SearchMatch);
+        let current = found.add_modifier(Modifier::UNDERLINED | Modifier::BOLD);
         for (y, at) in (area.y..).zip(&shown) {
             let row = Rect { y, height: 1, ..area };
             paint_row(&mut self.doc, *at, row, buffer, look);
-            let style = look.theme.style(Role::SearchMatch);
-            for mark in marks.iter_mut().filter(|mark| mark.at == *at) {
-                let style = if mark.current {
-                    style.add_modifier(Modifier::UNDERLINED | Modifier::BOLD)
-                } else {
-                    style
-                };
-                lay(buffer, row, mark.from, mark.to, style);
+            for mark in marks.iter().filter(|mark| mark.at == *at) {
+                lay(buffer, row, mark.from, mark.to, if mark.current { current } else { found });
             }
             self.paint_selection(*at, row, buffer, look);
         }
         self.view.placements = place(&mut self.doc, &shown, area, buffer);
         self.view.shown = shown;
-        if self.view.below && !self.view.follow {
+        if self.view.below && self.view.top.is_some() {
             paint_below(&self.doc, &self.view, area, buffer, look);
         }
-        self.doc.keep_only(near(&self.view));
+        let item = |at: Option<&Position>| at.map_or(0, |at| at.item);
+        let (first, last) = (item(self.view.shown.first()), item(self.view.shown.last()));
+        self.doc.keep_only(first.saturating_sub(NEAR)..=last.saturating_add(NEAR));
     }
 
-    /// What is selected of a row, and the cursor.
     fn paint_selection(&mut self, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
-        let columns = self.selecting.columns(at);
+        let columns = self.selecting.selection.and_then(|selection| selection.columns(at));
         let cursor = self.browse.as_ref().map(|browse| browse.cursor).filter(|cursor| cursor.at == at);
         let Some(row) = self.doc.rows(at.item).get(at.row) else { return };
         if let Some((from, to)) = columns {
@@ -73,7 +71,6 @@ impl Transcript {
     }
 }
 
-/// Draws a row of an item.
 pub(super) fn paint_row(doc: &mut Document, at: Position, area: Rect, buffer: &mut Buffer, look: &Look) {
     let is_head = doc.items.get(at.item).is_some_and(|item| item.running().is_some())
         && at.row == doc.gap_rows(at.item);
@@ -91,7 +88,6 @@ pub(super) fn paint_row(doc: &mut Document, at: Position, area: Rect, buffer: &m
     }
 }
 
-/// That there is more below what is seen.
 fn paint_below(doc: &Document, view: &View, area: Rect, buffer: &mut Buffer, look: &Look) {
     if area.height < 2 {
         return;
@@ -114,13 +110,6 @@ fn paint_below(doc: &Document, view: &View, area: Rect, buffer: &mut Buffer, loo
     if let Some(line) = wrap(&[text], area.width, &Hang::default(), Mode::Columns).first() {
         buffer.set_line(area.x, y, line, area.width);
     }
-}
-
-/// Returns the items that are seen, and those around them, which stay laid out.
-fn near(view: &View) -> RangeInclusive<usize> {
-    let first = view.shown.first().map_or(0, |at| at.item).saturating_sub(NEAR);
-    let last = view.shown.last().map_or(0, |at| at.item).saturating_add(NEAR);
-    first..=last
 }
 
 /// Places the images that are seen whole. Of one that is cut off above, the words stand in its first row.

@@ -6,11 +6,10 @@ use haft_protocol::content::{Content, joined_text};
 
 use super::call::{Call, Phase};
 use super::note::Note;
-use super::picture::Picture;
-use super::text::Text;
+use super::row::Picture;
 use crate::clean::{Clean, CleanLine};
+use crate::markdown::Streaming;
 
-/// One thing that stands in the transcript.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) kind: Kind,
@@ -32,14 +31,12 @@ pub(super) enum Kind {
     Page(Box<Page>),
 }
 
-/// What the person said.
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) text: Clean,
     pub(super) images: Vec<Picture>,
 }
 
-/// What the model thinks.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
     pub(super) text: Text,
@@ -118,40 +115,32 @@ impl Item {
 
     /// Whether it is a row among rows: no row is free between two of them.
     pub(super) fn is_compact(&self) -> bool {
-        match &self.kind {
-            Kind::Call(_) | Kind::Note(_) => true,
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Page(_) => false,
-        }
+        matches!(self.kind, Kind::Call(_) | Kind::Note(_))
     }
 
     /// Whether somebody says something with it.
     pub(super) fn is_message(&self) -> bool {
-        match &self.kind {
-            Kind::User(_) | Kind::Text(_) => true,
-            Kind::Thinking(_) | Kind::Call(_) | Kind::Note(_) | Kind::Page(_) => false,
-        }
+        matches!(self.kind, Kind::User(_) | Kind::Text(_))
     }
 
-    /// The call that is shown as running.
     pub(super) fn running(&self) -> Option<&Call> {
-        match &self.kind {
-            Kind::Call(call) => (call.phase == Phase::Running).then_some(call.as_ref()),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
-        }
+        let Kind::Call(call) = &self.kind else { return None };
+        (call.phase == Phase::Running).then_some(call)
     }
 
     pub(super) fn call(&mut self) -> Option<&mut Call> {
-        match &mut self.kind {
-            Kind::Call(call) => Some(call),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Note(_) | Kind::Page(_) => None,
-        }
+        let Kind::Call(call) = &mut self.kind else { return None };
+        Some(call)
     }
 
     pub(super) fn note(&self) -> Option<&Note> {
-        match &self.kind {
-            Kind::Note(note) => Some(note),
-            Kind::User(_) | Kind::Text(_) | Kind::Thinking(_) | Kind::Call(_) | Kind::Page(_) => None,
-        }
+        let Kind::Note(note) = &self.kind else { return None };
+        Some(note)
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        let Kind::Text(text) = &self.kind else { return None };
+        Some(text.as_str())
     }
 
     /// The model's text, or its thinking.
@@ -187,6 +176,90 @@ impl Item {
         self.parts(&mut |part| text.push(part.trim_end().to_owned()));
         text.retain(|part| !part.is_empty());
         text.join("\n")
+    }
+}
+
+/// A text of the model: as it grows, and as a whole.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// All of it, while nothing of it is rendered.
+    whole: Clean,
+    /// Kept for as long as it grows or is near the view.
+    rendered: Option<Box<Rendered>>,
+}
+
+/// The text with its lines and blocks.
+#[derive(Debug, Default)]
+struct Rendered {
+    streaming: Streaming,
+    /// How many of its blocks stand on the terminal for good, while it is not printed as a whole.
+    printed: usize,
+}
+
+/// A text that grows.
+impl Default for Text {
+    fn default() -> Self {
+        Self { whole: Clean::default(), rendered: Some(Box::default()) }
+    }
+}
+
+impl Text {
+    /// A text that is finished.
+    pub(super) fn whole(whole: Clean) -> Self {
+        Self { whole, rendered: None }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        self.rendered.as_ref().map_or(&self.whole, |rendered| rendered.streaming.text()).as_str()
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.as_str().trim().is_empty()
+    }
+
+    /// True if it grows no more.
+    pub(super) fn is_finished(&self) -> bool {
+        self.rendered.as_ref().is_none_or(|rendered| rendered.streaming.is_finished())
+    }
+
+    /// Forgets what has been rendered, unless it still grows or is printed by its blocks.
+    pub(super) fn compress(&mut self) {
+        let may_go = |rendered: &mut Box<Rendered>| rendered.streaming.is_finished() && rendered.printed == 0;
+        if let Some(rendered) = self.rendered.take_if(may_go) {
+            self.whole = rendered.streaming.text().clone();
+        }
+    }
+
+    /// Returns its lines and blocks, which are kept with it from then on.
+    pub(super) fn rendered(&mut self) -> &mut Streaming {
+        let rendered = self.rendered.get_or_insert_with(|| {
+            let mut rendered = Box::<Rendered>::default();
+            rendered.streaming.push(std::mem::take(&mut self.whole).as_str());
+            rendered.streaming.finish();
+            rendered
+        });
+        &mut rendered.streaming
+    }
+
+    /// Returns how many of its blocks have been printed, while it has not been printed as a whole.
+    pub(super) fn printed(&self) -> usize {
+        self.rendered.as_ref().map_or(0, |rendered| rendered.printed)
+    }
+
+    pub(super) fn set_printed(&mut self, blocks: usize) {
+        if let Some(rendered) = &mut self.rendered {
+            rendered.printed = blocks;
+        }
+    }
+
+    /// Another text in its place. Of what has been printed, the blocks count that are the same.
+    pub(super) fn replace(&mut self, text: Clean) {
+        let before = std::mem::replace(self, Self::whole(text)).rendered;
+        if let Some(Rendered { mut streaming, printed: blocks @ 1.. }) = before.map(|before| *before)
+            && streaming.begin(blocks) == self.rendered().begin(blocks)
+        {
+            self.set_printed(blocks);
+        }
     }
 }
 

@@ -1,56 +1,48 @@
 //! Items as rows of a width, kept for what is near the view.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
-use super::call::{Room, owner};
 use super::item::{Item, Kind, Page, Thinking, User};
-use super::picture::Showing;
-use super::row::{Row, Rows};
-use crate::clean::{Clean, CleanLine, span};
+use super::row::{INDENT, Room, Row, Rows, Showing, owner};
+use crate::clean::{CleanLine, span};
 use crate::figures::lasted;
-use crate::look::Look;
 use crate::markdown;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
-
-/// How far text below a heading is indented.
-const INDENT: u16 = 2;
+use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
 /// What a layout was made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Key {
     version: u32,
     open: bool,
     gap: bool,
 }
 
-/// The rows of one item.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
-    /// Which of all that were made it is.
-    number: usize,
-    pub(super) rows: Vec<Row>,
+    key: Key,
+    /// Which of all that were made it is: for as long as an item has this one, its rows are the same.
+    pub(super) number: usize,
+    rows: Vec<Row>,
     /// What follows the rows.
-    pub(super) lines: Vec<Line<'static>>,
-    /// Whether the lines are kept with the item's text instead.
-    pub(super) elsewhere: bool,
-    pub(super) indent: u16,
-    pub(super) over: Option<Style>,
+    lines: Vec<Line<'static>>,
+    /// True if the lines of the item's text follow them instead, which are kept with the text.
+    of_words: bool,
+    indent: u16,
+    over: Option<Style>,
 }
 
-/// The layouts that are kept.
 #[derive(Debug)]
 pub(super) struct Layouts {
     pub(super) width: u16,
     pub(super) theme: Theme,
-    images: Option<Showing>,
+    pub(super) images: Option<Showing>,
     pub(super) now: Option<Instant>,
-    kept: BTreeMap<usize, (Key, Layout)>,
+    pub(super) kept: BTreeMap<usize, Layout>,
     pub(super) made: usize,
 }
 
@@ -61,88 +53,42 @@ impl Default for Layouts {
 }
 
 impl Layouts {
-    /// What is drawn with from now on. Whether that is as it was.
-    pub(super) fn fit(&mut self, width: u16, look: &Look, screen: u16) -> bool {
-        self.now = Some(look.now);
-        let images = look.images.clone().map(|images| Showing { images, screen });
-        let same_images = match (&self.images, &images) {
-            (Some(before), Some(images)) => before.is_same(images),
-            (before, images) => before.is_none() && images.is_none(),
-        };
-        if self.width == width && self.theme.is_same(&look.theme) && same_images {
-            return true;
-        }
-        self.width = width;
-        self.theme = look.theme.clone();
-        self.images = images;
-        false
-    }
-
-    /// The rows of an item.
     pub(super) fn of<'a>(&'a mut self, at: usize, item: &'a mut Item, open: bool, gap: bool) -> Rows<'a> {
         let key = Key { version: item.version, open, gap };
         let room = Room { width: self.width, theme: &self.theme, open, images: self.images.as_ref() };
         let made = &mut self.made;
-        let mut make = |item: &mut Item| {
+        let mut make = |item: &Item| {
             *made += 1;
-            (key, Layout { number: *made, ..Layout::of(item, room, gap, self.now) })
+            Layout { key, number: *made, ..Layout::of(item, room, gap, self.now) }
         };
-        let (old, layout) = self.kept.entry(at).or_insert_with(|| make(item));
-        if *old != key {
-            (*old, *layout) = make(item);
+        let layout = self.kept.entry(at).or_insert_with(|| make(item));
+        if layout.key != key {
+            *layout = make(item);
         }
         let width = self.width.saturating_sub(layout.indent).max(1);
-        let lines = match item.words().filter(|_| layout.elsewhere) {
-            Some(text) => text.lines(width, &self.theme).unwrap_or_default(),
+        let lines = match item.words().filter(|_| layout.of_words) {
+            Some(text) => text.rendered().lines(width, &self.theme),
             None => &layout.lines,
         };
         Rows { own: &layout.rows, lines, indent: layout.indent, over: layout.over }
     }
-
-    /// Which layout an item has: for as long as it has this one, its rows are the same.
-    pub(super) fn number(&self, at: usize) -> Option<usize> {
-        self.kept.get(&at).map(|(_, layout)| layout.number)
-    }
-
-    pub(super) fn has(&self, at: usize) -> bool {
-        self.kept.contains_key(&at)
-    }
-
-    /// Forgets all from one on; those that are forgotten.
-    pub(super) fn forget_from(&mut self, at: usize) -> Vec<usize> {
-        self.kept.split_off(&at).into_keys().collect()
-    }
-
-    /// Forgets all but some; those that are forgotten.
-    pub(super) fn keep_only(&mut self, near: RangeInclusive<usize>) -> Vec<usize> {
-        let far: Vec<usize> = self.kept.keys().copied().filter(|at| !near.contains(at)).collect();
-        for at in &far {
-            self.kept.remove(at);
-        }
-        far
-    }
 }
 
 impl Layout {
-    /// Lays an item out.
-    pub(super) fn of(item: &mut Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
-        let mut layout = match &mut item.kind {
-            Kind::User(user) => user_rows(user, room).into(),
+    fn of(item: &Item, room: Room<'_>, gap: bool, now: Option<Instant>) -> Self {
+        let mut layout = match &item.kind {
+            Kind::User(user) => Self { rows: user_rows(user, room), ..Self::default() },
             Kind::Text(text) if text.is_blank() => return Self::default(),
-            Kind::Text(text) => {
-                let elsewhere = text.lines(room.width, room.theme).is_some();
-                let lines = if elsewhere { Vec::new() } else { render(text.as_str(), room.width, room) };
-                Self { lines, elsewhere, ..Self::default() }
-            }
+            Kind::Text(_) => Self { of_words: true, ..Self::default() },
             Kind::Thinking(thinking) if thinking.text.is_blank() => return Self::default(),
             Kind::Thinking(thinking) => thinking_layout(thinking, room),
             Kind::Call(call) => {
                 let mut rows = vec![Row::new(call.head(room.width, room.theme, now))];
                 rows.extend(call.below(room));
-                rows.into()
+                Self { rows, ..Self::default() }
             }
             Kind::Note(note) => {
-                let mut layout = Self::from(note.rows(room));
+                let mut layout = Self { rows: note.rows(room), ..Self::default() };
                 if let Some(more) = note.more.as_ref().filter(|_| room.open) {
                     layout.lines = render(more.as_str(), room.width.saturating_sub(INDENT), room);
                     layout.indent = INDENT;
@@ -159,12 +105,6 @@ impl Layout {
     }
 }
 
-impl From<Vec<Row>> for Layout {
-    fn from(rows: Vec<Row>) -> Self {
-        Self { rows, ..Self::default() }
-    }
-}
-
 fn render(text: &str, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
     markdown::render(text, width.max(1), room.theme)
 }
@@ -172,29 +112,26 @@ fn render(text: &str, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
 fn user_rows(user: &User, room: Room<'_>) -> Vec<Row> {
     let ground = room.theme.style(Role::UserMessage);
     let mark = ground.patch(room.theme.style(Role::User));
-    let mut hang = Hang { first: vec![span("› ", mark)], rest: vec![span("  ", ground)] };
-    let mut rows = Vec::new();
+    let rest = vec![span("  ", ground)];
     let mut lines: Vec<_> = user.text.lines().map(|line| vec![span(line, ground)]).collect();
     if lines.is_empty() && user.images.is_empty() {
         lines.push(Vec::new());
     }
     let row = |line| Row { frame: 2, ground: Some(ground), ..Row::new(line) };
-    let mut wrapped = |line: &[_]| {
-        let wrapped = wrap(line, room.width, &hang, Mode::Words);
-        hang.first.clone_from(&hang.rest);
-        wrapped.into_iter().map(row).collect::<Vec<_>>()
-    };
-    for line in lines {
-        rows.extend(wrapped(&line));
-    }
+    let hang = Hang { first: vec![span("› ", mark)], rest: rest.clone() };
+    let lines = wrap_lines(lines, room.width, hang.clone(), Mode::Words);
+    let mut rows: Vec<Row> = lines.into_iter().map(row).collect();
     for picture in &user.images {
-        let words = wrapped(&picture.facts.line(room.theme).patch_style(ground).spans);
-        rows.extend(picture.rows(words, &row(Line::default()), room.width, room.images));
+        let hang = if rows.is_empty() { hang.clone() } else { Hang::all(rest.clone()) };
+        let words =
+            wrap(&picture.facts.line(room.theme).patch_style(ground).spans, room.width, &hang, Mode::Words);
+        let words = words.into_iter().map(row).collect();
+        rows.extend(picture.rows(words, &row(Line::default()), room));
     }
     rows
 }
 
-fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
+fn thinking_layout(thinking: &Thinking, room: Room<'_>) -> Layout {
     let style = room.theme.style(Role::Thinking);
     let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
     let head = match (thinking.over, seconds.and_then(lasted)) {
@@ -207,13 +144,10 @@ fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
         }
     };
     let head = CleanLine::new(&head).shortened(usize::from(room.width));
-    let mut layout = Layout::from(vec![Row::new(Line::from(span(head, style)))]);
+    let rows = vec![Row::new(Line::from(span(head, style)))];
+    let mut layout = Layout { rows, ..Layout::default() };
     if room.open {
-        let width = room.width.saturating_sub(INDENT).max(1);
-        layout.elsewhere = thinking.text.lines(width, room.theme).is_some();
-        if !layout.elsewhere {
-            layout.lines = render(thinking.text.as_str(), width, room);
-        }
+        layout.of_words = true;
         layout.indent = INDENT;
         layout.over = Some(style);
     }
@@ -234,16 +168,10 @@ fn page_layout(page: &Page, room: Room<'_>) -> Layout {
         let rows = wrap(&heading, room.width, &Hang::default(), Mode::Words);
         layout.rows.extend(rows.into_iter().map(Row::new));
     }
+    let plain = page.body.lines().map(|line| vec![span(line, room.theme.style(Role::Note))]);
     layout.lines = match page.markdown {
         true => render(page.body.as_str(), width, room),
-        false => plain(&page.body, width, room),
+        false => wrap_lines(plain, width, Hang::default(), Mode::Words),
     };
     layout
-}
-
-fn plain(text: &Clean, width: u16, room: Room<'_>) -> Vec<Line<'static>> {
-    let style = room.theme.style(Role::Note);
-    let lines =
-        text.lines().flat_map(|line| wrap(&[span(line, style)], width, &Hang::default(), Mode::Words));
-    lines.collect()
 }

@@ -2,11 +2,10 @@
 
 use haft_protocol::event::CompactReason;
 
-use super::call::{Room, owner};
-use super::row::Row;
+use super::row::{Room, Row, owner};
 use crate::clean::{Clean, CleanLine, span};
 use crate::theme::Role;
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
 /// What becomes of a note when more of its kind happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +22,10 @@ pub(super) enum Tag {
     Failure,
 }
 
-/// A note.
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) tag: Tag,
+    /// In two columns.
     pub(super) mark: &'static str,
     pub(super) role: Role,
     /// The extension that it is about.
@@ -59,24 +58,14 @@ impl Note {
     }
 
     #[must_use]
-    pub(super) fn tagged(self, tag: Tag) -> Self {
-        Self { tag, ..self }
-    }
-
-    #[must_use]
     pub(super) fn of(self, extension: &str) -> Self {
         Self { owner: Some(CleanLine::new(extension)), ..self }
     }
 
-    #[must_use]
-    pub(super) fn with_more(self, more: Option<&str>) -> Self {
-        let more = more.map(Clean::new).filter(|more| !more.as_str().trim().is_empty());
-        Self { more, ..self }
-    }
-
     pub(super) fn gap(lost: u64) -> Self {
         let what = if lost == 1 { "event was" } else { "events were" };
-        Self::muted(&format!("{lost} {what} left out, because they came too fast")).tagged(Tag::Gap(lost))
+        let text = format!("{lost} {what} left out, because they came too fast");
+        Self { tag: Tag::Gap(lost), ..Self::muted(&text) }
     }
 
     pub(super) fn compacting(reason: CompactReason) -> Self {
@@ -85,7 +74,7 @@ impl Note {
             CompactReason::Threshold => ", because it is nearly full",
             CompactReason::Overflow => ", because it is too long for the model",
         };
-        Self::muted(&format!("summing up the context{why} …")).tagged(Tag::Compacting)
+        Self { tag: Tag::Compacting, ..Self::muted(&format!("summing up the context{why} …")) }
     }
 
     pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
@@ -100,21 +89,12 @@ impl Note {
 
     pub(super) fn rows(&self, room: Room<'_>) -> Vec<Row> {
         let style = room.theme.style(self.role);
-        let rest = CleanLine::repeated(' ', CleanLine::from(self.mark).columns());
-        let mut hang = Hang { first: vec![span(self.mark, style)], rest: vec![span(rest, style)] };
-        let frame = u16::try_from(CleanLine::from(self.mark).columns()).unwrap_or_default();
-        let mut rows = Vec::new();
-        for (at, line) in self.text.lines().enumerate() {
-            let mut spans = Vec::new();
-            if let (0, Some(extension)) = (at, &self.owner) {
-                spans.push(owner(extension, room.theme));
-                spans.push(span(" ", style));
-            }
-            spans.push(span(line, style));
-            let wrapped = wrap(&spans, room.width, &hang, Mode::Words);
-            rows.extend(wrapped.into_iter().map(|line| Row { frame, ..Row::new(line) }));
-            hang.first.clone_from(&hang.rest);
+        let mut lines: Vec<_> = self.text.lines().map(|line| vec![span(line, style)]).collect();
+        if let (Some(extension), Some(first)) = (&self.owner, lines.first_mut()) {
+            first.splice(..0, [owner(extension, room.theme), span(" ", style)]);
         }
+        let rows = wrap_lines(lines, room.width, Hang::marked(self.mark, style), Mode::Words);
+        let mut rows: Vec<_> = rows.into_iter().map(|line| Row { frame: 2, ..Row::new(line) }).collect();
         if !room.open && self.more.is_some() {
             let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
             rows.push(Row::new(wrap(&[hint], room.width, &Hang::default(), Mode::Columns).swap_remove(0)));

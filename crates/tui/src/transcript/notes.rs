@@ -1,5 +1,7 @@
 //! Events that become notes.
 
+use std::time::Duration;
+
 use haft_protocol::event::{AgentEvent as E, ExtensionFault};
 
 use super::document::Document;
@@ -30,15 +32,8 @@ pub(super) fn note(doc: &mut Document, note: Note) {
 }
 
 pub(super) fn noted(doc: &mut Document, event: &E) {
-    if let Some(note) = of_run(event).or_else(|| of_session(event)) {
+    if let Some(note) = note_of(event) {
         self::note(doc, note);
-    }
-    if let E::EventGap { lost } = event {
-        let before = match doc.items.last().and_then(Item::note).map(|note| note.tag) {
-            Some(Tag::Gap(before)) => before,
-            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
-        };
-        note(doc, Note::gap(before.saturating_add(*lost)));
     }
     if let E::ExtDisplay { extension, text } = event {
         let (owner, body) = (CleanLine::new(extension.as_str()), Clean::new(text.trim_end()));
@@ -69,7 +64,8 @@ fn compacted(doc: &mut Document, event: &E) {
             let shorter = tokens_after.is_none_or(|after| after < *tokens_before);
             let but = if shorter { "" } else { ", and is no shorter by that" };
             let text = format!("the context was summed up{by}{but}: {before}{after} tokens{messages}");
-            Note::muted(&text).with_more(Some(summary))
+            let more = Some(Clean::new(summary)).filter(|more| !more.as_str().trim().is_empty());
+            Note { more, ..Note::muted(&text) }
         }
     };
     let goes_on = |at: &usize| {
@@ -84,61 +80,47 @@ fn compacted(doc: &mut Document, event: &E) {
     }
 }
 
-/// About the run.
-fn of_run(event: &E) -> Option<Note> {
-    if let E::Retry { attempt, delay_ms, message, max_attempts, .. } = event {
-        let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
-        let wait =
-            lasted(std::time::Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
-        let text = format!("attempt {attempt}{of} in {wait}: {message}");
-        return Some(Note::warning(&text).tagged(Tag::Retry));
-    }
-    if let E::ModelFallback { from, to, message } = event {
-        return Some(Note::warning(&format!("{to} is asked instead of {from}: {message}")));
-    }
-    if let E::Interrupted { .. } = event {
-        return Some(Note::muted("interrupted: what has not begun is skipped"));
-    }
-    if let E::TurnDiscarded { by, reason } = event {
-        return Some(Note::warning(&format!("{by} discarded this turn: {reason}")));
-    }
-    if let E::CompactionStart { reason } = event {
-        return Some(Note::compacting(*reason));
-    }
-    if let E::Error { message, .. } = event {
-        return Some(Note::error(message).tagged(Tag::Failure));
-    }
-    None
-}
-
-/// About the session and the extensions.
-fn of_session(event: &E) -> Option<Note> {
-    if let E::SessionRepaired { message, .. } = event {
-        return Some(Note::warning(&format!("the session was repaired: {message}")));
-    }
-    // What to do is another thing here than where no one is there to ask.
-    if let E::TrustRequired { project, skipped, message: _ } = event {
-        let text = format!(
-            "{project} is not trusted; not used: {}\n/trust shows what it is, and asks",
-            skipped.join(", ")
-        );
-        return Some(Note::warning(&text));
-    }
-    if let E::GateOff { extension, reason } = event {
-        let text = format!("goes on without its gates: {reason}");
-        return Some(Note::warning(&text).of(extension.as_str()));
-    }
-    if let E::ExtensionError(fault) = event {
-        let mut text = format!("{} ({})", fault.message, fault.code);
-        if never_came_up(fault) {
-            let name = &fault.extension;
-            text.push_str(&format!(
-                "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
-            ));
+/// The note of an event that says all by itself.
+#[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and some are notes")]
+fn note_of(event: &E) -> Option<Note> {
+    Some(match event {
+        E::Retry { attempt, delay_ms, message, max_attempts, .. } => {
+            let of = max_attempts.map(|most| format!(" of {most}")).unwrap_or_default();
+            let wait = lasted(Duration::from_millis(*delay_ms)).unwrap_or_else(|| "a moment".to_owned());
+            let text = format!("attempt {attempt}{of} in {wait}: {message}");
+            Note { tag: Tag::Retry, ..Note::warning(&text) }
         }
-        return Some(Note::error(&text).of(fault.extension.as_str()));
-    }
-    None
+        E::ModelFallback { from, to, message } => {
+            Note::warning(&format!("{to} is asked instead of {from}: {message}"))
+        }
+        E::Interrupted { .. } => Note::muted("interrupted: what has not begun is skipped"),
+        E::TurnDiscarded { by, reason } => Note::warning(&format!("{by} discarded this turn: {reason}")),
+        E::CompactionStart { reason } => Note::compacting(*reason),
+        E::Error { message, .. } => Note { tag: Tag::Failure, ..Note::error(message) },
+        E::SessionRepaired { message, .. } => Note::warning(&format!("the session was repaired: {message}")),
+        // What to do is another thing here than where no one is there to ask.
+        E::TrustRequired { project, skipped, message: _ } => {
+            let skipped = skipped.join(", ");
+            let text =
+                format!("{project} is not trusted; not used: {skipped}\n/trust shows what it is, and asks");
+            Note::warning(&text)
+        }
+        E::GateOff { extension, reason } => {
+            let text = format!("goes on without its gates: {reason}");
+            Note::warning(&text).of(extension.as_str())
+        }
+        E::ExtensionError(fault) => {
+            let mut text = format!("{} ({})", fault.message, fault.code);
+            if never_came_up(fault) {
+                let name = &fault.extension;
+                text.push_str(&format!(
+                    "\n/ext {name} says more; `haft ext remove {name}` takes an installed one away"
+                ));
+            }
+            Note::error(&text).of(fault.extension.as_str())
+        }
+        _ => return None,
+    })
 }
 
 /// Whether it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only

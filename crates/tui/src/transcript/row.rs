@@ -1,13 +1,19 @@
-//! One row of the transcript, and what of it stands in which columns.
+//! One row of the transcript, what of it stands in which columns, and the rows of an image.
 
 use std::sync::Arc;
 
-use haft_protocol::content::Image;
+use haft_protocol::content::{Content, Image};
 use ratatui_core::style::Style;
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, columns_of, span};
+use crate::image::{ImageFacts, Images};
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap_lines};
+
+/// How far what belongs to a heading or a call is indented.
+pub(super) const INDENT: u16 = 2;
 
 /// A row that is kept.
 #[derive(Debug, Clone, Default)]
@@ -29,7 +35,6 @@ pub(super) struct Part {
     pub(super) image: Arc<Image>,
     /// Columns and rows of the whole image.
     pub(super) size: (u16, u16),
-    /// Which of its rows.
     pub(super) row: usize,
 }
 
@@ -114,20 +119,15 @@ impl<'a> Shown<'a> {
         self.cells().last().map_or_else(|| self.first_column(), |cell| cell.from)
     }
 
-    /// Where the text begins.
     pub(super) fn first_column(self) -> usize {
         usize::from(self.indent) + usize::from(self.frame)
     }
 }
 
-/// A row as one line.
 pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
-    let blank = CleanLine::repeated(' ', usize::from(row.indent));
-    let mut line = Line::from(vec![span(blank, Style::new())]);
-    line.spans.extend(row.line.spans.iter().cloned());
-    if row.indent == 0 {
-        line.spans.remove(0);
-    }
+    let blank = || span(CleanLine::repeated(' ', usize::from(row.indent)), Style::new());
+    let blank = (row.indent > 0).then(blank);
+    let mut line = Line::from_iter(blank.into_iter().chain(row.line.spans.iter().cloned()));
     if let Some(over) = row.over {
         line = line.patch_style(over);
         line.spans.iter_mut().for_each(|span| span.style = span.style.patch(over));
@@ -136,4 +136,86 @@ pub(super) fn whole(row: Shown<'_>) -> Line<'static> {
         line = line.patch_style(ground);
     }
     line
+}
+
+/// An image. What it is made of is kept for terminals that can show it.
+#[derive(Debug, Clone)]
+pub(super) struct Picture {
+    pub(super) facts: ImageFacts,
+    image: Arc<Image>,
+}
+
+/// How images are shown, and on a screen of how many rows.
+#[derive(Debug, Clone)]
+pub(super) struct Showing {
+    pub(super) images: Arc<Images>,
+    pub(super) screen: u16,
+}
+
+impl PartialEq for Showing {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.images, &other.images) && self.screen == other.screen
+    }
+}
+
+impl Picture {
+    pub(super) fn all(content: &[Content]) -> Vec<Self> {
+        let images = content.iter().filter_map(|content| match content {
+            Content::Image(image) => Some(image),
+            Content::Text { .. } => None,
+        });
+        images.map(|image| Self { facts: ImageFacts::of(image), image: Arc::new(image.clone()) }).collect()
+    }
+
+    /// Its rows: those that say what it is, with space for the image below where it is shown.
+    pub(super) fn rows(&self, words: Vec<Row>, blank: &Row, room: Room<'_>) -> Vec<Row> {
+        let used = blank.indent.saturating_add(blank.frame);
+        let columns = room.width.saturating_sub(used);
+        let size =
+            room.images.and_then(|how| how.images.space(&self.image, &self.facts, columns, how.screen));
+        // Where the words take several rows, there is no room for an image either.
+        let (Some(size), [first]) = (size, words.as_slice()) else { return words };
+        let part = |row| Some(Part { image: self.image.clone(), size, row });
+        let rest = (1..usize::from(size.1)).map(|row| Row { part: part(row), ..blank.clone() });
+        std::iter::once(Row { part: part(0), ..first.clone() }).chain(rest).collect()
+    }
+}
+
+/// What is laid out for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room<'t> {
+    pub(super) width: u16,
+    pub(super) theme: &'t Theme,
+    pub(super) open: bool,
+    pub(super) images: Option<&'t Showing>,
+}
+
+impl Room<'_> {
+    pub(super) fn inner(&self) -> u16 {
+        self.width.saturating_sub(INDENT).max(1)
+    }
+
+    /// A row that is cut where it is too long.
+    pub(super) fn short(&self, text: CleanLine, role: Role) -> Row {
+        let text = text.shortened(usize::from(self.inner()));
+        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
+    }
+
+    pub(super) fn wrapped(
+        &self,
+        mark: &'static str,
+        lines: impl IntoIterator<Item = CleanLine>,
+        role: Role,
+        mode: Mode,
+    ) -> Vec<Row> {
+        let style = self.theme.style(role);
+        let lines = lines.into_iter().map(|line| vec![span(line, style)]);
+        let rows = wrap_lines(lines, self.inner(), Hang::marked(mark, style), mode);
+        rows.into_iter().map(|line| Row::indented(line, INDENT)).collect()
+    }
+}
+
+/// `[todo]`
+pub(super) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
+    span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }

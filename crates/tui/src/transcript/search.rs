@@ -6,20 +6,20 @@
 //! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
 //! in the text (a number of a line, a word with emphasis in its middle) is missed.
 //!
-//! Invariant: what is done at once is bounded (`budget.rs`), however long the conversation is; the rest is done between
-//! the next frames. What does not match a text does not match a longer one, and is not read for that.
+//! Invariant: what is done at once is bounded (`Budget`) but for the item that is looked at, however long the conversation
+//! is; the rest is done between the next frames. What does not match a text does not match a longer one, and is not read
+//! for that.
 
-mod budget;
 mod hunt;
 mod needle;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::document::{Document, Position};
-use super::select::Point;
+use super::document::{Document, Point, Position};
+use super::item::Item;
 use super::view::View;
-use hunt::Hunt;
+use hunt::{Budget, Hunt, PASSED, READ};
 use needle::{Needle, Place};
 
 /// The most items whose matches are kept.
@@ -38,22 +38,18 @@ pub enum Found {
     Stopped,
 }
 
-/// The search in a conversation, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     search: Option<Search>,
     /// How many bytes searches have read.
-    scanned: usize,
-    /// The match that was gone to last, for the cursor.
-    landing: Option<Point>,
+    pub(super) scanned: usize,
 }
 
-/// What is searched for.
 #[derive(Debug)]
 struct Search {
-    needle: Arc<Needle>,
+    needle: Needle,
     /// Where one was when it began.
-    origin: (Position, bool),
+    origin: Option<Position>,
     /// From where on is searched.
     start: Position,
     /// The match that is looked at: the item, and which of its matches.
@@ -68,6 +64,8 @@ struct Search {
     misses: Vec<Option<u32>>,
     /// Where the matches of items stand, as those are laid out.
     places: HashMap<usize, (usize, Arc<[Place]>)>,
+    /// The match that was gone to last, for the cursor.
+    landing: Option<Point>,
 }
 
 /// A part of a row that is marked.
@@ -80,73 +78,53 @@ pub(super) struct Mark {
 }
 
 impl Finder {
-    /// Searches for a text, and goes to the match that is nearest above, or else to the nearest below; to none for an
-    /// empty text.
     pub(super) fn search(&mut self, doc: &mut Document, view: &mut View, text: &str) -> Found {
         if text.trim().is_empty() {
             self.end();
             return Found::Nothing;
         }
-        let start = view.last_seen().unwrap_or_else(|| doc.last());
-        let needle = Arc::new(Needle::new(text));
-        let new = Search {
+        let needle = Needle::new(text);
+        let (origin, start, misses) = match self.search.take() {
+            Some(before) => {
+                fold_again(doc, before.unfolded);
+                let narrows = needle.narrows(&before.needle);
+                (before.origin, before.start, if narrows { before.misses } else { Vec::new() })
+            }
+            None => {
+                let start = view.last_seen().unwrap_or_else(|| doc.last());
+                (view.top, start, Vec::new())
+            }
+        };
+        self.search = Some(Search {
             needle,
-            origin: (view.top, view.follow),
+            origin,
             start,
             at: None,
             found: Found::Nothing,
-            hunt: None,
+            hunt: Some(Hunt::around(start, doc.items.len())),
             unfolded: None,
-            misses: Vec::new(),
+            misses,
             places: HashMap::new(),
-        };
-        let mut search = match self.search.take() {
-            Some(before) => {
-                fold_again(doc, before.unfolded);
-                let narrows = new.needle.narrows(&before.needle);
-                let misses = if narrows { before.misses } else { Vec::new() };
-                Search { origin: before.origin, start: before.start, misses, ..new }
-            }
-            None => new,
-        };
-        search.hunt = Some(Hunt::around(search.start, doc.items.len()));
-        self.search = Some(search);
+            landing: None,
+        });
         self.hunt(doc, view)
     }
 
-    /// Goes to the match before (`true`), or to the one after.
     pub(super) fn next_match(&mut self, doc: &mut Document, view: &mut View, older: bool) -> Found {
-        let items = doc.items.len();
-        let Some(Search { at, start, hunt, .. }) = &self.search else { return Found::Nothing };
-        let (at, start) = (*at, *start);
-        if hunt.as_ref().is_some_and(|hunt| at.is_none() || hunt.older == older) {
-            return self.hunt(doc, view);
-        }
-        let next = match at {
-            None if older => Hunt::above(start.item, None),
-            None => Hunt::below(start.item, items),
-            Some((item, nth)) => {
-                let count = self.places(doc, item).len();
-                let next =
-                    if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
-                if let Some(next) = next {
-                    self.go_to(doc, view, item, next);
-                    return self.hunted(Found::Match);
-                }
-                match (older, item.checked_sub(1)) {
-                    (true, Some(above)) => Hunt::above(above, None),
-                    (true, None) => Hunt::below(items, items),
-                    (false, _) => Hunt::below(item + 1, items),
-                }
-            }
-        };
         if let Some(search) = &mut self.search {
-            search.hunt = Some(next);
+            search.look_on(doc, view, older);
         }
         self.hunt(doc, view)
     }
 
-    /// What came of it so far.
+    pub(super) fn hunt(&mut self, doc: &mut Document, view: &mut View) -> Found {
+        let Some(search) = &mut self.search else { return Found::Nothing };
+        let mut budget = Budget::default();
+        while search.hunt_one(doc, view, &mut budget) && !budget.is_spent() {}
+        self.scanned = self.scanned.saturating_add(budget.scanned);
+        self.found()
+    }
+
     pub(super) fn found(&self) -> Found {
         match &self.search {
             Some(Search { hunt: Some(hunt), .. }) => Found::Searching(hunt.done()),
@@ -157,17 +135,9 @@ impl Finder {
 
     /// One moves by oneself: what was not found yet is not gone to.
     pub(super) fn stop(&mut self) {
-        if self.search.as_ref().is_some_and(|search| search.hunt.is_some()) {
-            self.hunted(Found::Stopped);
+        if let Some(search) = self.search.as_mut().filter(|search| search.hunt.is_some()) {
+            search.hunted(Found::Stopped);
         }
-    }
-
-    /// Nothing is looked for any more.
-    fn hunted(&mut self, found: Found) -> Found {
-        if let Some(search) = &mut self.search {
-            (search.hunt, search.found) = (None, found);
-        }
-        found
     }
 
     /// Nothing that is known of the items from one on holds: others stand there.
@@ -177,47 +147,157 @@ impl Finder {
         }
     }
 
-    /// Back to where one was before it was searched.
     pub(super) fn leave(&mut self, doc: &mut Document, view: &mut View) {
         let Some(search) = self.search.take() else { return };
         fold_again(doc, search.unfolded);
-        (view.top, view.follow) = search.origin;
+        view.top = search.origin;
         view.look(doc, view.height);
     }
 
-    /// Ends the search where it led.
     pub(super) fn end(&mut self) {
         self.search = None;
     }
 
-    /// Returns how many bytes searches have read.
-    pub(super) fn scanned(&self) -> usize {
-        self.scanned
+    pub(super) fn take_landing(&mut self) -> Option<Point> {
+        self.search.as_mut()?.landing.take()
     }
 
-    /// Takes the match that was gone to last.
-    pub(super) fn take_landing(&mut self) -> Option<Point> {
-        self.landing.take()
+    /// The parts of the rows that are seen which were searched for.
+    pub(super) fn marks(&mut self, doc: &mut Document, shown: &[Position]) -> Vec<Mark> {
+        let Some(search) = &mut self.search else { return Vec::new() };
+        let mut items: Vec<usize> = shown.iter().map(|at| at.item).collect();
+        items.dedup();
+        let mut marks = Vec::new();
+        for item in items {
+            for (nth, place) in search.places(doc, item).iter().enumerate() {
+                let current = search.at == Some((item, nth));
+                let parts = place.iter().map(|&(row, from, to)| (Position { item, row }, from, to));
+                // The rows that are seen are in their order.
+                let seen = parts.filter(|(at, _, _)| shown.binary_search(at).is_ok());
+                marks.extend(seen.map(|(at, from, to)| Mark { at, from, to, current }));
+            }
+        }
+        marks
+    }
+}
+
+impl Search {
+    /// Looks for the match before (`true`), or for the one after.
+    fn look_on(&mut self, doc: &mut Document, view: &mut View, older: bool) {
+        if self.hunt.as_ref().is_some_and(|hunt| self.at.is_none() || hunt.is_older() == older) {
+            return;
+        }
+        let items = doc.items.len();
+        let hunt = match self.at {
+            None if older => Hunt::above(self.start.item + 1),
+            None => Hunt::below(self.start.item, items),
+            Some((item, nth)) => {
+                let count = self.places(doc, item).len();
+                let next =
+                    if older { nth.checked_sub(1) } else { Some(nth + 1).filter(|next| *next < count) };
+                if let Some(next) = next {
+                    self.go_to(doc, view, item, next);
+                    self.hunted(Found::Match);
+                    return;
+                }
+                if older { Hunt::above(item) } else { Hunt::below(item + 1, items) }
+            }
+        };
+        self.hunt = Some(hunt);
+    }
+
+    /// Nothing is looked for any more.
+    fn hunted(&mut self, found: Found) {
+        (self.hunt, self.found) = (None, found);
+    }
+
+    /// Looks at one item. Returns false if nothing more is looked for.
+    fn hunt_one(&mut self, doc: &mut Document, view: &mut View, budget: &mut Budget) -> bool {
+        let Some(hunt) = &mut self.hunt else { return false };
+        let older = hunt.is_older();
+        let Some((item, upto)) = hunt.next() else {
+            self.hunted(Found::Nothing);
+            return false;
+        };
+        let Some(nth) = self.look_at(doc, item, upto, older, budget) else { return true };
+        self.hunted(Found::Match);
+        self.go_to(doc, view, item, nth);
+        false
+    }
+
+    /// Returns which match of an item is gone to. One that hides behind a fold is unfolded.
+    fn look_at(
+        &mut self,
+        doc: &mut Document,
+        at: usize,
+        upto: Option<Position>,
+        older: bool,
+        budget: &mut Budget,
+    ) -> Option<usize> {
+        let item = doc.items.get(at)?;
+        let version = item.version;
+        if !self.may_match(item, at, budget) {
+            return None;
+        }
+        budget.lay_out(item);
+        let mut places = self.places(doc, at);
+        let hides = places.is_empty() && self.unfold(doc, at);
+        if hides {
+            places = self.places(doc, at);
+        }
+        if places.is_empty() {
+            self.note_miss(at, version);
+        }
+        let counts = upto.filter(|_| !hides).map_or(places.len(), |upto| {
+            places.partition_point(|place| place.first().is_some_and(|(row, _, _)| *row <= upto.row))
+        });
+        if counts == 0 && hides {
+            fold_again(doc, self.unfolded.take());
+        }
+        let last = counts.checked_sub(1)?;
+        Some(if older { last } else { 0 })
+    }
+
+    /// True if an item may match, by what is written in it.
+    fn may_match(&mut self, item: &Item, at: usize, budget: &mut Budget) -> bool {
+        if self.misses.get(at) == Some(&Some(item.version)) {
+            budget.take(PASSED);
+            return false;
+        }
+        let mut may_match = false;
+        budget.take(READ);
+        item.parts(&mut |text| may_match = may_match || self.needle.may_be_in(text, budget));
+        if !may_match {
+            self.note_miss(at, item.version);
+        }
+        may_match
+    }
+
+    fn note_miss(&mut self, at: usize, version: u32) {
+        if self.misses.len() <= at {
+            self.misses.resize(at + 1, None);
+        }
+        if let Some(known) = self.misses.get_mut(at) {
+            *known = Some(version);
+        }
     }
 
     /// Where it stands on the rows of an item.
     fn places(&mut self, doc: &mut Document, item: usize) -> Arc<[Place]> {
-        let Some(needle) = self.search.as_ref().map(|search| Arc::clone(&search.needle)) else {
-            return Arc::default();
-        };
         // Laid out first, if it has to be.
         doc.rows(item);
-        let layout = doc.layouts.number(item);
-        let kept = self.search.as_ref().and_then(|search| search.places.get(&item));
-        if let Some((_, places)) = kept.filter(|(of, _)| Some(*of) == layout) {
+        let layout = doc.layouts.kept.get(&item).map(|layout| layout.number);
+        if let Some((of, places)) = self.places.get(&item)
+            && Some(*of) == layout
+        {
             return Arc::clone(places);
         }
-        let places: Arc<[Place]> = needle.places(doc.rows(item)).into();
-        if let (Some(search), Some(layout)) = (&mut self.search, layout) {
-            if search.places.len() >= KEPT {
-                search.places.clear();
+        let places: Arc<[Place]> = self.needle.places(doc.rows(item)).into();
+        if let Some(layout) = layout {
+            if self.places.len() >= KEPT {
+                self.places.clear();
             }
-            search.places.insert(item, (layout, Arc::clone(&places)));
+            self.places.insert(item, (layout, Arc::clone(&places)));
         }
         places
     }
@@ -229,25 +309,17 @@ impl Finder {
             return false;
         };
         let before = item.unfolded.replace(true);
-        if let Some(search) = &mut self.search {
-            let old = search.unfolded.replace((at, before));
-            fold_again(doc, old);
-        }
+        let old = self.unfolded.replace((at, before));
+        fold_again(doc, old);
         true
     }
 
-    /// Looks at a match.
-    fn go_to(&mut self, doc: &mut Document, view: &mut View, item: usize, nth: usize) -> bool {
+    fn go_to(&mut self, doc: &mut Document, view: &mut View, item: usize, nth: usize) {
         let places = self.places(doc, item);
-        let Some((row, column, _)) = places.get(nth).and_then(|place| place.first()).copied() else {
-            return false;
-        };
-        if let Some(search) = &mut self.search {
-            search.at = Some((item, nth));
-            if search.unfolded.is_some_and(|(unfolded, _)| unfolded != item) {
-                let unfolded = search.unfolded.take();
-                fold_again(doc, unfolded);
-            }
+        let Some((row, column, _)) = places.get(nth).and_then(|place| place.first()).copied() else { return };
+        self.at = Some((item, nth));
+        if self.unfolded.is_some_and(|(unfolded, _)| unfolded != item) {
+            fold_again(doc, self.unfolded.take());
         }
         let at = Position { item, row };
         view.look(doc, view.height);
@@ -258,33 +330,6 @@ impl Finder {
             view.look_from(doc, top);
         }
         self.landing = Some(Point { at, column });
-        true
-    }
-
-    /// The parts of the rows that are seen which were searched for.
-    pub(super) fn marks(&mut self, doc: &mut Document, shown: &[Position]) -> Vec<Mark> {
-        let Some(search) = &self.search else { return Vec::new() };
-        let looked_at = search.at;
-        let mut items: Vec<usize> = shown.iter().map(|at| at.item).collect();
-        items.dedup();
-        let mut marks = Vec::new();
-        for item in items {
-            // What is seen of an item is one piece of its rows, and its matches are in their order.
-            let rows = || shown.iter().filter(|at| at.item == item).map(|at| at.row);
-            let (Some(first), Some(last)) = (rows().next(), rows().next_back()) else { continue };
-            let places = self.places(doc, item);
-            let from = places.partition_point(|place| place.last().is_none_or(|(row, _, _)| *row < first));
-            let seen = places.iter().enumerate().skip(from);
-            let seen = seen.take_while(|(_, place)| place.first().is_some_and(|(row, _, _)| *row <= last));
-            for (nth, place) in seen {
-                let current = looked_at == Some((item, nth));
-                marks.extend(place.iter().map(|&(row, from, to)| {
-                    let at = Position { item, row };
-                    Mark { at, from, to, current }
-                }));
-            }
-        }
-        marks
     }
 }
 

@@ -11,7 +11,7 @@ use ratatui_core::text::Line;
 
 use super::answer::Answer;
 use super::call::Origin;
-use super::document::{Document, Position};
+use super::document::{Document, MOST_AT_ONCE, Position};
 use super::draw::paint_row;
 use super::item::{Item, Kind};
 use super::row::whole;
@@ -20,45 +20,23 @@ use crate::clean::{CleanLine, span};
 use crate::look::Look;
 use crate::theme::Role;
 
-/// Items of a conversation that goes on, of which the last are printed.
-const MOST_AT_ONCE: usize = 50;
-
 /// How much of an item is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// So many blocks of a text.
     Blocks(usize),
     All,
 }
 
-/// What has been printed.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     began: bool,
     /// The items before this one have been printed.
-    past: usize,
+    pub(super) past: usize,
     /// How many rows are left.
-    live: usize,
+    pub(super) live: usize,
 }
 
 impl Settled {
-    /// Items stand elsewhere, from one on.
-    pub(super) fn moved(&mut self, from: usize) {
-        self.past = self.past.min(from);
-    }
-}
-
-/// What may be printed of an item because it does not fit.
-enum Early {
-    Part(Part),
-    /// It goes on, and those behind it need not wait.
-    Passed,
-    Nothing,
-}
-
-impl Settled {
-    /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
-    /// that what is left has at most so many rows.
     pub(super) fn settle(
         &mut self,
         doc: &mut Document,
@@ -69,7 +47,7 @@ impl Settled {
     ) -> Vec<Line<'static>> {
         lay_out(doc, width, look);
         let mut rows = self.skip_old(doc);
-        while let Some(at) = next_live(doc, self.past) {
+        for at in live_items(doc, self.past) {
             if answer.has(at) || !doc.items.get(at).is_some_and(Item::is_over) {
                 break;
             }
@@ -86,11 +64,10 @@ impl Settled {
         rows
     }
 
-    /// All that has not been printed, as it is now.
     pub(super) fn settle_all(&mut self, doc: &mut Document, width: u16, look: &Look) -> Vec<Line<'static>> {
         lay_out(doc, width, look);
         let mut rows = self.skip_old(doc);
-        while let Some(at) = next_live(doc, self.past) {
+        for at in live_items(doc, self.past) {
             print(doc, at, Part::All, &mut rows);
             self.past = at + 1;
         }
@@ -98,12 +75,6 @@ impl Settled {
         rows
     }
 
-    /// How many rows are left after [`settle`](Self::settle).
-    pub(super) fn live(&self) -> usize {
-        self.live
-    }
-
-    /// Draws what has not been printed: the last rows of it.
     pub(super) fn draw(
         &self,
         doc: &mut Document,
@@ -118,11 +89,9 @@ impl Settled {
         }
         lay_out(doc, area.width, look);
         let mut shown = Vec::new();
-        let mut next = next_live(doc, self.past);
-        while let Some(item) = next {
+        for item in live_items(doc, self.past) {
             let rows = printed_rows(doc, item)..doc.height_of(item);
             shown.extend(rows.map(|row| Position { item, row }));
-            next = next_live(doc, item + 1);
         }
         shown.drain(..shown.len().saturating_sub(usize::from(area.height)));
         for (y, at) in (area.y..).zip(&shown) {
@@ -145,37 +114,35 @@ impl Settled {
     }
 
     fn count_live(&self, doc: &mut Document) -> usize {
-        let (mut count, mut next) = (0, next_live(doc, self.past));
-        while let Some(at) = next {
-            count += doc.height_of(at) - printed_rows(doc, at).min(doc.height_of(at));
-            next = next_live(doc, at + 1);
-        }
-        count
+        let live = live_items(doc, self.past).into_iter();
+        live.map(|at| doc.height_of(at).saturating_sub(printed_rows(doc, at))).sum()
     }
 
     /// What is printed next though it may not be over, so that so many rows less are left.
     fn early(&self, doc: &mut Document, rows: usize) -> Option<(usize, Part)> {
-        let mut next = next_live(doc, self.past);
-        while let Some(at) = next {
-            match early_of(doc, at, rows) {
-                Early::Part(part) => return Some((at, part)),
-                Early::Passed => next = next_live(doc, at + 1),
-                Early::Nothing => return None,
-            }
+        let is_passed = |item: &Item| {
+            // It goes on, and those behind it need not wait.
+            !item.is_over() && matches!(&item.kind, Kind::Call(call) if call.origin != Origin::Model)
+        };
+        let mut live = live_items(doc, self.past).into_iter();
+        let at = live.find(|at| doc.items.get(*at).is_some_and(|item| !is_passed(item)))?;
+        if doc.items.get(at)?.is_over() {
+            return Some((at, Part::All));
         }
-        None
+        early_blocks(doc, at, rows).map(|blocks| (at, Part::Blocks(blocks)))
     }
 }
 
 fn lay_out(doc: &mut Document, width: u16, look: &Look) {
     // What is printed has no images in it.
-    let look = Look { images: None, theme: look.theme.clone(), now: look.now };
-    doc.fit(width.max(1), &look, 0);
+    doc.layouts.now = Some(look.now);
+    doc.fit(width.max(1), &look.theme, None);
 }
 
-/// The first item from one on of which not everything has been printed.
-fn next_live(doc: &Document, from: usize) -> Option<usize> {
-    (from..doc.items.len()).find(|at| doc.items.get(*at).is_some_and(|item| !item.printed))
+/// The items from one on of which not everything has been printed.
+fn live_items(doc: &Document, from: usize) -> Vec<usize> {
+    let items = doc.items.iter().enumerate().skip(from);
+    items.filter(|(_, item)| !item.printed).map(|(at, _)| at).collect()
 }
 
 /// How many rows of an item have been printed.
@@ -194,31 +161,22 @@ fn printed_rows(doc: &mut Document, at: usize) -> usize {
 fn rows_of_blocks(doc: &mut Document, at: usize, blocks: usize) -> usize {
     let (own, height) = (doc.gap_rows(at), doc.height_of(at));
     let Document { items, layouts, .. } = doc;
-    let ends = items.get_mut(at).and_then(Item::words).map(|text| text.blocks(layouts.width, &layouts.theme));
+    let ends = items
+        .get_mut(at)
+        .and_then(Item::words)
+        .map(|text| text.rendered().blocks(layouts.width, &layouts.theme));
     let lines = ends.and_then(|ends| ends.get(blocks.checked_sub(1)?).copied());
     lines.map_or(0, |lines| (own + lines).min(height))
 }
 
-fn early_of(doc: &mut Document, at: usize, rows: usize) -> Early {
-    let Some(item) = doc.items.get_mut(at) else { return Early::Nothing };
-    if item.is_over() {
-        return Early::Part(Part::All);
-    }
-    match &mut item.kind {
-        Kind::Text(text) => {
-            let before = text.printed();
-            let ends = text.blocks(doc.layouts.width, &doc.layouts.theme).len();
-            let printed = printed_rows(doc, at);
-            let enough = |blocks: &usize| rows_of_blocks(doc, at, *blocks) - printed >= rows;
-            match (before + 1..=ends).find(enough) {
-                Some(blocks) => Early::Part(Part::Blocks(blocks)),
-                None if ends > before => Early::Part(Part::Blocks(ends)),
-                None => Early::Nothing,
-            }
-        }
-        Kind::Call(call) if call.origin != Origin::Model => Early::Passed,
-        Kind::Call(_) | Kind::Thinking(_) | Kind::User(_) | Kind::Note(_) | Kind::Page(_) => Early::Nothing,
-    }
+/// How many blocks of a text are printed so that so many rows less are left; all that are finished where that is not enough.
+fn early_blocks(doc: &mut Document, at: usize, rows: usize) -> Option<usize> {
+    let Kind::Text(text) = &mut doc.items.get_mut(at)?.kind else { return None };
+    let before = text.printed();
+    let ends = text.rendered().blocks(doc.layouts.width, &doc.layouts.theme).len();
+    let printed = printed_rows(doc, at);
+    let enough = |blocks: &usize| rows_of_blocks(doc, at, *blocks) - printed >= rows;
+    (before + 1..=ends).find(enough).or((ends > before).then_some(ends))
 }
 
 /// Prints an item, as far as it says.

@@ -7,24 +7,32 @@
 //! What begins in the first column is said by haft, or says who says it: each line of an extension names it, and further
 //! lines and rows of the model and the person are indented. So nobody can write what looks like haft's own question.
 
-mod item;
-
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ratatui_core::style::Style;
+use ratatui_core::text::Line;
 
 use super::answer::Answer;
-use super::document::{Document, Moved};
-use crate::clean::{CleanLine, span};
+use super::call::{Call, Origin, Phase};
+use super::document::{Document, MOST_AT_ONCE, Moved};
+use super::item::{Folds, Item, Kind, Page, Thinking};
+use super::note::{Note, Tag};
+use super::row::Picture;
+use crate::clean::{Clean, CleanLine, span};
+use crate::diff::{Diff, Kind as Change};
+use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap};
-
-/// Items of a conversation that goes on, of which the last are printed.
-const MOST_AT_ONCE: usize = 50;
 
 /// How far what does not begin in the first column is indented.
 const INDENT: usize = 2;
 
-/// What has been printed.
+/// Lines of output when a call is over.
+const OUTPUT: usize = 4;
+
+/// Lines of a diff.
+const DIFF: usize = 12;
+
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The items before this one have been seen.
@@ -38,7 +46,6 @@ pub(super) struct Told {
 /// What was printed of an item.
 #[derive(Debug, Default)]
 struct Part {
-    /// The version of the item.
     version: Option<u32>,
     /// Its text, as far as it was printed.
     text: String,
@@ -52,34 +59,22 @@ struct Part {
 
 impl Told {
     /// Items stand elsewhere, from one on; those without a place are gone.
-    pub(super) fn moved(&mut self, Moved { from, places }: &Moved) {
-        let from = *from;
-        let old = std::mem::take(&mut self.open);
-        let mut seen = self.seen.min(from);
-        let was_seen = self.seen.saturating_sub(from);
-        for place in places.iter().take(was_seen).flatten() {
-            seen = seen.max(place + 1);
-        }
-        for (at, part) in old {
-            let place = at.checked_sub(from).map_or(Some(at), |index| places.get(index).copied().flatten());
-            if let Some(place) = place {
-                self.open.insert(place, part);
-            }
-        }
+    pub(super) fn moved(&mut self, moved: &Moved) {
+        let places: Vec<usize> = (moved.from..self.seen).filter_map(|at| moved.place(at)).collect();
+        let seen = places.iter().map(|place| place + 1).max().unwrap_or_default();
+        self.seen = seen.max(self.seen.min(moved.from));
+        let open = std::mem::take(&mut self.open).into_iter();
+        self.open = open.filter_map(|(at, part)| Some((moved.place(at)?, part))).collect();
         // What came between is new, and stands before what was printed.
-        let kept = |at: &usize| places.iter().take(was_seen).flatten().any(|place| place == at);
-        for at in (from..seen).filter(|at| !kept(at)) {
+        for at in (moved.from..self.seen).filter(|at| !places.contains(at)) {
             self.open.insert(at, Part::default());
         }
-        self.seen = seen;
     }
 
-    /// The person typed this: it stands on the terminal, so that it is not printed once more.
     pub(super) fn typed(&mut self, text: &str) {
         self.typed.push(text.trim_end().to_owned());
     }
 
-    /// What is to be printed since it was asked last, as rows of a width; each comes once.
     pub(super) fn spoken(&mut self, doc: &Document, answer: &Answer, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let skipped = doc.items.len().saturating_sub(MOST_AT_ONCE);
@@ -107,9 +102,8 @@ impl Told {
     }
 }
 
-/// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
 pub(super) fn last_output(doc: &Document, width: u16) -> Option<Vec<CleanLine>> {
-    let words = doc.items.iter().rev().find_map(item::whole_output)?;
+    let words = doc.items.iter().rev().find_map(whole_output)?;
     Some(words.into_iter().flat_map(|line| line.rows(width)).collect())
 }
 
@@ -117,7 +111,6 @@ pub(super) fn last_output(doc: &Document, width: u16) -> Option<Vec<CleanLine>> 
 #[derive(Debug, Clone)]
 struct Words {
     text: CleanLine,
-    /// How far it is indented.
     indent: usize,
 }
 
@@ -130,7 +123,6 @@ impl Words {
         Self { text, indent: INDENT }
     }
 
-    /// With something before it.
     fn after(before: &str, text: &CleanLine) -> Self {
         Self::new(CleanLine::new(&format!("{before}{text}")))
     }
@@ -146,9 +138,243 @@ pub(crate) fn rows_of(text: &CleanLine, indent: usize, width: u16) -> Vec<CleanL
     let rest = if indent == 0 && !text.as_str().starts_with(' ') { INDENT } else { indent };
     let before = Hang { first: blanks(indent), rest: blanks(rest) };
     let rows = wrap(&[span(text.clone(), Style::new())], width, &before, Mode::Words);
-    let whole = |line: ratatui_core::text::Line<'_>| {
+    let whole = |line: Line<'_>| {
         let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
         CleanLine::part(text.trim_end())
     };
     rows.into_iter().map(whole).collect()
+}
+
+impl Part {
+    /// What is new of it.
+    fn say(&mut self, item: &Item, folds: Folds, typed: &mut Vec<String>) -> Vec<Words> {
+        match &item.kind {
+            Kind::User(user) => {
+                self.over = true;
+                let known = typed.iter().position(|typed| typed.as_str() == user.text.as_str());
+                let mut words = if known.is_none() { lines_after("you: ", &user.text) } else { Vec::new() };
+                typed.drain(..known.map_or(0, |at| at + 1));
+                words.extend(user.images.iter().map(picture));
+                words
+            }
+            Kind::Text(text) => self.more("assistant: ", text.as_str(), text.is_finished()),
+            Kind::Thinking(thinking) if item.is_open(folds) => {
+                self.more("thinking: ", thinking.text.as_str(), thinking.over)
+            }
+            Kind::Thinking(thinking) => self.thought(thinking),
+            Kind::Call(call) => self.called(call),
+            Kind::Note(note) => {
+                self.over = matches!(note.tag, Tag::Plain);
+                noted(note)
+            }
+            Kind::Page(page) => {
+                self.over = true;
+                paged(page)
+            }
+        }
+    }
+
+    /// The lines of a text that are finished and not printed.
+    fn more(&mut self, before: &'static str, text: &str, finished: bool) -> Vec<Words> {
+        self.over = finished;
+        let text = text.trim_start();
+        let text = if finished { text.trim_end() } else { text };
+        let mut words = Vec::new();
+        let same = if finished { self.text.trim_end() } else { self.text.as_str() };
+        if text.strip_prefix(same).is_none() {
+            self.text.clear();
+            if !text.is_empty() {
+                words.push(Words::new("the assistant's answer was changed; it is:".into()));
+            }
+        }
+        let kept = self.text.len().min(text.len());
+        let rest = text.get(kept..).unwrap_or_default();
+        let whole = if finished { rest.len() } else { rest.rfind('\n').map_or(0, |at| at + 1) };
+        let new = Clean::new(rest.get(..whole).unwrap_or_default());
+        match kept {
+            0 => words.extend(lines_after(before, &new)),
+            _ => words.extend(new.lines().map(Words::indented)),
+        }
+        text.get(..kept + whole).unwrap_or_default().clone_into(&mut self.text);
+        words
+    }
+
+    fn thought(&mut self, thinking: &Thinking) -> Vec<Words> {
+        let was_over = std::mem::replace(&mut self.over, thinking.over);
+        if was_over || !thinking.over || thinking.text.is_blank() {
+            return Vec::new();
+        }
+        let time = thinking.took.and_then(lasted).map(|time| format!(" for {time}")).unwrap_or_default();
+        vec![Words::new(CleanLine::new(&format!("the assistant thought{time}")))]
+    }
+
+    fn called(&mut self, call: &Call) -> Vec<Words> {
+        let mut words = Vec::new();
+        let is_over = call.is_over();
+        if !self.began && (is_over || call.phase == Phase::Running) {
+            self.began = true;
+            words.push(begins(call));
+        }
+        if !self.began {
+            return words;
+        }
+        for remark in call.remarks.iter().skip(self.remarks) {
+            words.extend(remark.text.lines().map(Words::indented));
+        }
+        self.remarks = call.remarks.len();
+        // Its result may come after the end.
+        if is_over && !self.over {
+            self.over = true;
+            words.extend(ends(call));
+        }
+        words
+    }
+}
+
+/// The lines of a text: something stands before the first, and the others are indented.
+fn lines_after(before: &str, text: &Clean) -> Vec<Words> {
+    let lines = text.lines().enumerate();
+    lines
+        .map(|(at, line)| if at == 0 { Words::after(before, &line) } else { Words::indented(line) })
+        .collect()
+}
+
+fn picture(picture: &Picture) -> Words {
+    Words::indented(CleanLine::new(&format!("image {}", picture.facts.words())))
+}
+
+fn noted(note: &Note) -> Vec<Words> {
+    let kind = if note.role == Role::Error {
+        "error: "
+    } else if note.role == Role::Warning {
+        "warning: "
+    } else {
+        ""
+    };
+    let Some(owner) = &note.owner else { return lines_after(kind, &note.text) };
+    let lines = note.text.lines().enumerate();
+    let words = lines.map(|(at, line)| {
+        let kind = if at == 0 { kind } else { "" };
+        Words::after(&format!("[{owner}] {kind}"), &line)
+    });
+    words.collect()
+}
+
+fn paged(page: &Page) -> Vec<Words> {
+    let mut words = Vec::new();
+    let owner = page.owner.as_ref().map(|owner| format!("[{owner}] ")).unwrap_or_default();
+    if page.heading.columns() > 0 {
+        words.push(Words::after(&owner, &page.heading));
+    }
+    let mut is_blank = false;
+    for line in page.body.lines() {
+        let line = if page.markdown { table_row(&line) } else { Some(line) };
+        let Some(line) = line else { continue };
+        let blank = line.as_str().trim().is_empty();
+        if !(blank && is_blank) {
+            words.push(Words::after(&owner, &line));
+        }
+        is_blank = blank;
+    }
+    words
+}
+
+/// A row of a table in words: a screen reader would read its lines aloud. None for the row that only divides.
+fn table_row(line: &CleanLine) -> Option<CleanLine> {
+    let text = line.as_str().trim();
+    let text = text.strip_prefix('|').and_then(|text| text.strip_suffix('|'));
+    let Some(row) = text else {
+        return Some(CleanLine::new(line.as_str().trim_start_matches("## ").replace('`', "").as_str()));
+    };
+    if row.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ')) {
+        return None;
+    }
+    let row = row.replace("\\|", "\u{1}");
+    let cells = row.split('|').map(|cell| cell.replace('\u{1}', "|").replace('`', "").trim().to_owned());
+    let cells: Vec<String> = cells.filter(|cell| !cell.is_empty()).collect();
+    Some(CleanLine::new(&cells.join(": ")))
+}
+
+fn begins(call: &Call) -> Words {
+    let what = match &call.origin {
+        Origin::Model => format!("tool {}", call.name),
+        Origin::Extension(extension) => format!("[{extension}] calls tool {}", call.name),
+        Origin::Shell { .. } => "command".to_owned(),
+    };
+    let sum = call.sum.line.as_str();
+    let sum = if sum.is_empty() { String::new() } else { format!(": {sum}") };
+    Words::new(CleanLine::new(&format!("{what}{sum}")))
+}
+
+fn ends(call: &Call) -> Vec<Words> {
+    let name = match &call.origin {
+        Origin::Model | Origin::Extension(_) => call.name.to_string(),
+        Origin::Shell { .. } => "command".to_owned(),
+    };
+    let how = match (call.phase, call.exit) {
+        (_, Some(code)) => format!("ended with status {code}"),
+        (Phase::Failed, None) => "failed".to_owned(),
+        (Phase::Gone, None) => "did not come to an end".to_owned(),
+        (Phase::Writing | Phase::Waiting | Phase::Running | Phase::Done, None) => "done".to_owned(),
+    };
+    let time = call.took.and_then(lasted).map(|time| format!(" in {time}")).unwrap_or_default();
+    let counts = call.counts.map(|(added, removed)| format!(", {added} added, {removed} removed"));
+    let counts = counts.unwrap_or_default();
+    let owner = call.owner.as_ref().map(|owner| format!(" [{owner}]")).unwrap_or_default();
+    let mut words = vec![Words::new(CleanLine::new(&format!("{name}{owner} {how}{time}{counts}")))];
+    words.extend(output(call, false));
+    words
+}
+
+/// What a call printed or changed.
+fn output(call: &Call, all: bool) -> Vec<Words> {
+    let mut words = Vec::new();
+    let mut hidden = 0;
+    // One that is left out is read as fast as that it is.
+    let most = |folded, count: usize| if all || count == folded + 1 { usize::MAX } else { folded };
+    if let Some(diff) = call.details.as_ref().and_then(Diff::from_details) {
+        let most = most(DIFF, diff.lines.len());
+        hidden = diff.lines.len().saturating_sub(most);
+        for line in diff.lines.iter().take(most) {
+            let kind = match line.kind {
+                Change::Added => "added ",
+                Change::Removed => "removed ",
+                Change::Part | Change::Note | Change::Context => "",
+            };
+            let number = line.number.map(|number| format!("{number}: ")).unwrap_or_default();
+            let text = line.text.as_str();
+            words.push(Words::indented(CleanLine::new(&format!("{kind}{number}{text}"))));
+        }
+    } else if !call.told || all {
+        let quiet = matches!(call.origin, Origin::Extension(_)) && call.phase != Phase::Failed;
+        let most = if quiet && !all { 0 } else { most(OUTPUT, call.output.count()) };
+        let end = call.name.as_str() == "bash" || matches!(call.origin, Origin::Shell { .. });
+        hidden = if quiet { 0 } else { call.output.count().saturating_sub(most) };
+        let lines = if end { call.output.last(most) } else { call.output.first(most) };
+        words.extend(lines.into_iter().map(Words::indented));
+    }
+    words.extend(call.images.iter().map(picture));
+    if hidden > 0 {
+        let more = format!("{hidden} more lines, :output prints them");
+        words.push(Words::indented(CleanLine::new(&more)));
+    }
+    words
+}
+
+fn whole_output(item: &Item) -> Option<Vec<Words>> {
+    let Kind::Call(call) = &item.kind else { return None };
+    let mut words = vec![begins(call)];
+    words.extend(output(call, true));
+    Some(words)
+}
+
+/// A duration, as it is said; nothing for what is over at once.
+fn lasted(time: Duration) -> Option<String> {
+    let (seconds, tenths) = (time.as_secs(), time.subsec_millis() / 100);
+    match (seconds, tenths) {
+        (0, 0) => None,
+        (0..10, 1..) => Some(format!("{seconds}.{tenths} s")),
+        (0..60, _) => Some(format!("{seconds} s")),
+        (60.., _) => Some(format!("{} min {} s", seconds / 60, seconds % 60)),
+    }
 }

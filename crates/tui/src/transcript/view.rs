@@ -2,17 +2,14 @@
 
 use std::time::Instant;
 
-use super::document::{Document, Position};
-use super::select::Point;
+use super::document::{Document, Point, Position};
 use crate::image::Placement;
 use crate::keys::Scroll;
 
-/// What is seen.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct View {
-    /// What stands at the top, unless the end is followed.
-    pub(super) top: Position,
-    pub(super) follow: bool,
+    /// What stands at the top; without it the end is followed.
+    pub(super) top: Option<Position>,
     pub(super) height: usize,
     /// What was drawn last, row by row.
     pub(super) shown: Vec<Position>,
@@ -20,19 +17,6 @@ pub(super) struct View {
     pub(super) below: bool,
     /// The images of that.
     pub(super) placements: Vec<Placement>,
-}
-
-impl Default for View {
-    fn default() -> Self {
-        Self {
-            top: Position::default(),
-            follow: true,
-            height: 24,
-            shown: Vec::new(),
-            below: false,
-            placements: Vec::new(),
-        }
-    }
 }
 
 impl View {
@@ -43,16 +27,17 @@ impl View {
         doc.walk(last, -rows)
     }
 
-    /// What stands at the top.
     pub(super) fn top(&self, doc: &mut Document) -> Position {
-        // Every item but an empty one has a row, so the end is not looked for where it is far.
-        let far = doc.items.len() - self.top.item.min(doc.items.len()) > 4 * self.height.max(1);
-        if !self.follow && far {
-            let top = self.top;
-            return doc.clamped(top);
+        match self.top {
+            None => self.top_of_end(doc),
+            Some(top) if !self.is_near_end(top, doc) => doc.clamped(top),
+            Some(top) => doc.clamped(top).min(self.top_of_end(doc)),
         }
-        let end = self.top_of_end(doc);
-        if self.follow { end } else { doc.clamped(self.top).min(end) }
+    }
+
+    /// Every item but an empty one has a row, so the end is not looked for where it is far.
+    fn is_near_end(&self, top: Position, doc: &Document) -> bool {
+        doc.items.len().saturating_sub(top.item) <= 4 * self.height.max(1)
     }
 
     /// Finds what is seen in so many rows.
@@ -74,23 +59,19 @@ impl View {
 
     /// Puts a row at the top, or follows the end where that would be seen.
     pub(super) fn look_from(&mut self, doc: &mut Document, top: Position) {
-        self.top = top;
-        self.follow = false;
-        if self.top_is_end(doc) {
-            self.follow = true;
-        }
+        let is_end = self.is_near_end(top, doc) && top >= self.top_of_end(doc);
+        self.top = (!is_end).then_some(top);
         self.look(doc, self.height);
     }
 
-    fn top_is_end(&self, doc: &mut Document) -> bool {
-        let near = doc.items.len() - self.top.item.min(doc.items.len()) <= 4 * self.height.max(1);
-        let top = self.top;
-        near && top >= self.top_of_end(doc)
+    fn look_from_item(&mut self, doc: &mut Document, item: usize) {
+        let row = doc.gap_rows(item);
+        self.look_from(doc, Position { item, row });
     }
 
     /// Rows for text: where there is more below, the last one says so.
     pub(super) fn page(&self) -> usize {
-        let says_so = self.below && !self.follow;
+        let says_so = self.below && self.top.is_some();
         self.height.saturating_sub(usize::from(says_so)).max(1)
     }
 
@@ -117,24 +98,19 @@ impl View {
             Scroll::LineDown => self.scroll_by(doc, 1),
             Scroll::Top => self.look_from(doc, Position::default()),
             Scroll::Bottom => {
-                self.follow = true;
+                self.top = None;
                 self.look(doc, self.height);
             }
             Scroll::MessageUp => {
                 let top = self.top(doc);
                 let upto = if top.row > doc.gap_rows(top.item) { top.item + 1 } else { top.item };
                 let before = (0..upto.min(doc.items.len())).rev().find(|at| doc.is_message(*at));
-                let to = before.unwrap_or_default();
-                let row = doc.gap_rows(to);
-                self.look_from(doc, Position { item: to, row });
+                self.look_from_item(doc, before.unwrap_or_default());
             }
             Scroll::MessageDown => {
                 let top = self.top(doc);
                 match (top.item + 1..doc.items.len()).find(|at| doc.is_message(*at)) {
-                    Some(item) => {
-                        let row = doc.gap_rows(item);
-                        self.look_from(doc, Position { item, row });
-                    }
+                    Some(item) => self.look_from_item(doc, item),
                     None => self.scroll(doc, Scroll::Bottom),
                 }
             }
@@ -163,7 +139,7 @@ impl View {
         } else {
             return;
         };
-        (self.top, self.follow) = (top, false);
+        self.top = Some(top);
         self.look(doc, self.height);
     }
 

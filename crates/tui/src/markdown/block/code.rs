@@ -4,18 +4,16 @@ use std::ops::Range;
 
 use ratatui_core::text::Span;
 
-use super::{Stage, begin_of_line};
+use super::{Mark, Resume, begin_of_line};
 use crate::clean::{Clean, CleanLine, span};
 use crate::highlight::highlight;
 use crate::theme::{Role, Theme};
 
-/// What code is indented by.
 const INDENT: &str = "  ";
 
 /// The longest label, in columns.
 const MAX_LABEL: usize = 40;
 
-/// One that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Code {
     label: String,
@@ -25,20 +23,9 @@ pub(super) struct Code {
     fence: Option<String>,
     /// What stands above it is shown already.
     goes_on: bool,
-    /// How many lines there are so far.
     lines: usize,
     /// Where the last ones begin: of the last it may not be sure that it is one.
     begins: [Option<(usize, usize)>; 2],
-}
-
-/// A line from which on code can be shown without what stands above.
-#[derive(Debug)]
-pub(super) struct Sure {
-    /// The byte at which it begins.
-    pub(super) at: usize,
-    /// How many lines are shown before it.
-    pub(super) line: usize,
-    pub(super) fence: String,
 }
 
 impl Code {
@@ -50,7 +37,6 @@ impl Code {
         Self { html: true, ..Self::default() }
     }
 
-    /// Adds what stands there in a source.
     pub(super) fn push(&mut self, text: &str, source: &str, range: &Range<usize>) {
         if self.text.is_empty() || self.text.ends_with('\n') {
             self.begins(begin_of_line(source, range.start));
@@ -70,11 +56,11 @@ impl Code {
         self.begins = [self.begins[1], Some((at, self.lines))];
     }
 
-    /// The last line but one.
-    pub(super) fn take_sure(&mut self) -> Option<Sure> {
+    /// The last line but one, from which on code can be shown without what stands above, and how many lines of it do.
+    pub(super) fn take_mark(&mut self) -> Option<Mark> {
         let fence = self.fence.take()?;
         let (at, line) = self.begins[0]?;
-        Some(Sure { at, line: line + usize::from(self.has_label()), fence })
+        Some(Mark { at, lines: line + usize::from(self.has_label()), resume: Resume::Code(fence) })
     }
 
     fn label(&self) -> CleanLine {
@@ -85,23 +71,19 @@ impl Code {
         !self.goes_on && self.label().columns() > 0
     }
 
-    pub(super) fn into_lines(self, theme: &Theme, stage: Stage) -> Vec<Vec<Span<'static>>> {
+    pub(super) fn into_lines(self, theme: &Theme, finished: bool) -> Vec<Vec<Span<'static>>> {
         let text = Clean::new(&self.text);
+        let plain = |role| text.lines().map(|line| vec![span(line, theme.style(role))]).collect::<Vec<_>>();
         if self.html {
-            let style = theme.style(Role::Muted);
-            return text.lines().map(|line| vec![span(line, style)]).collect();
+            return plain(Role::Muted);
         }
         let mut lines = Vec::new();
         if self.has_label() {
             let style = theme.style(Role::CodeLabel);
             lines.push(vec![span("── ", theme.style(Role::Rule)), span(self.label(), style)]);
         }
-        let plain = || {
-            let style = theme.style(Role::Code);
-            text.lines().map(|line| vec![span(line, style)]).collect()
-        };
-        let coloured = if stage == Stage::Finished { highlight(&self.label, &text, theme) } else { None };
-        for mut line in coloured.unwrap_or_else(plain) {
+        let coloured = if finished { highlight(&self.label, &text, theme) } else { None };
+        for mut line in coloured.unwrap_or_else(|| plain(Role::Code)) {
             line.insert(0, span(INDENT, theme.style(Role::Code)));
             lines.push(line);
         }

@@ -9,58 +9,45 @@ use crate::wrap::Hang;
 /// Bullets, by how deep a list is.
 const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
 
-/// The bar before what is quoted.
 const BAR: &str = "│ ";
 
-/// The columns of a bar.
-const BAR_COLUMNS: usize = 2;
-
 #[derive(Debug)]
-enum Container {
+pub(super) enum Container {
     Quote,
     List {
         /// The number of the next item; bullets have none.
         next: Option<u64>,
         /// Whether items stand apart.
         loose: bool,
-        /// How many items there are so far.
         items: usize,
     },
     Item {
         marker: CleanLine,
-        /// Whether the marker has been shown.
         shown: bool,
     },
 }
 
-/// The open ones, the outermost first.
+/// The open ones, the outermost first. There may be many thousands: `- - - -` opens one list in the other.
 #[derive(Debug, Default)]
 pub(super) struct Containers {
-    open: Vec<Container>,
-    quotes: usize,
+    pub(super) open: Vec<Container>,
+    pub(super) quotes: usize,
     lists: usize,
-    columns: usize,
     /// Whether the innermost has nothing in it yet.
-    untouched: bool,
+    pub(super) untouched: bool,
 }
 
 impl Containers {
     pub(super) fn open_quote(&mut self) {
         self.quotes += 1;
-        self.columns += BAR_COLUMNS;
         self.open.push(Container::Quote);
         self.untouched = true;
     }
 
-    pub(super) fn open_list(&mut self, first: Option<u64>) {
+    /// Opens a list of which there are so many items already.
+    pub(super) fn open_list(&mut self, next: Option<u64>, loose: bool, items: usize) {
         self.lists += 1;
-        self.open.push(Container::List { next: first, loose: false, items: 0 });
-    }
-
-    /// One that goes on with the item of a number.
-    pub(super) fn resume_list(&mut self, number: Option<u64>, loose: bool) {
-        self.lists += 1;
-        self.open.push(Container::List { next: number, loose, items: 1 });
+        self.open.push(Container::List { next, loose, items });
     }
 
     /// Where nothing but one list is open: the number of its next item, and whether its items stand apart.
@@ -69,10 +56,6 @@ impl Containers {
             [Container::List { next, loose, .. }] => Some((*next, *loose)),
             _ => None,
         }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.open.is_empty()
     }
 
     /// Whether the item stands apart from the one before it.
@@ -88,7 +71,6 @@ impl Containers {
                 *number = number.saturating_add(1);
             }
         }
-        self.columns += marker.columns();
         self.open.push(Container::Item { marker, shown: false });
         self.untouched = true;
         apart
@@ -97,9 +79,7 @@ impl Containers {
     /// A box in place of the bullet.
     pub(super) fn mark(&mut self, with: &'static str) {
         if let Some(Container::Item { marker, shown: false }) = self.open.last_mut() {
-            self.columns -= marker.columns();
             *marker = CleanLine::from(with);
-            self.columns += marker.columns();
         }
     }
 
@@ -112,23 +92,11 @@ impl Containers {
 
     pub(super) fn close(&mut self) {
         match self.open.pop() {
-            Some(Container::Quote) => {
-                self.quotes -= 1;
-                self.columns -= BAR_COLUMNS;
-            }
-            Some(Container::Item { marker, .. }) => self.columns -= marker.columns(),
+            Some(Container::Quote) => self.quotes -= 1,
             Some(Container::List { .. }) => self.lists -= 1,
-            None => {}
+            Some(Container::Item { .. }) | None => {}
         }
         self.untouched = false;
-    }
-
-    pub(super) fn is_quoted(&self) -> bool {
-        self.quotes > 0
-    }
-
-    pub(super) fn is_untouched(&self) -> bool {
-        self.untouched
     }
 
     /// Whether a line is left free before a block: not at the beginning of a container, and not in a list whose items
@@ -141,9 +109,13 @@ impl Containers {
         !self.untouched && !together
     }
 
-    /// How many columns they take.
     pub(super) fn columns(&self) -> usize {
-        self.columns
+        let columns = self.open.iter().map(|container| match container {
+            Container::Quote => CleanLine::from(BAR).columns(),
+            Container::List { .. } => 0,
+            Container::Item { marker, .. } => marker.columns(),
+        });
+        columns.sum()
     }
 
     /// What stands before the rows of a line. Markers are shown once.

@@ -4,17 +4,13 @@ use std::time::{Duration, Instant};
 
 use ratatui_core::text::{Line, Span};
 
-use super::super::picture::Showing;
-use super::super::row::Row;
+use super::super::row::{INDENT, Room, Row, owner};
 use super::{Call, Origin, Phase};
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanLine, columns_of_all, span};
 use crate::diff::Diff;
 use crate::figures::lasted;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
-
-/// How far what belongs to a call is indented.
-const INDENT: u16 = 2;
 
 /// Rows of output while it runs, folded.
 const RUNNING: usize = 5;
@@ -27,41 +23,6 @@ const DIFF: usize = 12;
 
 /// Lines of output while it runs, unfolded: all of it would be laid out anew with every piece.
 const LIVE: usize = 500;
-
-/// What is laid out for.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::transcript) struct Room<'t> {
-    pub(in crate::transcript) width: u16,
-    pub(in crate::transcript) theme: &'t Theme,
-    pub(in crate::transcript) open: bool,
-    pub(in crate::transcript) images: Option<&'t Showing>,
-}
-
-impl Room<'_> {
-    fn inner(&self) -> u16 {
-        self.width.saturating_sub(INDENT).max(1)
-    }
-
-    /// A row that is cut where it is too long.
-    fn short(&self, text: CleanLine, role: Role) -> Row {
-        let text = text.shortened(usize::from(self.inner()));
-        Row::indented(Line::from(span(text, self.theme.style(role))), INDENT)
-    }
-
-    /// Rows of a text.
-    fn wrapped(&self, mark: &'static str, text: &Clean, role: Role, mode: Mode) -> Vec<Row> {
-        let style = self.theme.style(role);
-        let blank = CleanLine::repeated(' ', CleanLine::from(mark).columns());
-        let mut hang = Hang { first: vec![span(mark, style)], rest: vec![span(blank, style)] };
-        let mut rows = Vec::new();
-        for line in text.lines() {
-            let wrapped = wrap(&[span(line, style)], self.inner(), &hang, mode);
-            rows.extend(wrapped.into_iter().map(|line| Row::indented(line, INDENT)));
-            hang.first.clone_from(&hang.rest);
-        }
-        rows
-    }
-}
 
 impl Call {
     /// The row of the call itself.
@@ -80,8 +41,7 @@ impl Call {
         }
         before.push(span(self.name.clone().shortened(40), theme.style(role(Role::ToolTitle))));
         let room = |after: &[Span<'_>]| {
-            let used: usize =
-                before.iter().chain(after).map(|span| crate::clean::columns(&span.content)).sum();
+            let used = columns_of_all(&before) + columns_of_all(after);
             usize::from(width).saturating_sub(used + 2)
         };
         let mut after = self.after(theme, now);
@@ -165,7 +125,7 @@ impl Call {
             rows.extend(self.whole_sum(room));
         }
         for remark in &self.remarks {
-            rows.extend(room.wrapped(remark.mark, &remark.text, remark.role, Mode::Words));
+            rows.extend(room.wrapped(remark.mark, remark.text.lines(), remark.role, Mode::Words));
         }
         match self.details.as_ref().and_then(Diff::from_details) {
             Some(diff) => rows.extend(changes(&diff, room)),
@@ -174,12 +134,7 @@ impl Call {
         }
         for picture in &self.images {
             let words = vec![Row::indented(picture.facts.line(room.theme), INDENT)];
-            rows.extend(picture.rows(
-                words,
-                &Row::indented(Line::default(), INDENT),
-                room.width,
-                room.images,
-            ));
+            rows.extend(picture.rows(words, &Row::indented(Line::default(), INDENT), room));
         }
         rows
     }
@@ -190,9 +145,9 @@ impl Call {
         let head = self.head(room.width, room.theme, None);
         let fits = line.columns() == 0 || head.spans.iter().any(|span| span.content.contains(line.as_str()));
         match &self.sum.whole {
-            Some(whole) => room.wrapped("", whole, Role::Text, Mode::Columns),
+            Some(whole) => room.wrapped("", whole.lines(), Role::Text, Mode::Columns),
             None if fits => Vec::new(),
-            None => room.wrapped("", &Clean::new(line.as_str()), Role::Text, Mode::Columns),
+            None => room.wrapped("", [line.clone()], Role::Text, Mode::Columns),
         }
     }
 
@@ -215,21 +170,14 @@ impl Call {
         let end = running || self.name.as_str() == "bash" || matches!(self.origin, Origin::Shell { .. });
         let lines = if end { self.output.last(most) } else { self.output.first(most) };
         let mut rows: Vec<Row> = match room.open {
-            true => lines
-                .into_iter()
-                .flat_map(|line| {
-                    let line = [span(line, room.theme.style(role))];
-                    wrap(&line, room.inner(), &Hang::default(), Mode::Columns)
-                })
-                .map(|line| Row::indented(line, INDENT))
-                .collect(),
+            true => room.wrapped("", lines, role, Mode::Columns),
             false => lines.into_iter().map(|line| room.short(line, role)).collect(),
         };
         if hidden > 0 && !quiet {
             let at = if end { 0 } else { rows.len() };
             rows.insert(at, more(hidden, "lines", room));
         }
-        if self.output.is_cut() && room.open {
+        if self.output.cut && room.open {
             rows.insert(0, room.short("… what came before is not kept".into(), Role::Muted));
         }
         rows
@@ -250,9 +198,4 @@ fn changes(diff: &Diff, room: Room<'_>) -> Vec<Row> {
 fn more(hidden: usize, what: &str, room: Room<'_>) -> Row {
     let key = if room.open { "" } else { " (ctrl+o)" };
     room.short(CleanLine::new(&format!("… +{hidden} {what}{key}")), Role::Muted)
-}
-
-/// `[todo]`
-pub(in crate::transcript) fn owner(extension: &CleanLine, theme: &Theme) -> Span<'static> {
-    span(CleanLine::new(&format!("[{extension}]")), theme.style(Role::Extension))
 }

@@ -273,7 +273,7 @@ fn a_search_and_a_long_prompt() {
 #[test]
 fn a_long_search_goes_on_between_the_frames() {
     let mut fake = Fake::new();
-    // Letters beyond ASCII are read one by one, so that less of them is much.
+    // Letters beyond ASCII are folded one by one, so that less of them is much.
     let text = "ä word and another word\n".repeat(400_000 / 24);
     for _ in 0..5 {
         fake.enter("go on");
@@ -285,10 +285,10 @@ fn a_long_search_goes_on_between_the_frames() {
     let row = |fake: &mut Fake| {
         fake.screen().lines().find(|row| row.starts_with("search: ö")).unwrap_or_default().to_owned()
     };
-    assert_eq!(row(&mut fake), "search: ö  searching… 36 %");
+    assert_eq!(row(&mut fake), "search: ö  searching… 45 %");
     let wakes = fake.state.wakes_at(fake.now).unwrap();
     fake.later(0.001);
-    assert_eq!(row(&mut fake), "search: ö  searching… 36 %", "it has its time");
+    assert_eq!(row(&mut fake), "search: ö  searching… 45 %", "it has its time");
     assert_eq!(fake.state.wakes_at(fake.now), Some(wakes));
     fake.later(0.02);
     assert_eq!(row(&mut fake), "search: ö  nothing found");

@@ -1,7 +1,4 @@
-//! How much space images take, and what stands in it.
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+//! What is said of images, how much space they take, and what stands in it.
 
 use super::*;
 
@@ -77,4 +74,33 @@ fn what_was_not_drawn_is_not_free() {
     assert!(!placement.is_free(&buffer));
     let outside = Rect::new(9, 9, 2, 2);
     assert!(!Placement::mark(png(1, 1), outside, outside, &mut buffer).is_free(&buffer));
+}
+
+#[track_caller]
+fn check_words(mime_type: &str, bytes: &[u8], expect: &str) {
+    let image = Image { mime_type: mime_type.to_owned(), data: STANDARD.encode(bytes).into() };
+    assert_eq!(ImageFacts::of(&image).line(&Theme::dark()).to_string(), expect);
+}
+
+#[test]
+fn an_image_says_what_it_is() {
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0\x08\x02\0\0\0....".to_vec();
+    check_words("image/png", &png, "[PNG, 640×480, 33 bytes]");
+    png.resize(12_600, 0);
+    check_words("image/png", &png, "[PNG, 640×480, 12.3 KiB]");
+    png.resize(3 * 1024 * 1024, 0);
+    check_words("image/png", &png, "[PNG, 640×480, 3.0 MiB]");
+    check_words("image/jpeg", b"\xff\xd8\xff", "[JPEG, 3 bytes]");
+    check_words("", b"", "[image, 0 bytes]");
+    check_words("image/\x1b[2Jx\n", b"abcd", "[X , 4 bytes]");
+}
+
+#[test]
+fn what_is_no_base64_has_no_pixels() {
+    let image = Image { mime_type: "image/gif".to_owned(), data: "????".into() };
+    assert_eq!(ImageFacts::of(&image).pixels, None);
+    assert_eq!(
+        ImageFacts::named("image/webp", u64::MAX).line(&Theme::dark()).to_string().chars().next(),
+        Some('[')
+    );
 }
