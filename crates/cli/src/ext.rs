@@ -26,8 +26,7 @@ use haft_packages::install::{InstallError, Kept, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::{ExtArgs, ExtCommand, Program, Scope, Which};
-use crate::ask::confirmed;
-use crate::console::note;
+use crate::console::{confirmed, note};
 use crate::exit::{Exit, OrExit as _};
 use list::Seen;
 

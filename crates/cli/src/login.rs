@@ -1,7 +1,5 @@
 //! `haft login` and `haft logout`: keys in `auth.json`.
 
-mod typed;
-
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
@@ -9,6 +7,8 @@ use haft_config::{Auth, ConfigFile, Files, Home, Layer, Place, Project, SecretSt
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
@@ -16,8 +16,6 @@ use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
-
-pub(crate) use typed::Terminal;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
@@ -182,7 +180,7 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
         let prompt = format!("key of {provider} (it is not shown): ");
-        typed::secret(&prompt).context("cannot read the key from the terminal")?
+        secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
         let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
@@ -243,4 +241,49 @@ pub(crate) async fn probe(
     let checked = check_key(provider, base_url.as_deref(), key.clone(), models, &machine).await;
     let refused = matches!(checked, Err(KeyError::Refused { .. }));
     checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
+}
+
+/// How the terminal of standard input was; nothing where it is none, or cannot be changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    #[cfg(unix)]
+    before: Option<Termios>,
+}
+
+impl Terminal {
+    /// As it is now.
+    pub(crate) fn stdin() -> Self {
+        Self {
+            #[cfg(unix)]
+            before: tcgetattr(io::stdin()).ok(),
+        }
+    }
+
+    /// Makes it what it was.
+    pub(crate) fn restore(&self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
+
+    /// From here on what is typed is not shown. What was typed before is dropped: it was no answer.
+    fn silence(&self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            let mut silent = before.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
+        }
+    }
+}
+
+/// What is typed behind the prompt, up to the end of the line.
+fn secret(prompt: &str) -> io::Result<String> {
+    let terminal = Terminal::stdin();
+    // Before the prompt: what is typed or pasted at once would be shown.
+    terminal.silence();
+    let typed = rpassword::prompt_password(prompt);
+    terminal.restore();
+    typed
 }

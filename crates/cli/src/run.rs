@@ -2,8 +2,7 @@
 
 mod compact;
 mod drive;
-mod ends;
-pub(crate) mod frontend;
+pub(crate) mod ends;
 mod join;
 mod list;
 mod model;

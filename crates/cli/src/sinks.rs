@@ -19,7 +19,7 @@ use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
 use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
 
-use crate::run::frontend::Printed;
+use crate::run::ends::Printed;
 use crate::run::output::sent;
 use crate::run::queue::queue;
 use crate::{args, console, ext, logging};

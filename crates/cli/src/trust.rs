@@ -12,8 +12,7 @@ use haft_tui::app::Trusted;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
-use crate::ask::confirmed;
-use crate::console::{mark, note, print};
+use crate::console::{confirmed, mark, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 use inventory::Inventory;

@@ -20,7 +20,7 @@ use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{columns, note, print as show, rows as rows_of, width as width_of_terminal, write};
 use crate::exit::{Exit, OrExit as _};
-use crate::grants::unborne;
+use crate::extensions::unborne;
 
 /// The project that is listed beside what is the user's own.
 #[derive(Debug)]
