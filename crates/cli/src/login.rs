@@ -38,9 +38,7 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
             Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             Some(Ok(Ok(exit))) => Ok(exit),
             Some(Ok(Err(error))) if !is_interrupt(&error) => Err(error),
-            Some(Ok(Err(_))) | None => {
-                Err(anyhow::anyhow!("interrupted; nothing was stored")).or_exit(Exit::Aborted)
-            }
+            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was stored"),
         }
     });
     // Whoever waits for a key or for a server is left behind.
@@ -74,9 +72,6 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
 }
 
 /// Stores a key; what people are told of that.
-///
-/// # Errors
-/// That there is no such provider, or the file cannot be written.
 pub(crate) fn store(
     home: &Home,
     provider: &str,
@@ -109,9 +104,6 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
 }
 
 /// Removes a stored key; what people are told of that.
-///
-/// # Errors
-/// That there is none, or the file cannot be written.
 pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Result<Vec<String>> {
     let file = home.auth_file();
     // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
@@ -151,8 +143,7 @@ fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
 
 fn asked_provider(models: &Models) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("whose key is it? name the provider: haft login PROVIDER"))
-            .or_exit(Exit::Usage);
+        return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
     }
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
     note(&format!("providers: {}", names.collect::<Vec<_>>().join(", ")));
@@ -170,9 +161,7 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
     match stored.as_slice() {
         [] => anyhow::bail!("no key is stored"),
         [only] => Ok((*only).to_owned()),
-        many => {
-            Err(anyhow::anyhow!("which one? stored are keys of {}", many.join(", "))).or_exit(Exit::Usage)
-        }
+        many => Exit::Usage.fail(format!("which one? stored are keys of {}", many.join(", "))),
     }
 }
 
@@ -195,16 +184,13 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
 }
 
 /// A key without what stands around it.
-///
-/// # Errors
-/// That it is none.
 pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
     let text = text.trim();
     let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
     if text.is_empty() || unusable {
         let what =
             if unusable { "the key has blanks or control characters in it" } else { "no key was given" };
-        return Err(anyhow::anyhow!("{what}; nothing was stored")).or_exit(Exit::Usage);
+        return Exit::Usage.fail(format!("{what}; nothing was stored"));
     }
     Ok(SecretString::from(text))
 }
@@ -223,9 +209,6 @@ fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<O
 }
 
 /// Asks the provider whether it takes a key; `asking` is told whom.
-///
-/// # Errors
-/// That it does not, or could not be asked.
 pub(crate) async fn probe(
     home: &Home,
     provider: &str,

@@ -105,8 +105,7 @@ pub(crate) fn add(found: &Found, body: impl Into<EntryBody>, tell: impl Fn(&str)
 fn remove(found: Found, yes: bool) -> anyhow::Result<()> {
     let (id, short) = (found.id, short(found.id));
     if !yes && !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("nobody to ask whether to delete session {short}; use --yes"))
-            .or_exit(Exit::Usage);
+        return Exit::Usage.fail(format!("nobody to ask whether to delete session {short}; use --yes"));
     }
     if !yes && !confirmed(&format!("delete session {short} ({}) for good?", told(&found)))? {
         note("nothing deleted");

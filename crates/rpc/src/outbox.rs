@@ -199,18 +199,12 @@ impl Outbox {
     }
 
     /// Takes the next line as it is. Nothing when none waits.
-    ///
-    /// # Errors
-    /// As [`take`](Self::take).
     pub(crate) fn take_line(&mut self) -> Result<Option<Line>, serde_json::Error> {
         self.tell_gaps()?;
         Ok(self.pop().and_then(|kept| if let Kept::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
     /// Adds what waits in another one, and what it has left out.
-    ///
-    /// # Errors
-    /// None in truth, as [`take`](Self::take).
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         std::mem::take(&mut other.lines).into_iter().for_each(|line| self.push(line));
         other.tell_gaps()?;
@@ -339,9 +333,6 @@ fn worth(event: &Event) -> Worth {
 
 /// As many bytes as it has as a line of JSON, but for what is escaped in one, and those of the images that such a line only
 /// tells the size of.
-///
-/// # Errors
-/// When it has no JSON form, which none lacks.
 fn weight_of(line: &Line) -> Result<usize, serde_json::Error> {
     let mut count = Count(0);
     let mut json = serde_json::Serializer::new(&mut count);

@@ -73,9 +73,6 @@ fn repository(dir: &Path) -> Option<PathBuf> {
 }
 
 /// Reads an image; what it is, its bytes say. `~/` is the home directory.
-///
-/// # Errors
-/// Why it cannot be read, or cannot be shown to a model.
 pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
     let path = placed(cwd, path);
     let shown = path.display();

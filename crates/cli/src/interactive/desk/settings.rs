@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{
-    Auth, Config, ExposeSecret as _, Files, Home, Key, Layer, Place, Row, SecretString, all_keys, read_text,
+    Auth, Config, ExposeSecret as _, Home, Key, Layer, Place, Row, SecretString, all_keys, read_text,
     value_text,
 };
 use haft_packages::Launch;
 use haft_packages::discovery::Discovery;
-use haft_providers::{KeyHome, Models, PRESETS, key_home, take_apart};
+use haft_providers::{KeyHome, Models, PRESETS, key_home};
 use haft_tui::app::{Provider, SettingRow};
 
 use super::Ground;
@@ -34,11 +34,9 @@ pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<Se
 /// What holds.
 pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
     let project = ground.decision()?.project;
-    let (files, _) = Files::read_what_can_be(&ground.home, &project);
-    let models = Models::load(&ground.home.models_file()).unwrap_or_default();
     let env = Layer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| Layer::empty(Place::Env));
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
-    Ok(files.below_unchecked(ground.args.model.layer(&ground.args.agent), env, &apart))
+    let flags = ground.args.model.layer(&ground.args.agent);
+    Ok(setup::read_what_can_be(&ground.home, &project, flags, env).0)
 }
 
 fn shown(row: &Row) -> SettingRow {

@@ -105,9 +105,6 @@ fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option
 
 /// Runs an editor until it is closed, in the foreground as haft is: in a group of its own it could not read a
 /// key. Its exit code; none where a signal ended it.
-///
-/// # Errors
-/// Why it cannot be started.
 #[expect(clippy::disallowed_methods, reason = "the editor has the terminal, and is waited for")]
 pub(super) fn edit(words: &[String]) -> io::Result<Option<i32>> {
     let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
