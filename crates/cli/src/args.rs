@@ -1,37 +1,31 @@
 //! The command line.
 
-mod config;
-mod doctor;
 mod ext;
 mod help;
 mod misplaced;
 mod rpc;
 mod session;
-mod skill;
 mod trust;
-mod values;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
 use haft_config::{ConfigFile, Layer, Place, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
+use haft_providers::PRESETS;
 
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
-pub(crate) use doctor::DoctorArgs;
 pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
 pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
 pub(crate) use session::{
     CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommands, WhichSession,
 };
-pub(crate) use skill::{SkillArgs, SkillCommand};
 pub(crate) use trust::{TrustArgs, TrustProject};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
@@ -86,7 +80,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct LoginArgs {
     /// Whose key it is: anthropic, openai, …, or a provider of models.json. On a terminal haft asks
-    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// Store the key without asking the provider whether it takes it
     #[arg(long)]
@@ -97,7 +91,7 @@ pub(crate) struct LoginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
     /// Whose key; it may be left out when only one is stored
-    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
 }
 
@@ -146,7 +140,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
-    #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// The model's id at that provider, or PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
@@ -272,6 +266,93 @@ pub(crate) fn quoted_safely(help: &clap::Error) -> Option<String> {
     let plain = help.render().to_string();
     let safe = sanitize(&plain);
     (help.use_stderr() && safe != plain).then_some(safe)
+}
+
+/// `haft config …`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+/// What can be done with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting that holds here
+    Show(ShowArgs),
+}
+
+/// What `haft config show` prints.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Say where each value is set
+    #[arg(long)]
+    pub(crate) origin: bool,
+    /// List what the model is told: system prompt, context files, skills, templates
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) context: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As seen from this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trust: TrustProject,
+}
+
+/// `haft doctor …`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As seen from this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// `haft skill …`.
+#[derive(Debug, Args)]
+pub(crate) struct SkillArgs {
+    #[command(subcommand)]
+    pub(crate) command: SkillCommand,
+}
+
+/// What can be done with skills.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillCommand {
+    /// List the skills that the model can load here
+    #[command(visible_alias = "ls")]
+    List {
+        /// As seen from this directory
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        cwd: Option<PathBuf>,
+        #[command(flatten)]
+        trust: TrustProject,
+    },
+}
+
+/// A provider: any name, since `--base-url` makes a provider of any; completions offer those that haft knows.
+#[derive(Debug, Clone)]
+struct Provider;
+
+impl TypedValueParser for Provider {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let known = PRESETS.iter().map(|preset| preset.name).chain(["scripted"]);
+        Some(Box::new(known.map(PossibleValue::new)))
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, ContextFile, Decision, Files, Home, Layer, Place, Row, SettingOrigin};
+use haft_config::{Config, ContextFile, Decision, Home, Layer, Place, Row, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_providers::{Models, take_apart};
 use serde_json::{Value, json};
 
 use crate::args::{ConfigArgs, ConfigCommand, ShowArgs};
@@ -14,7 +13,6 @@ use crate::exit::{Exit, OrExit as _};
 use crate::resources::Resources;
 use crate::setup;
 
-/// Runs one of the subcommands.
 pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
     match args.command {
         ConfigCommand::Show(args) => show(args),
@@ -27,14 +25,8 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
     let Decision { project, told, .. } = setup::decided(&home, cwd, &args.trust)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let (files, mistakes) = Files::read_what_can_be(&home, &project);
-    let mut mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-    let models = Models::load(&home.models_file()).unwrap_or_else(|mistake| {
-        mistakes.push(mistake.to_string());
-        Models::default()
-    });
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
-    let config = files.below_unchecked(Layer::empty(Place::Flags), env, &apart);
+    let (config, _, mistakes) = setup::read_what_can_be(&home, &project, Layer::empty(Place::Flags), env);
+    let mut mistakes: Vec<String> = mistakes.into_iter().map(|(_, mistake)| mistake).collect();
     mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
     let resources = Resources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
@@ -45,7 +37,7 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     setup::tell(&config, &resources, &project, told.is_some());
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
-        false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),
+        false => Exit::Configuration.fail(mistakes.join("\n")),
     }
 }
 

@@ -74,6 +74,11 @@ impl Exit {
         anyhow::Error::new(Coded { exit: self, error })
     }
 
+    /// Fails with a message for people, and ends haft with this code.
+    pub(crate) fn fail<T>(self, message: impl Into<String>) -> anyhow::Result<T> {
+        Err(self.with(anyhow::Error::msg(message.into())))
+    }
+
     /// The code an error was given by [`OrExit`].
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         error.downcast_ref::<Coded>().map_or(Self::Failure, |coded| coded.exit)

@@ -1,14 +1,12 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
 mod approve;
-pub(crate) mod as_json;
 mod hook;
 mod import;
 pub(crate) mod list;
 pub(crate) mod listed;
 mod lock;
 pub(crate) mod logs;
-pub(crate) mod long;
 pub(crate) mod problem;
 pub(crate) mod table;
 pub(crate) mod tools;
@@ -26,12 +24,10 @@ use haft_packages::install::{InstallError, Kept, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::{ExtArgs, ExtCommand, Program, Scope, Which};
-use crate::ask::confirmed;
-use crate::console::note;
+use crate::console::{confirmed, note};
 use crate::exit::{Exit, OrExit as _};
 use list::Seen;
 
-/// Runs one of the subcommands.
 pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd =
@@ -84,8 +80,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         Some(Came::Placed { .. }) | None => row.dir.display().to_string(),
     };
     if !yes && !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("nobody to ask whether to remove {what}; use --yes"))
-            .or_exit(Exit::Extensions);
+        return Exit::Extensions.fail(format!("nobody to ask whether to remove {what}; use --yes"));
     }
     if !yes && !confirmed(&format!("remove {what}?")).or_exit(Exit::Extensions)? {
         note("nothing removed");

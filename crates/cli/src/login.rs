@@ -1,7 +1,5 @@
 //! `haft login` and `haft logout`: keys in `auth.json`.
 
-mod typed;
-
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
@@ -9,6 +7,8 @@ use haft_config::{Auth, ConfigFile, Files, Home, Layer, Place, Project, SecretSt
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
@@ -16,8 +16,6 @@ use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
-
-pub(crate) use typed::Terminal;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
@@ -40,9 +38,7 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
             Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
             Some(Ok(Ok(exit))) => Ok(exit),
             Some(Ok(Err(error))) if !is_interrupt(&error) => Err(error),
-            Some(Ok(Err(_))) | None => {
-                Err(anyhow::anyhow!("interrupted; nothing was stored")).or_exit(Exit::Aborted)
-            }
+            Some(Ok(Err(_))) | None => Exit::Aborted.fail("interrupted; nothing was stored"),
         }
     });
     // Whoever waits for a key or for a server is left behind.
@@ -76,9 +72,6 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
 }
 
 /// Stores a key; what people are told of that.
-///
-/// # Errors
-/// That there is no such provider, or the file cannot be written.
 pub(crate) fn store(
     home: &Home,
     provider: &str,
@@ -111,9 +104,6 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
 }
 
 /// Removes a stored key; what people are told of that.
-///
-/// # Errors
-/// That there is none, or the file cannot be written.
 pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Result<Vec<String>> {
     let file = home.auth_file();
     // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
@@ -153,8 +143,7 @@ fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
 
 fn asked_provider(models: &Models) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("whose key is it? name the provider: haft login PROVIDER"))
-            .or_exit(Exit::Usage);
+        return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
     }
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
     note(&format!("providers: {}", names.collect::<Vec<_>>().join(", ")));
@@ -172,9 +161,7 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
     match stored.as_slice() {
         [] => anyhow::bail!("no key is stored"),
         [only] => Ok((*only).to_owned()),
-        many => {
-            Err(anyhow::anyhow!("which one? stored are keys of {}", many.join(", "))).or_exit(Exit::Usage)
-        }
+        many => Exit::Usage.fail(format!("which one? stored are keys of {}", many.join(", "))),
     }
 }
 
@@ -182,7 +169,7 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
         let prompt = format!("key of {provider} (it is not shown): ");
-        typed::secret(&prompt).context("cannot read the key from the terminal")?
+        secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
         let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
@@ -197,16 +184,13 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
 }
 
 /// A key without what stands around it.
-///
-/// # Errors
-/// That it is none.
 pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
     let text = text.trim();
     let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
     if text.is_empty() || unusable {
         let what =
             if unusable { "the key has blanks or control characters in it" } else { "no key was given" };
-        return Err(anyhow::anyhow!("{what}; nothing was stored")).or_exit(Exit::Usage);
+        return Exit::Usage.fail(format!("{what}; nothing was stored"));
     }
     Ok(SecretString::from(text))
 }
@@ -225,9 +209,6 @@ fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<O
 }
 
 /// Asks the provider whether it takes a key; `asking` is told whom.
-///
-/// # Errors
-/// That it does not, or could not be asked.
 pub(crate) async fn probe(
     home: &Home,
     provider: &str,
@@ -243,4 +224,49 @@ pub(crate) async fn probe(
     let checked = check_key(provider, base_url.as_deref(), key.clone(), models, &machine).await;
     let refused = matches!(checked, Err(KeyError::Refused { .. }));
     checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
+}
+
+/// How the terminal of standard input was; nothing where it is none, or cannot be changed.
+#[derive(Debug, Clone)]
+pub(crate) struct Terminal {
+    #[cfg(unix)]
+    before: Option<Termios>,
+}
+
+impl Terminal {
+    /// As it is now.
+    pub(crate) fn stdin() -> Self {
+        Self {
+            #[cfg(unix)]
+            before: tcgetattr(io::stdin()).ok(),
+        }
+    }
+
+    /// Makes it what it was.
+    pub(crate) fn restore(&self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
+
+    /// From here on what is typed is not shown. What was typed before is dropped: it was no answer.
+    fn silence(&self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            let mut silent = before.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
+        }
+    }
+}
+
+/// What is typed behind the prompt, up to the end of the line.
+fn secret(prompt: &str) -> io::Result<String> {
+    let terminal = Terminal::stdin();
+    // Before the prompt: what is typed or pasted at once would be shown.
+    terminal.silence();
+    let typed = rpassword::prompt_password(prompt);
+    terminal.restore();
+    typed
 }

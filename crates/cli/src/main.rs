@@ -1,7 +1,6 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
-mod ask;
 mod config;
 mod console;
 mod demo;
@@ -9,7 +8,6 @@ mod doctor;
 mod exit;
 mod ext;
 mod extensions;
-mod grants;
 mod hooks;
 mod interactive;
 mod interrupt;

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context as _, bail};
 
 use crate::console::note;
-use crate::exit::{Exit, OrExit as _};
+use crate::exit::Exit;
 use crate::timeouts::PIPED_STDIN_GRACE;
 
 /// The most that is read from a pipe, in bytes: 10 MiB.
@@ -54,7 +54,7 @@ fn piped(has_words: bool) -> anyhow::Result<String> {
         bytes.extend(more.context("cannot read standard input")?);
     }
     if bytes.len() as u64 > MAX_PIPED {
-        return Err(anyhow::anyhow!("more than {MAX_PIPED} bytes on standard input")).or_exit(Exit::Usage);
+        return Exit::Usage.fail(format!("more than {MAX_PIPED} bytes on standard input"));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),

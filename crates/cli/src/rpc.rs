@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{RpcArgs, RunArgs};
 use crate::console::note;
-use crate::exit::{Exit, OrExit as _};
+use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::run::{Flow, Opened, Output, check_named, complete, interrupted, open_session};
 use crate::setup::Setup;
@@ -25,10 +25,8 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     let token = token::given(|name| std::env::var_os(name))?;
     let (records, args) = (args.records(), RunArgs::from(args));
     if args.session.resume.as_deref() == Some("") {
-        return Err(anyhow::anyhow!(
-            "nobody can choose a session here; name one with --resume ID, or take the latest with -c"
-        ))
-        .or_exit(Exit::Usage);
+        return Exit::Usage
+            .fail("nobody can choose a session here; name one with --resume ID, or take the latest with -c");
     }
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
@@ -84,10 +82,9 @@ pub(crate) fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Resu
             "the client did not show the token that {} has",
             token::VARIABLES.join(" or ")
         )),
-        Ok(End::Stopped) => Err(anyhow::anyhow!(
-            "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do"
-        ))
-        .or_exit(Exit::RequiredExtension),
+        Ok(End::Stopped) => Exit::RequiredExtension.fail(
+            "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do",
+        ),
         Err(ServeError::First(error)) => Err(error),
         Err(error) => Err(error.into()),
     }

@@ -2,8 +2,7 @@
 
 mod compact;
 mod drive;
-mod ends;
-pub(crate) mod frontend;
+pub(crate) mod ends;
 mod join;
 mod list;
 mod model;
@@ -18,7 +17,7 @@ use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
 use crate::console::note;
-use crate::exit::{Exit, OrExit as _};
+use crate::exit::Exit;
 use crate::session::Sessions;
 use crate::setup::Setup;
 use crate::{console, extensions, hooks, logging, prompt};
@@ -52,10 +51,9 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         Opened::Nothing(exit) => return Ok(exit),
     };
     if prompt.is_none() && !chosen.resumed {
-        return Err(anyhow::anyhow!(
-            "nothing to do; give a prompt with -p, or start haft on a terminal; haft demo shows a whole turn"
-        ))
-        .or_exit(Exit::Usage);
+        return Exit::Usage.fail(
+            "nothing to do; give a prompt with -p, or start haft on a terminal; haft demo shows a whole turn",
+        );
     }
     let output = match (args.json, args.verbose) {
         (true, _) => Output::json(),

@@ -1,6 +1,5 @@
-//! `haft session`: what can be done with sessions beside going on with one.
+//! `haft session`: what can be done with sessions beside going on with one; here, what changes one.
 
-mod edit;
 mod export;
 mod find;
 mod import;
@@ -9,14 +8,21 @@ mod show;
 mod text;
 mod tree;
 
+use std::io::{self, IsTerminal as _};
+
 use haft_config::Home;
-use haft_core::session::store::Store;
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::entry::{EntryBody, FORMAT_VERSION, Label, Name, Tags};
+use haft_core::session::store::{self, Found, Store};
+use haft_core::session::{Durability, Session, SessionError};
 
 use crate::args::{CompactArgs, SessionCommand, SessionCommands, WhichSession};
+use crate::console::{confirmed, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 
-pub(crate) use edit::add;
+use find::entry;
+
 pub(crate) use export::into_file;
 pub(crate) use find::Sessions;
 pub(crate) use list::{rows, table};
@@ -35,17 +41,81 @@ pub(crate) fn run(
         SessionCommand::List { all, json } => list::run(&sessions, all, json),
         SessionCommand::Show { which, json } => show::run(&find(&which)?, json),
         SessionCommand::Tree(which) => tree::run(&find(&which)?),
-        SessionCommand::Fork { which, at } => edit::fork(&find(&which)?, at.as_deref()),
-        SessionCommand::Rename { which, name } => edit::rename(&find(&which)?, &name),
-        SessionCommand::Label { which, entry, label } => edit::label(&find(&which)?, &entry, label),
-        SessionCommand::Tag { which, tags, remove } => edit::tag(&find(&which)?, &tags, remove),
+        SessionCommand::Fork { which, at } => fork(&find(&which)?, at.as_deref()),
+        SessionCommand::Rename { which, name } => rename(&find(&which)?, &name),
+        SessionCommand::Label { which, entry, label } => mark(&find(&which)?, &entry, label),
+        SessionCommand::Tag { which, tags, remove } => tag(&find(&which)?, &tags, remove),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
         SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Compact(mut args) => {
             args.cwd = Some(cwd);
             return compact(*args);
         }
-        SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
+        SessionCommand::Rm { which, yes } => remove(find(&which)?, yes),
     }
     .map(|()| Exit::Ok)
+}
+
+/// Prints the id of the copy, and nothing else on standard output.
+fn fork(found: &Found, at: Option<&str>) -> anyhow::Result<()> {
+    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
+    if read.header.is_some_and(|header| header.format_version > FORMAT_VERSION) {
+        return Err(explained(SessionError::ReadOnly { path: found.path.clone() }, found.id));
+    }
+    let at = at.map(|prefix| entry(read.entries.iter().map(|entry| entry.id), prefix)).transpose()?;
+    let copy = found.fork(at).map_err(|error| explained(error, found.id))?;
+    print(&copy.id().to_string())
+}
+
+fn rename(found: &Found, name: &str) -> anyhow::Result<()> {
+    append(found, Name { name: name.to_owned() })
+}
+
+fn mark(found: &Found, prefix: &str, label: Option<String>) -> anyhow::Result<()> {
+    let read = store::read(&found.path).map_err(|error| explained(error, found.id))?;
+    let target = entry(read.entries.iter().map(|entry| entry.id), prefix)?;
+    append(found, Label { target, label })
+}
+
+/// Adds words to those that the session has, or takes some away.
+fn tag(found: &Found, changed: &[String], remove: bool) -> anyhow::Result<()> {
+    let mut tags = found.summary().map_err(|error| explained(error, found.id))?.tags;
+    tags.retain(|tag| !changed.contains(tag));
+    if !remove {
+        tags.extend(changed.iter().cloned());
+    }
+    append(found, Tags { tags })
+}
+
+fn append(found: &Found, body: impl Into<EntryBody>) -> anyhow::Result<()> {
+    add(found, body, note)
+}
+
+/// Adds an entry to a session that is not open; what had to be mended of it is told, as one line each.
+pub(crate) fn add(found: &Found, body: impl Into<EntryBody>, tell: impl Fn(&str)) -> anyhow::Result<()> {
+    let explain = |error| explained(error, found.id);
+    let session = Session::open(&found.path).map_err(explain)?;
+    for repair in session.take_repairs() {
+        tell(&sanitize_line(&format!("haft: session {}: {repair}", short(found.id))));
+    }
+    let appended = session.append(body, Durability::Now);
+    futures::executor::block_on(appended).map(drop).map_err(explain)
+}
+
+fn remove(found: Found, yes: bool) -> anyhow::Result<()> {
+    let (id, short) = (found.id, short(found.id));
+    if !yes && !io::stdin().is_terminal() {
+        return Exit::Usage.fail(format!("nobody to ask whether to delete session {short}; use --yes"));
+    }
+    if !yes && !confirmed(&format!("delete session {short} ({}) for good?", told(&found)))? {
+        note("nothing deleted");
+        return Ok(());
+    }
+    found.remove().map_err(|error| explained(error, id))?;
+    note(&format!("deleted session {short}"));
+    Ok(())
+}
+
+fn told(found: &Found) -> String {
+    Row::of(found).map(|row| cut(&row.text, 40)).unwrap_or_default()
 }

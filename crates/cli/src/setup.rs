@@ -145,6 +145,24 @@ fn tell_rest(config: &Config, resources: &Resources, told: Vec<String>) {
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 
+/// Settings and models of all files that can be read, and what is wrong with the others: the file, and what.
+pub(crate) fn read_what_can_be(
+    home: &Home,
+    project: &Project,
+    flags: Layer,
+    env: Layer,
+) -> (Config, Models, Vec<(PathBuf, String)>) {
+    let (files, found) = Files::read_what_can_be(home, project);
+    let mut mistakes: Vec<_> =
+        found.iter().map(|mistake| (mistake.path().to_owned(), mistake.to_string())).collect();
+    let models = Models::load(&home.models_file()).unwrap_or_else(|mistake| {
+        mistakes.push((home.models_file(), mistake.to_string()));
+        Models::default()
+    });
+    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
+    (files.below_unchecked(flags, env, &apart), models, mistakes)
+}
+
 /// Where the agent works, absolute: `--cwd`, or the directory of the process.
 pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let dir = named.unwrap_or_else(|| ".".into());

@@ -19,7 +19,7 @@ use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
 use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
 
-use crate::run::frontend::Printed;
+use crate::run::ends::Printed;
 use crate::run::output::sent;
 use crate::run::queue::queue;
 use crate::{args, console, ext, logging};
@@ -181,12 +181,14 @@ fn list(text: &str) -> Vec<u8> {
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
     let places = ext::table::Places { cwd: "/w".into(), home: None };
-    answer(&[ext::table::text(&listed, &places, 80), ext::long::text(&listed), broken, failed].join("\n"))
+    answer(
+        &[ext::table::text(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed].join("\n"),
+    )
 }
 
 /// `haft ext list --json`, from the same.
 fn list_json(text: &str) -> Vec<u8> {
-    let line = |listed: &ext::listed::Listed| ext::as_json::line(listed, SystemTime::now());
+    let line = |listed: &ext::listed::Listed| ext::listed::json_line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 

@@ -11,7 +11,6 @@ use crate::exit::{Exit, OrExit as _};
 use crate::resources::shown;
 use crate::setup;
 
-/// Runs one of the subcommands.
 pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     let SkillCommand::List { cwd, trust } = args.command;
     let home = Home::locate().or_exit(Exit::Configuration)?;

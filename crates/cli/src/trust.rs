@@ -12,13 +12,11 @@ use haft_tui::app::Trusted;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
-use crate::ask::confirmed;
-use crate::console::{mark, note, print};
+use crate::console::{confirmed, mark, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 use inventory::Inventory;
 
-/// Runs the command.
 pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     if args.list {
@@ -28,7 +26,7 @@ pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
         return revoke(&home, args.dir).or_exit(Exit::Trust).map(|()| Exit::Ok);
     }
     if let Some(missing) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
-        return Err(anyhow::anyhow!("there is no directory {}", missing.display())).or_exit(Exit::Usage);
+        return Exit::Usage.fail(format!("there is no directory {}", missing.display()));
     }
     let dir = setup::cwd(args.dir).or_exit(Exit::Usage)?;
     // Before anything is shown: what is recorded is never newer than what was looked at.
@@ -159,9 +157,6 @@ fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
 
 /// What a project brings, for whoever shows it and asks: as `haft trust` shows it, what must not be overlooked first, with
 /// a `!`.
-///
-/// # Errors
-/// That it cannot be looked at.
 pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
     // Before anything is shown: what is recorded is never newer than what was looked at.
     let snapshot = Snapshot::take(home, dir)?;

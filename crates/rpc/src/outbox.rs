@@ -7,13 +7,15 @@
 
 #[cfg(test)]
 mod tests;
-mod weight;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Write};
 
+use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
+use serde::Serialize as _;
 
 /// How much may wait before something is left out, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -197,18 +199,12 @@ impl Outbox {
     }
 
     /// Takes the next line as it is. Nothing when none waits.
-    ///
-    /// # Errors
-    /// As [`take`](Self::take).
     pub(crate) fn take_line(&mut self) -> Result<Option<Line>, serde_json::Error> {
         self.tell_gaps()?;
         Ok(self.pop().and_then(|kept| if let Kept::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
     /// Adds what waits in another one, and what it has left out.
-    ///
-    /// # Errors
-    /// None in truth, as [`take`](Self::take).
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
         std::mem::take(&mut other.lines).into_iter().for_each(|line| self.push(line));
         other.tell_gaps()?;
@@ -236,7 +232,7 @@ impl Outbox {
         let kept = match self.form {
             Form::Text => Kept::Text(line.encode()?),
             Form::Typed => {
-                let bytes = weight::of(&line)?;
+                let bytes = weight_of(&line)?;
                 Kept::Typed(Box::new(line), bytes)
             }
         };
@@ -332,5 +328,52 @@ fn worth(event: &Event) -> Worth {
             Worth::Replaceable(extension.clone(), About::Status(key.clone()))
         }
         _ => Worth::All,
+    }
+}
+
+/// As many bytes as it has as a line of JSON, but for what is escaped in one, and those of the images that such a line only
+/// tells the size of.
+fn weight_of(line: &Line) -> Result<usize, serde_json::Error> {
+    let mut count = Count(0);
+    let mut json = serde_json::Serializer::new(&mut count);
+    match line {
+        Line::Reply(reply) => reply.serialize(&mut json)?,
+        Line::Event(event) => event.serialize(&mut json)?,
+    }
+    let images = match line {
+        Line::Reply(_) => 0,
+        Line::Event(line) => images(&line.event),
+    };
+    Ok(count.0 + 1 + images)
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other event has images")]
+fn images(event: &Event) -> usize {
+    let content = match event {
+        Event::Agent(
+            AgentEvent::UserMessage { content, .. }
+            | AgentEvent::ToolResult { content, .. }
+            | AgentEvent::HostCallEnd { content, .. },
+        ) => content,
+        _ => return 0,
+    };
+    let image = |content: &Content| match content {
+        Content::Image(image) => image.data.len(),
+        Content::Text { .. } => 0,
+    };
+    content.iter().map(image).sum()
+}
+
+/// Counts what is written, and keeps nothing of it.
+struct Count(usize);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -6,16 +6,13 @@
 
 mod carry;
 mod extension;
-mod fork;
 mod hub;
 mod messages;
-mod news;
 mod outcome;
 mod route;
 mod seat;
 mod session;
 mod setup;
-mod state;
 mod work;
 
 use std::io;

@@ -178,9 +178,6 @@ impl Opened {
     }
 
     /// Returns the host of a panel that is open.
-    ///
-    /// # Errors
-    /// [`Failure`], which the client is told.
     pub(crate) fn panel(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, Failure> {
         let host = self.extension_host()?;
         if self.screen.has_panel(extension, panel) {
@@ -192,9 +189,6 @@ impl Opened {
     }
 
     /// Returns the host of the session's extensions.
-    ///
-    /// # Errors
-    /// [`Failure`], which the client is told.
     pub(crate) fn extension_host(&self) -> Result<&Host, Failure> {
         let none = || Failure::new(ErrorCode::Unsupported, "this session has no extensions");
         self.host().ok_or_else(none)

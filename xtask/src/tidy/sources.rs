@@ -9,7 +9,7 @@ const SPAWNS: &[(&str, &str)] = &[
     ("crates/host/src/process.rs", "extension processes"),
     ("crates/packages/src/install/git.rs", "`git clone` of `haft ext install`"),
     ("crates/tools/src/environment", "commands of the bash tool"),
-    ("crates/cli/src/interactive/desk/editor.rs", "the person's own editor, which has the terminal"),
+    ("crates/cli/src/interactive/desk/shell.rs", "the person's own editor, which has the terminal"),
     ("crates/test-support/", "peers of tests"),
     ("crates/bench/", "benchmarks"),
     ("crates/faults/", "the rows of the fault matrix, each in a process of its own"),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use haft_config::SecretString;
 
-use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, values};
+use super::{AgentArgs, ExtensionArgs, ModelArgs, Provider, RunArgs};
 
 /// Which session a run goes on with.
 #[derive(Debug, Clone, Default, Args)]
@@ -183,7 +183,7 @@ pub(crate) struct CompactArgs {
 #[command(next_help_heading = "Model")]
 struct Summariser {
     /// The provider of the model that writes the summary; without it the session's model does, which it keeps
-    #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
     provider: Option<String>,
     /// The model's id at that provider, or PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]

@@ -1,8 +1,9 @@
-//! `$HAFT_HOME`: what is there, and who may change it.
+//! `$HAFT_HOME`: what is there, who may change it, and whether sessions can be recorded and read.
 
 use std::path::Path;
 
 use haft_config::{Auth, AuthError, TrustFile};
+use haft_core::session::store::Store;
 use haft_packages::install::lock::{Approved, LockError, LockFile};
 use haft_packages::install::{Lost, lost_extensions};
 
@@ -161,4 +162,45 @@ fn changed_by_others(path: &Path) -> Option<String> {
 #[cfg(not(unix))]
 fn changed_by_others(_: &Path) -> Option<String> {
     None
+}
+
+/// The most sessions that are read, the newest ones.
+const READ: usize = 50;
+
+pub(super) fn sessions(seen: &Seen) -> Vec<Finding> {
+    let dir = seen.home.sessions_dir();
+    let name = seen.words.path(&dir);
+    if !dir.exists() {
+        return vec![Area::Sessions.ok(name, "is not there yet; the first session makes it")];
+    }
+    if !may_write(&dir) {
+        let next = format!("chmod u+rwx {}", seen.words.word(&dir));
+        return vec![Area::Sessions.wrong(name, "cannot be written, so no session is recorded", next)];
+    }
+    let all = match Store::new(&dir).list_all() {
+        Ok(all) => all,
+        Err(error) => {
+            let next = format!("ls -la {}", seen.words.word(&dir));
+            return vec![Area::Sessions.wrong(name, with_causes(&error), next)];
+        }
+    };
+    let mut findings = vec![Area::Sessions.ok(name, format!("can be written; sessions: {}", all.len()))];
+    for found in all.iter().take(READ) {
+        if let Err(error) = found.summary() {
+            let next = format!("ls -la {}", seen.words.word(&found.path));
+            findings.push(Area::Sessions.wrong(found.id.to_string(), with_causes(&error), next));
+        }
+    }
+    findings
+}
+
+#[cfg(unix)]
+fn may_write(dir: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(dir: &Path) -> bool {
+    dir.metadata().is_ok_and(|metadata| !metadata.permissions().readonly())
 }

@@ -11,8 +11,7 @@ use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, S
 use haft_protocol::ids::ExtensionName;
 
 use super::{tools, warn};
-use crate::ask::agreed;
-use crate::console::{mark, note, print};
+use crate::console::{agreed, mark, note, print};
 
 /// Fetches an extension and asks whether it may run.
 pub(super) fn install(store: &Store, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {

@@ -7,8 +7,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_packages::install::Line;
 
 use super::approve::show;
-use crate::ask::agreed;
-use crate::console::{note, rows, width};
+use crate::console::{agreed, note, rows, width};
 use crate::hooks::{self, Loosened};
 
 /// Shows what the hooks of a PicoClaw `config.json` would run, asks, and writes them into the user's `config.toml`.

@@ -16,11 +16,11 @@ use haft_protocol::ids::ExtensionName;
 use super::hook::{self, OfHook};
 use super::listed::Listed;
 use super::problem::{Problem, again};
-use super::{as_json, long, table};
+use super::{listed, table};
 use crate::args::ListArgs;
 use crate::console::{columns, note, print as show, rows as rows_of, width as width_of_terminal, write};
-use crate::exit::{Exit, OrExit as _};
-use crate::grants::unborne;
+use crate::exit::Exit;
+use crate::extensions::unborne;
 
 /// The project that is listed beside what is the user's own.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) ->
     error.map_or(Ok(()), Err)?;
     match mistakes.is_empty() {
         true => Ok(()),
-        false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),
+        false => Exit::Configuration.fail(mistakes.join("\n")),
     }
 }
 
@@ -69,7 +69,7 @@ fn print_rows(
     name_the_first(&mut listed);
     let now = SystemTime::now();
     if args.json {
-        let lines: String = listed.iter().map(|listed| as_json::line(listed, now)).collect();
+        let lines: String = listed.iter().map(|listed| listed::json_line(listed, now)).collect();
         return write(lines.as_bytes());
     }
     if listed.is_empty() && !is_all {
@@ -80,7 +80,7 @@ fn print_rows(
         return Ok(());
     }
     match args.long {
-        true => show(&long::text(&listed))?,
+        true => show(&listed::long_text(&listed))?,
         false => {
             let places = table::Places { cwd: seen.cwd.clone(), home: std::env::home_dir() };
             show(&table::text(&listed, &places, columns()))?;

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use haft_config::SandboxLevel;
+use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
+use haft_core::sanitize::sanitize_line;
 use haft_host::{LastFailure, Origin};
-use haft_packages::install::{Row, State};
+use haft_packages::install::lock::{Approval, Came, Entry, How};
+use haft_packages::install::{Row, State, quoted};
+use haft_rpc::escaped;
+use serde_json::{Value, json};
 
 use super::hook::OfHook;
 use super::problem::{Problem, again, failed, slow};
@@ -101,4 +105,140 @@ impl Listed {
         let slow = self.is_slow.then(|| slow(name));
         state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
     }
+}
+
+/// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
+pub(crate) fn json_line(listed: &Listed, now: SystemTime) -> String {
+    format!("{}\n", escaped(as_json(listed, now).to_string()))
+}
+
+/// What programs are told of one. Keys are added at most, and none changes its meaning.
+fn as_json(listed: &Listed, now: SystemTime) -> Value {
+    let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
+    let entry = row.entry.as_ref();
+    let problems = listed.problems(now).into_iter();
+    let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
+    json!({
+        "name": row.name,
+        "kind": if listed.hook.is_some() { "hook" } else { "extension" },
+        "version": row.version,
+        "description": row.description,
+        "language": row.language,
+        "scope": listed.scope(),
+        "state": listed.word(),
+        "runs": listed.runs(),
+        "sandbox": sandbox.map(SandboxLevel::name),
+        "source": listed.hook.as_ref().map_or_else(|| source_json(row), configured_json),
+        "dir": row.dir.to_string_lossy(),
+        "runs_in": row.runs_in.to_string_lossy(),
+        "code": entry.map(|entry| entry.tree),
+        "approved": entry.map(|entry| &entry.approved.at),
+        "locked_tools": entry.iter().flat_map(|entry| entry.changed.keys()).collect::<Vec<_>>(),
+        "priority": hook.as_ref().and_then(|hook| hook.priority),
+        "on_timeout": on_timeout.name(),
+        "vouches": loosened.vouches,
+        "failure": failure.as_ref().map(failed_json),
+        "problems": problems.map(|one| json!({"text": one.sentence(), "next": one.next})).collect::<Vec<_>>(),
+    })
+}
+
+fn source_json(row: &Row) -> Value {
+    match row.entry.as_ref().map(|entry| &entry.source) {
+        Some(Came::Git { url, commit }) => json!({"kind": "git", "url": url, "commit": commit}),
+        Some(Came::Directory { path }) => json!({"kind": "directory", "path": path.to_string_lossy()}),
+        Some(Came::Placed { path, .. }) => json!({"kind": "placed", "path": path.to_string_lossy()}),
+        None if row.origin == Origin::Project => {
+            json!({"kind": "project", "path": row.dir.to_string_lossy()})
+        }
+        None => json!({"kind": "placed", "path": row.dir.to_string_lossy()}),
+    }
+}
+
+fn configured_json(hook: &OfHook) -> Value {
+    match &hook.origin {
+        SettingOrigin::File { path, line } => {
+            json!({"kind": "config", "path": path.to_string_lossy(), "line": line})
+        }
+        SettingOrigin::Flag(_) | SettingOrigin::Env(_) | SettingOrigin::Default => json!({"kind": "config"}),
+    }
+}
+
+fn failed_json(LastFailure { at, code, message }: &LastFailure) -> Value {
+    let at = jiff::Timestamp::try_from(*at).ok().map(|at| at.strftime("%FT%TZ").to_string());
+    json!({"at": at, "code": code, "message": message})
+}
+
+/// A paragraph for each.
+pub(crate) fn long_text(listed: &[Listed]) -> String {
+    let paragraph = |listed: &Listed| {
+        let lines = lines(listed);
+        lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
+    };
+    listed.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+fn lines(listed: &Listed) -> Vec<String> {
+    let row = &listed.row;
+    let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut lines = vec![format!("{}{version}", row.name)];
+    lines.extend(row.description.iter().map(|text| format!("  says of itself: {text}")));
+    lines.push(format!("  scope: {}", listed.scope()));
+    lines.push(format!("  state: {}", listed.word()));
+    lines.push(format!("  sandbox: {}", sandbox_line(listed)));
+    match (&row.entry, &listed.hook) {
+        (Some(entry), _) => lines.push(format!("  from: {}", entry.source)),
+        (None, Some(hook)) => {
+            lines.push(format!("  process hook of: {}", hook.origin));
+            lines.extend((!hook.asked.is_empty()).then(|| format!("  asked: {}", hook.asked)));
+            lines.extend(
+                hook.priority.map(|priority| format!("  priority: {priority}, the lowest is asked first")),
+            );
+        }
+        (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
+    }
+    lines.extend(listed.loosened.lines().into_iter().map(|line| format!("  {line}")));
+    lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
+    lines.extend(row.exec.as_ref().map(|exec| {
+        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();
+        format!("  runs: {}", words.join(" "))
+    }));
+    lines.extend(row.entry.iter().flat_map(|entry| approved(listed, entry)));
+    lines
+}
+
+fn sandbox_line(listed: &Listed) -> String {
+    let level = listed.sandbox.map_or("unknown: config.toml cannot be read", SandboxLevel::name);
+    match (&listed.row.exec, listed.runs()) {
+        (None, _) => "no program is run".to_owned(),
+        (Some(_), true) => level.to_owned(),
+        (Some(_), false) => format!("not run; {level}, once it is"),
+    }
+}
+
+fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
+    let mut lines: Vec<_> =
+        entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
+    lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
+    lines.push(format!("  code: {}", entry.tree));
+    lines.push(approval(entry));
+    if !entry.changed.is_empty() {
+        let tools: Vec<_> = entry.changed.keys().map(String::as_str).collect();
+        lines.push(format!("  locked tools: {}", tools.join(", ")));
+    }
+    lines.extend(older(entry));
+    lines
+}
+
+/// The line about the approval of an extension.
+pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
+    let how = match how {
+        How::Terminal => "in a terminal",
+        How::Yes => "by --yes",
+    };
+    format!("  approved: {at} {how}, haft {haft}")
+}
+
+/// A line for each version that was approved before.
+pub(super) fn older(entry: &Entry) -> impl Iterator<Item = String> {
+    entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at))
 }

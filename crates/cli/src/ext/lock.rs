@@ -9,7 +9,7 @@ use haft_packages::install::{Store, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
-use super::long::{approval, older};
+use super::listed::{approval, older};
 use super::problem::again;
 use crate::console::{note, print as show};
 

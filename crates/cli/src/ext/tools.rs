@@ -7,8 +7,7 @@ use haft_packages::install::{InstallError, Row, Store, agree_to_tools};
 use haft_protocol::ids::ExtensionName;
 
 use super::problem::Problem;
-use crate::ask::agreed;
-use crate::console::{note, print};
+use crate::console::{agreed, note, print};
 
 /// Shows the texts that are locked and asks whether they may be used; nothing when none are.
 ///

@@ -2,15 +2,11 @@
 //!
 //! Nothing here happens on the thread that asks, nor on the agent's: what reads files does that where it holds up nobody.
 
-mod editor;
 mod files;
 mod history;
-mod image;
-mod keys;
 mod sessions;
 mod settings;
 mod shell;
-mod themes;
 
 use std::io;
 use std::path::PathBuf;
@@ -68,7 +64,7 @@ impl Program for Desk {
     }
 
     async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
-        let edited = self.runtime.spawn_blocking(move || editor::run(&command)).await;
+        let edited = self.runtime.spawn_blocking(move || shell::edit(&command)).await;
         edited.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
@@ -91,14 +87,14 @@ impl Desk {
                 return None;
             }
             Ask::Image { number, path } => {
-                Answer::Image(number, self.attempt(move |ground| image::read(&ground.cwd, &path)).await)
+                Answer::Image(number, self.attempt(move |ground| files::image(&ground.cwd, &path)).await)
             }
-            Ask::Providers => Answer::Providers(self.read(|ground| keys::providers(&ground.home)).await),
+            Ask::Providers => Answer::Providers(self.read(|ground| settings::providers(&ground.home)).await),
             Ask::Login { provider, key } => {
-                Answer::Login(self.spawned(keys::login(ground(), provider, key)).await)
+                Answer::Login(self.spawned(settings::login(ground(), provider, key)).await)
             }
             Ask::Logout { provider } => {
-                Answer::Logout(self.attempt(|ground| keys::logout(&ground.home, provider)).await)
+                Answer::Logout(self.attempt(|ground| settings::logout(&ground.home, provider)).await)
             }
             Ask::Export { session, to } => {
                 Answer::Export(self.spawned(sessions::export(ground(), session, to)).await)
@@ -122,7 +118,7 @@ impl Desk {
             Ask::Set { name, value } => {
                 Answer::Set(self.attempt(move |ground| settings::set(ground, &name, &value)).await)
             }
-            Ask::Themes => Answer::Themes(self.read(themes::all).await),
+            Ask::Themes => Answer::Themes(self.read(settings::themes).await),
         })
     }
 

@@ -105,9 +105,6 @@ impl Screen {
     }
 
     /// Waits for its end and says which it was, unless the terminal takes nothing any more.
-    ///
-    /// # Errors
-    /// Why there is no screen any more.
     pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
             tracing::warn!("the terminal takes nothing any more; it keeps what it shows");

@@ -18,7 +18,7 @@ use super::join::{Joined, Parts, join};
 use super::output::Output;
 use super::screen::{Flow, Screen, exit_of_model, interrupted};
 use crate::console::note;
-use crate::exit::{Exit, OrExit as _};
+use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 
 /// What there is to do.
@@ -147,7 +147,7 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
         Err(CommandError::Unknown { .. }) => {
             match joined.resources.expand(&templates, name, args) {
                 Expanded::Prompt(text) => return Ok(Next::Prompt(text)),
-                Expanded::Failed(why) => return Err(anyhow::anyhow!("/{name}: {why}")).or_exit(Exit::Usage),
+                Expanded::Failed(why) => return Exit::Usage.fail(format!("/{name}: {why}")),
                 Expanded::Unknown => {}
             }
             templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));

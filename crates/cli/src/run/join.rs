@@ -284,9 +284,6 @@ impl Joined {
     }
 
     /// Makes sure that what must be in place is, and that `--tools` names tools that there are.
-    ///
-    /// # Errors
-    /// What is missing.
     pub(crate) async fn check(&self) -> anyhow::Result<()> {
         self.required()?;
         self.check_tools().await
@@ -295,26 +292,22 @@ impl Joined {
     /// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
     fn required(&self) -> anyhow::Result<()> {
         if let Some(why) = self.host.blocked() {
-            return Err(anyhow::anyhow!("no tool may run: {why}; `haft doctor` says what to do"))
-                .or_exit(Exit::RequiredExtension);
+            return Exit::RequiredExtension
+                .fail(format!("no tool may run: {why}; `haft doctor` says what to do"));
         }
         let missing = self.host.states().into_iter().find(|status| {
             status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
         });
         match missing {
             None => Ok(()),
-            Some(status) => Err(anyhow::anyhow!(
+            Some(status) => Exit::RequiredExtension.fail(format!(
                 "required extension {} is not running; `haft doctor` says why and what to do",
                 status.name
-            ))
-            .or_exit(Exit::RequiredExtension),
+            )),
         }
     }
 
     /// Makes sure that `--tools` names tools that there are. An extension that is slow to start may have one.
-    ///
-    /// # Errors
-    /// Which is unknown, and which there are.
     async fn check_tools(&self) -> anyhow::Result<()> {
         let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
         let mut known = self.tool_names();
@@ -325,10 +318,8 @@ impl Joined {
         }
         match names.iter().find(|name| !known.contains(name)) {
             None => Ok(()),
-            Some(name) => {
-                Err(anyhow::anyhow!("--tools: there is no tool {name:?}; there are {}", known.join(", ")))
-                    .or_exit(Exit::Usage)
-            }
+            Some(name) => Exit::Usage
+                .fail(format!("--tools: there is no tool {name:?}; there are {}", known.join(", "))),
         }
     }
 

@@ -7,7 +7,7 @@ use haft_providers::{catalogue, local_servers};
 use serde_json::{Value, json};
 
 use crate::console::print;
-use crate::exit::{Exit, OrExit as _};
+use crate::exit::Exit;
 use crate::setup::Setup;
 
 use super::model::Keyed;
@@ -51,10 +51,9 @@ pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> an
         print(&row)?;
     }
     if models.is_empty() {
-        return Err(anyhow::anyhow!(
-            "no such model is known; a provider may have it nevertheless: pass --provider and --model"
-        ))
-        .or_exit(Exit::Failure);
+        return Exit::Failure.fail(
+            "no such model is known; a provider may have it nevertheless: pass --provider and --model",
+        );
     }
     Ok(Exit::Ok)
 }

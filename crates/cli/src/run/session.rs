@@ -51,10 +51,9 @@ pub(crate) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::R
             Err(exit) => return Ok(Opened::Nothing(exit)),
         },
         (_, Some(name)) if !Sessions::may_be_called(name) => {
-            return Err(anyhow::anyhow!(
+            return Exit::Usage.fail(format!(
                 "--resume takes the beginning of an id, and {name:?} is none; for a prompt: haft -r -p …"
-            ))
-            .or_exit(Exit::Usage);
+            ));
         }
         (_, Some(name)) => sessions.find(name)?,
         (_, None) => {
@@ -66,7 +65,7 @@ pub(crate) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::R
         Some(why) => {
             let named = args.session.as_ref().map(|name| format!("--session {name}"));
             let way = named.unwrap_or_else(|| format!("-r {}", short(session.id())));
-            Err(anyhow::anyhow!("{why}; give a prompt to go on: haft {way} -p …")).or_exit(Exit::Usage)
+            Exit::Usage.fail(format!("{why}; give a prompt to go on: haft {way} -p …"))
         }
         None => Ok(Opened::Session(Chosen { session, resumed: true })),
     }
@@ -100,10 +99,9 @@ fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exi
         return Ok(pick::pick(&rows)?.ok_or(Exit::Aborted));
     }
     if prompt {
-        return Err(anyhow::anyhow!(
-            "there is no terminal to choose a session on; name one with --resume ID, or take the latest with -c"
-        ))
-        .or_exit(Exit::Usage);
+        return Exit::Usage.fail(
+            "there is no terminal to choose a session on; name one with --resume ID, or take the latest with -c",
+        );
     }
     print(&table(&rows, std::time::SystemTime::now()))?;
     Ok(Err(Exit::Ok))
@@ -172,11 +170,10 @@ async fn or_settings(
     // be asked in its place, and paid.
     let script = setup.settings().provider.as_ref().is_some_and(|set| set.value == SCRIPTED);
     if provider.as_str() == SCRIPTED && !script {
-        return Err(anyhow::anyhow!(
+        return Exit::NoProvider.fail(format!(
             "the session was played by the script {model}, whose file is not known any more; name it, or another model: \
              --model {SCRIPTED}/FILE"
-        ))
-        .or_exit(Exit::NoProvider);
+        ));
     }
     let chosen = model::choose(args, setup).await?;
     let info = chosen.info();

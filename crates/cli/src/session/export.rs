@@ -78,9 +78,6 @@ fn exported(
 
 /// Exports the session in a file into another one: a page where that is called so or not named at all, lines otherwise. No
 /// file is written over. Where it is now.
-///
-/// # Errors
-/// Why it cannot be read or written.
 pub(crate) fn into_file(path: &Path, to: Option<&str>, dir: &Path) -> anyhow::Result<PathBuf> {
     let session = readable(path)?;
     let is_page = to.is_none_or(|to| {

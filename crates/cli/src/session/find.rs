@@ -88,10 +88,9 @@ impl Sessions {
         found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
         match found.as_slice() {
             [one] => Ok(one.clone()),
-            [] => Err(anyhow::anyhow!(
+            [] => Exit::Session.fail(format!(
                 "no session has an id that begins with {name:?}; haft session list --all shows all there are"
-            ))
-            .or_exit(Exit::Session),
+            )),
             several => Err(ambiguous(name, several)).or_exit(Exit::Session),
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_protocol::rpc::{Command, ErrorCode, Failure, Pong};
 
 use super::hub::Hub;
-use super::news::{News, Place};
 use super::outcome::{Carried, answered, data, nothing};
-use super::{End, extension, messages, session, setup, state};
+use super::work::{News, Place};
+use super::{End, extension, messages, session, setup};
 use crate::desk::Ticket;
 use crate::sessions::{Opened, Sessions};
 
@@ -42,7 +42,7 @@ impl<S: Sessions> Hub<S> {
             Command::Ping(_) => Carried::Now(data(Pong { pong: true })),
             Command::Hello(hello) => {
                 self.questions.hello(&hello);
-                Carried::Now(state::greeting(&self.version, self.roster.current(), self.roster.opened(about)))
+                Carried::Now(setup::greeting(&self.version, self.roster.current(), self.roster.opened(about)))
             }
             Command::Shutdown(_) => {
                 self.done(&Place::Lobby, ticket, nothing());
@@ -86,7 +86,7 @@ impl<S: Sessions> Hub<S> {
             Command::Interrupt(wish) => Carried::Now(messages::interrupt(opened, wish)),
             Command::TakeQueued(_) => Carried::Now(messages::take_queued(opened)),
             Command::GetMessages(_) => Carried::Now(messages::messages(opened)),
-            Command::GetState(_) => state::state(opened, &seat.desk),
+            Command::GetState(_) => setup::state(opened, &seat.desk),
             Command::Clear(_) => Carried::Now(session::clear(opened)),
             Command::Tree(_) => session::tree(opened),
             Command::MoveTo(wish) => session::move_to(opened, wish),

@@ -12,11 +12,11 @@ use haft_protocol::rpc::{
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::news::{Meant, News, Place};
 use super::outcome::{Carried, answered};
 use super::seat::{self, Life, Seat};
 use super::work::{self, Ended};
-use super::{End, Options, fork, route};
+use super::work::{Meant, News, Place};
+use super::{End, Options, route, session};
 use crate::desk::{Desk, Effect, Job, Ticket};
 use crate::door::{Door, Refused};
 use crate::input::{Said, Source};
@@ -365,7 +365,7 @@ impl<S: Sessions> Hub<S> {
         let Some(opened) = self.roster.opened(id) else {
             return Some(Carried::Now(Err(Failure::other("no session"))));
         };
-        let copied = fork::copy_of(opened.agent.clone(), wish);
+        let copied = session::copy_of(opened.agent.clone(), wish);
         self.open(ticket, Meant::Not, copied.boxed());
         None
     }

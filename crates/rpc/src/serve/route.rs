@@ -4,8 +4,8 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{Command, CommandKind, Failure};
 
 use super::messages;
-use super::news::Place;
 use super::seat::Seat;
+use super::work::Place;
 use crate::roster::Roster;
 
 /// Where it belongs, and the session that it is about.

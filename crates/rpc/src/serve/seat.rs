@@ -77,9 +77,6 @@ impl Roster<Seat> {
     }
 
     /// Checks that a session may be closed: one stays open.
-    ///
-    /// # Errors
-    /// [`Failure`], which the client is told.
     pub(super) fn may_close_one(&self, id: &str) -> Result<(), Failure> {
         let open = |other: &str, seat: &Seat| other != id && seat.life == Life::Open;
         match self.iter().any(|(other, seat)| open(other, seat)) {

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
+use haft_core::Stats;
 use haft_core::model::ModelInfo;
 use haft_core::tool::ToolSpec;
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::rpc;
 use haft_protocol::rpc::{
-    ModelData, ModelsData, SetModel, SetThinking, SetTools, ThinkingData, ToolInfo, ToolsData, ToolsSet,
+    ContextData, HelloData, ModelData, ModelsData, PROTOCOL_VERSION, SetModel, SetThinking, SetTools,
+    StateData, ThinkingData, ToolInfo, ToolsData, ToolsSet, capability,
 };
-use haft_protocol::{rpc, thinking::Thinking};
+use haft_protocol::thinking::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Carried, Outcome, data};
+use super::{messages, session};
+use crate::desk::Desk;
 use crate::sessions::{Opened, Sessions};
 
 /// Lists the models that can be asked; the model of the session is always among them.
@@ -90,4 +95,43 @@ pub(super) fn set_tools(session: &Opened, wish: SetTools) -> Outcome {
     session.agent.set_active_tools(wish.tools);
     let active = session.agent.tools().iter().map(|tool| tool.name.clone()).collect();
     data(ToolsSet { active })
+}
+
+/// Answers `hello`. `current` is the session that commands mean which name none; provider and model are those of the
+/// session that was asked for.
+pub(super) fn greeting(version: &str, current: &str, session: Option<&Opened>) -> Outcome {
+    let model = session.map(|session| session.agent.model());
+    let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
+    data(HelloData {
+        protocol_version: PROTOCOL_VERSION,
+        version: version.to_owned(),
+        provider,
+        model,
+        capabilities: capability::ALL.iter().map(|word| (*word).to_owned()).collect(),
+        session: current.to_owned(),
+    })
+}
+
+pub(super) fn state(session: &Arc<Opened>, desk: &Desk) -> Carried {
+    let agent = &session.agent;
+    let (model, Stats { usage, context }) = (agent.model(), agent.stats());
+    let state = StateData {
+        provider: model.provider,
+        model: model.model,
+        cwd: agent.session().header().cwd,
+        message_count: agent.messages().len() as u64,
+        busy: desk.works(),
+        usage,
+        session: session.screen.session().to_owned(),
+        path: agent.session().path().map(|path| path.to_string_lossy().into_owned()),
+        thinking: agent.facts().clamp(agent.thinking()),
+        context: ContextData { tokens: context.tokens, estimated: context.estimated, window: context.window },
+        prompts: desk.waiting() as u64,
+        queue: messages::queue(session),
+        name: None,
+    };
+    let (session, has_file) = (agent.session().clone(), state.path.is_some());
+    let named = move || data(StateData { name: session::name(&session), ..state });
+    // Where there is a file, that may have to be asked.
+    if has_file { Carried::blocking(named) } else { Carried::Now(named()) }
 }

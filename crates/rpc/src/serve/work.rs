@@ -11,10 +11,10 @@ use haft_host::CommandError;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
-use haft_protocol::rpc::{self, Event, RpcEvent};
+use haft_protocol::rpc::{self, Event, Failure, Payload, RpcEvent};
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::Job;
+use crate::desk::{Job, Ticket};
 use crate::sessions::{Expanded, Extensions, Opened, Sessions};
 
 /// How a job ended.
@@ -184,4 +184,38 @@ pub(super) fn content(message: String, images: Vec<haft_protocol::content::Image
 /// Something went wrong outside of a run.
 pub(super) fn error(message: impl std::fmt::Display) -> AgentEvent {
     AgentEvent::Error { message: message.to_string(), stage: None }
+}
+
+/// What became of something that was under way.
+pub(super) enum News {
+    /// What a session worked on.
+    Ended(String, Ended),
+    /// A command whose reply may be long.
+    Bulky(Place, Ticket, Result<Payload, Failure>),
+    /// A command.
+    Done(Place, Ticket, Result<Payload, Failure>),
+    /// A command of an extension, or a template: beside its reply, the job that comes of it.
+    Ran(String, Ticket, Result<(Payload, Option<Job>), Failure>),
+    /// A session is open, or is not.
+    Opened(Ticket, Meant, Result<Opened, Failure>),
+    /// A session is closed; why what it said may not be on the disk.
+    Closed(String, Option<String>),
+    /// What was left of a session that was open already.
+    Gone,
+}
+
+/// Whose command it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The process's.
+    Lobby,
+    /// That of the session with this id.
+    Session(String),
+}
+
+/// Whether commands that name no session mean the one that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meant {
+    FromHereOn,
+    Not,
 }

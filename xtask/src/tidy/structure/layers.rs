@@ -9,12 +9,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "timeouts",
             "exit",
-            "grants",
             "interrupt",
             "sandbox",
             "token",
             "console",
-            "ask",
             "logging",
             "prompt",
             "args",

@@ -11,7 +11,7 @@ use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, Failure};
 
 use super::Ground;
-use super::image::placed;
+use super::files::placed;
 use crate::session::{Sessions, add, explained, into_file, short};
 
 /// The sessions that are open.

@@ -1,11 +1,21 @@
-//! The settings, each with where it comes from.
+//! What the person chooses: settings, themes, and the providers' keys.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Files, Key, Layer, Place, Row, all_keys, value_text};
-use haft_providers::{Models, take_apart};
-use haft_tui::app::SettingRow;
+use haft_config::{
+    Auth, Config, ExposeSecret as _, Home, Key, Layer, Place, Row, SecretString, all_keys, read_text,
+    value_text,
+};
+use haft_packages::Launch;
+use haft_packages::discovery::Discovery;
+use haft_providers::{KeyHome, Models, PRESETS, key_home};
+use haft_tui::app::{Provider, SettingRow};
 
 use super::Ground;
+use crate::{login, setup};
 
 /// All of them; those that can be made out where a file has a mistake.
 pub(super) fn rows(ground: &Ground) -> Vec<SettingRow> {
@@ -24,11 +34,9 @@ pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<Se
 /// What holds.
 pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
     let project = ground.decision()?.project;
-    let (files, _) = Files::read_what_can_be(&ground.home, &project);
-    let models = Models::load(&ground.home.models_file()).unwrap_or_default();
     let env = Layer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| Layer::empty(Place::Env));
-    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
-    Ok(files.below_unchecked(ground.args.model.layer(&ground.args.agent), env, &apart))
+    let flags = ground.args.model.layer(&ground.args.agent);
+    Ok(setup::read_what_can_be(&ground.home, &project, flags, env).0)
 }
 
 fn shown(row: &Row) -> SettingRow {
@@ -43,6 +51,82 @@ fn shown(row: &Row) -> SettingRow {
     }
 }
 
+/// The longest `theme.json` that is read.
+const LONGEST: u64 = 256 * 1024;
+
+/// Where each is, for people, and its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one.
+/// What is not approved, and what an untrusted project brings, is not among them.
+pub(super) fn themes(ground: &Ground) -> Vec<(String, String)> {
+    let mut themes = users(&ground.home.themes_dir());
+    themes.extend(of_extensions(ground).unwrap_or_default());
+    themes
+}
+
+fn users(dir: &Path) -> Vec<(String, String)> {
+    let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
+    files.sort();
+    files
+        .iter()
+        .filter_map(|path| Some((path.display().to_string(), read_text(path, LONGEST).ok()?)))
+        .collect()
+}
+
+fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
+    let project = ground.decision()?.project;
+    let config = holding(ground)?;
+    let search = setup::search(&ground.args.ext, &ground.home, &config, project);
+    let specs = Discovery::run(&search).specs;
+    let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
+    let named = themes.filter_map(|spec| {
+        let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
+        Some((
+            format!("extension {}", spec.name),
+            places.iter().find_map(|place| read_text(place, LONGEST).ok())?,
+        ))
+    });
+    Ok(named.collect())
+}
+
+/// The providers that there are, and where the key of each comes from.
+pub(super) fn providers(home: &Home) -> Vec<Provider> {
+    let models = Models::load(&home.models_file()).unwrap_or_default();
+    let auth = Auth::load(&home.auth_file()).unwrap_or_default();
+    let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
+    let provider = |name: &str| {
+        let KeyHome { stored_as, variable } = key_home(name, &models)?;
+        let variable = variable.filter(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
+        let stored = auth.key(&stored_as).is_some();
+        let key = variable.or_else(|| stored.then(|| "auth.json".to_owned()));
+        Some(Provider { name: name.to_owned(), key, stored })
+    };
+    let mut all: Vec<Provider> = names.filter_map(provider).collect();
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|provider| seen.insert(provider.name.clone()));
+    all
+}
+
+/// Stores a key, once the provider has taken it.
+pub(super) async fn login(
+    ground: Arc<Ground>,
+    provider: String,
+    key: SecretString,
+) -> anyhow::Result<String> {
+    let home = &ground.home;
+    let key = login::usable(key.expose_secret())?;
+    let models = Models::load(&home.models_file())?;
+    let probed = login::probe(home, &provider, &key, &models, |_| {}).await;
+    probed.map_err(|error| error.context("nothing was stored; check the key"))?;
+    Ok(login::store(home, &provider, &key, &models)?.join("; "))
+}
+
+/// Removes a stored key.
+pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {
+    let models = Models::load(&home.models_file())?;
+    Ok(login::remove(home, provider, &models)?.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,5 +135,18 @@ mod tests {
     fn every_setting_says_what_it_is_for() {
         let unfinished = all_keys().map(Key::summary).filter(|about| !about.ends_with(['.', '…']));
         assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn themes_are_files_of_json_that_are_not_long() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b.json", "a.JSON", "c.txt"] {
+            fs::write(dir.path().join(name), "{}").unwrap();
+        }
+        fs::create_dir(dir.path().join("d.json")).unwrap();
+        fs::write(dir.path().join("e.json"), " ".repeat(300 * 1024)).unwrap();
+        let named = |name: &str| (dir.path().join(name).display().to_string(), "{}".to_owned());
+        assert_eq!(users(dir.path()), [named("a.JSON"), named("b.json")]);
+        assert_eq!(users(&dir.path().join("gone")), []);
     }
 }

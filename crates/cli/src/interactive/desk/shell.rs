@@ -1,6 +1,8 @@
-//! Commands of the person's, in the shell.
+//! Commands of the person's: in the shell, and the editor.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::rpc::{ErrorCode, Failure};
@@ -99,4 +101,33 @@ fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option
         text.push_str(&format!("[{note}]"));
     }
     Ok((text, status))
+}
+
+/// Runs an editor until it is closed, in the foreground as haft is: in a group of its own it could not read a
+/// key. Its exit code; none where a signal ended it.
+#[expect(clippy::disallowed_methods, reason = "the editor has the terminal, and is waited for")]
+pub(super) fn edit(words: &[String]) -> io::Result<Option<i32>> {
+    let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(args);
+    TOKEN_VARIABLES.iter().for_each(|name| _ = command.env_remove(name));
+    Ok(command.status()?.code())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editor_has_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("text.md").display().to_string();
+        let words = |script: &str| ["sh", "-c", script, &file].map(str::to_owned);
+        assert_eq!(edit(&words("printf edited >\"$0\"")).unwrap(), Some(0));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "edited");
+        assert_eq!(edit(&words("exit 3")).unwrap(), Some(3));
+        assert_eq!(edit(&words("kill -9 $$")).unwrap(), None);
+        assert!(edit(&["no-such-editor".to_owned()]).is_err());
+        assert!(edit(&[]).is_err());
+    }
 }
