@@ -1,6 +1,5 @@
 //! `extension.json`: what an extension says about itself before it runs.
 
-mod activation;
 mod exec;
 mod fields;
 mod lifecycle;
@@ -20,11 +19,10 @@ use serde_json::error::Category;
 
 use permission::Permissions;
 
-pub use activation::Activation;
 pub use exec::{ExecError, Launch};
 pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
-pub use lifecycle::Lifecycle;
+pub use lifecycle::{Activation, Lifecycle};
 pub use roles::Roles;
 
 /// The name of the file in an extension's directory.

@@ -35,7 +35,7 @@ fn copy_within(limits: Limits, from: &Path, to: &Path, store: &Path) -> Result<(
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
-        return Err(refused(&root, "holds the directory that extensions are installed in".into()));
+        return Err(InstallError::refused(&root, "holds the directory that extensions are installed in"));
     }
     Copy { limits, entries: 0, bytes: 0, root: root.clone() }.directory(&root, to, 1)
 }
@@ -70,19 +70,15 @@ impl Copy {
                 continue;
             }
             // Of one that cannot even be listed to its end, the rest is not looked at.
-            self.count()?;
+            self.entries += 1;
+            if self.entries > self.limits.entries {
+                return Err(self.too_large(format!("more than {} files", self.limits.entries)));
+            }
             if is_up(Defence::TreeRules) {
-                names::check(&name, &mut names).map_err(|problem| refused(&entry.path(), problem))?;
+                names::check(&name, &mut names)
+                    .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
             }
             self.entry(&entry.path(), &to.join(name), depth)?;
-        }
-        Ok(())
-    }
-
-    fn count(&mut self) -> Result<(), InstallError> {
-        self.entries += 1;
-        if self.entries > self.limits.entries {
-            return Err(self.too_large(format!("more than {} files", self.limits.entries)));
         }
         Ok(())
     }
@@ -123,11 +119,11 @@ impl Copy {
     }
 
     fn too_many_bytes(&self) -> InstallError {
-        self.too_large(format!("more than {} MiB", self.limits.bytes / (1024 * 1024)))
+        self.too_large(format!("more than {} MiB", self.limits.bytes >> 20))
     }
 
     fn too_large(&self, what: String) -> InstallError {
-        InstallError::TooLarge { dir: self.root.clone(), what }
+        InstallError::too_large(&self.root, what)
     }
 }
 
@@ -138,7 +134,7 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();
-        Err(refused(
+        Err(InstallError::refused(
             from,
             format!("is a symlink that leads out of the extension, to {target}; copy what it leads to"),
         ))
@@ -151,11 +147,7 @@ pub(super) fn is_repository(name: &OsStr) -> bool {
 }
 
 fn special(path: &Path) -> InstallError {
-    refused(path, "is neither a file nor a directory, so it is not copied; remove it".into())
-}
-
-fn refused(path: &Path, problem: String) -> InstallError {
-    InstallError::Refused { path: path.into(), problem }
+    InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
 }
 
 /// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ManifestError;
+use crate::timeouts::MAX_ASKED;
 
 /// The fields of one object, found whatever the case of their keys.
 #[derive(Debug)]
@@ -83,16 +84,16 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number from 1.
-    pub(crate) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
-        match self.get(field) {
-            None => Ok(None),
-            Some(value) => match value.as_u64() {
-                Some(number @ 1..) => Ok(Some(number)),
-                Some(0) | None => {
-                    Err(self.error(field, &format!("must be a whole number from 1, not {value}")))
-                }
-            },
+    /// A time of at least 1 ms and at most [`MAX_ASKED`], in milliseconds.
+    pub(super) fn milliseconds(&self, field: &str) -> Result<Option<u64>, ManifestError> {
+        let Some(value) = self.get(field) else { return Ok(None) };
+        let most = MAX_ASKED.as_millis();
+        match value.as_u64() {
+            Some(0) | None => Err(self.error(field, &format!("must be a whole number from 1, not {value}"))),
+            Some(asked) if u128::from(asked) > most => {
+                Err(self.error(field, &format!("must be at most {most}")))
+            }
+            asked => Ok(asked),
         }
     }
 

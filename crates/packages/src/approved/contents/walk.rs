@@ -51,8 +51,7 @@ fn directory(
         let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
         let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
         if !is_known {
-            let problem = "is neither a file nor a directory".into();
-            return Err(InstallError::Refused { path, problem });
+            return Err(InstallError::refused(&path, "is neither a file nor a directory"));
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {
