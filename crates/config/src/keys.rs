@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::origin::{SettingOrigin, Sourced};
@@ -74,7 +74,6 @@ impl Key {
 
 #[macro_use]
 mod declare;
-mod granted;
 mod hooks;
 mod kind;
 mod layer;
@@ -84,7 +83,6 @@ mod tui;
 use layer::first;
 use row::RowValue as _;
 
-pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use kind::{TableKind, ValueKind, value_text};
 pub use layer::{Layer, LayerError, Place, TakeApart};
@@ -283,6 +281,40 @@ keys! {
             unset: "`none`",
             reach: User,
         }
+    }
+}
+
+choices! {
+    /// The meaning of a gate's silence. Only the user can choose; an extension cannot.
+    OnTimeout {
+        /// The action does not happen; haft's default for gates.
+        Block = "block",
+        /// The action happens, and the failure is reported.
+        Allow = "allow",
+    }
+}
+
+choices! {
+    /// The sandbox that an extension runs in.
+    SandboxLevel {
+        /// None: the extension runs with the user's rights.
+        None = "none",
+        /// The kernel's access control and a filter of system calls.
+        Standard = "standard",
+        /// As standard, in namespaces of its own.
+        Strict = "strict",
+    }
+}
+
+choices! {
+    /// The peers that an extension may talk to from its sandbox.
+    SandboxNet {
+        /// Nobody.
+        None = "none",
+        /// Its own processes.
+        Loopback = "loopback",
+        /// Everybody.
+        All = "all",
     }
 }
 

@@ -32,6 +32,7 @@ mod skill;
 mod template;
 mod timeouts;
 mod trust;
+mod write;
 
 pub use auth::{Auth, AuthError};
 pub use context::{ContextFile, ContextFiles, system_prompt};

@@ -41,6 +41,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "timeouts",
             "read",
+            "write",
             "home",
             "project",
             "front_matter",
