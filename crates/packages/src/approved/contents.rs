@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::copy::open;
 use super::digest::{self, Digest};
 use super::{Difference, InstallError, MAX_BYTES};
+use crate::open::open;
 pub(crate) use walk::Looks;
 pub(super) use walk::walk;
 
@@ -61,7 +61,7 @@ impl Contents {
     }
 
     fn file(&mut self, root: &Path, path: &Path) -> Result<Digest, InstallError> {
-        let file = open(path).map_err(InstallError::io("read", path))?;
+        let file = open(path, false).map_err(InstallError::io("read", path))?;
         let limit = MAX_BYTES - self.bytes + 1;
         let mut file = file.take(limit);
         let digest = digest::copied(&mut file, None).map_err(InstallError::io("read", path))?;

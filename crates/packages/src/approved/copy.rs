@@ -11,6 +11,7 @@ use std::path::{Component, Path};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
+use crate::open::open;
 
 /// The most files and directories an extension may have.
 pub(crate) const MAX_ENTRIES: usize = 20_000;
@@ -101,7 +102,7 @@ impl Copy {
         if metadata.len() > left {
             return Err(self.too_many_bytes());
         }
-        let source = open(from).map_err(InstallError::io("read", from))?;
+        let source = open(from, false).map_err(InstallError::io("read", from))?;
         let opened = source.metadata().map_err(InstallError::io("read", from))?;
         if !opened.is_file() {
             return Err(special(from));
@@ -148,19 +149,6 @@ pub(super) fn is_repository(name: &OsStr) -> bool {
 
 fn special(path: &Path) -> InstallError {
     InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
-}
-
-/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
-#[cfg(unix)]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
 }
 
 /// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real

@@ -5,7 +5,7 @@
 mod entry;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,6 +19,7 @@ use super::trees::Trees;
 use super::{copies, workshop};
 use crate::file_name::safe_file_name;
 use crate::glance::Glance;
+use crate::open::open;
 
 pub use entry::{Approval, Came, Entry, How, Waiting};
 
@@ -181,9 +182,6 @@ impl Approved {
     }
 
     /// What the lock file says. It is read only when it looks otherwise than when this process read or wrote it last.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
         // Of the name itself: a link in its place is another thing.
         let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);
@@ -247,7 +245,7 @@ fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
         Ok(metadata) if metadata.is_symlink() && defended => return Err(foreign("is a link")),
         Ok(_) => {}
     }
-    let file = open(path, defended).map_err(read)?;
+    let file = open(path, !defended).map_err(read)?;
     // Of the file that is read, not of the name: it may lead to another one by now.
     let metadata = file.metadata().map_err(read)?;
     if !metadata.is_file() {
@@ -259,20 +257,6 @@ fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
     let mut text = String::with_capacity(usize::try_from(metadata.len().min(MAX_FILE)).unwrap_or_default());
     file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
     Ok(Some((text, Glance::of(&metadata))))
-}
-
-#[cfg(unix)]
-fn open(path: &Path, defended: bool) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    // A pipe would wait for a writer.
-    let flags = rustix::fs::OFlags::NONBLOCK
-        | if defended { rustix::fs::OFlags::NOFOLLOW } else { rustix::fs::OFlags::empty() };
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path, _: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
 }
 
 /// Why somebody else may have written it.

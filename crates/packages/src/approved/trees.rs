@@ -138,9 +138,6 @@ impl Trees {
 
     /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
     /// with the lock file, and may come back as that does.
-    ///
-    /// # Errors
-    /// When one cannot be removed.
     pub(crate) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;

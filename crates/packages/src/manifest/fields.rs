@@ -106,16 +106,13 @@ impl<'a> Fields<'a> {
         self.list(field)?.iter().map(text).collect()
     }
 
-    /// The fields of an object; nothing when the field is none.
-    pub(super) fn object_in(&self, field: &str) -> Result<Option<Self>, ManifestError> {
-        let Some(Value::Object(object)) = self.get(field) else { return Ok(None) };
-        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
-    }
-
     /// The fields of an object, if there is one.
     pub(crate) fn object(&self, field: &str) -> Result<Option<Self>, ManifestError> {
         match self.get(field) {
-            None | Some(Value::Object(_)) => self.object_in(field),
+            None => Ok(None),
+            Some(Value::Object(object)) => {
+                Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
+            }
             Some(other) => Err(self.wrong(field, "an object", other)),
         }
     }

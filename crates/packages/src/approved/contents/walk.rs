@@ -89,9 +89,6 @@ impl Looks {
     }
 
     /// Looks at a whole tree; as [`end`](Self::end).
-    ///
-    /// # Errors
-    /// When it cannot be gone through.
     pub(crate) fn of_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
         walk(root, &mut |name, _, metadata| {
