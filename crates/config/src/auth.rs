@@ -1,14 +1,15 @@
 //! `auth.json`: the user's keys, one for each provider.
 
-mod store;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::write;
 
 /// The longest `auth.json` that is read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -60,6 +61,13 @@ pub enum AuthError {
     },
 }
 
+impl AuthError {
+    /// Only the place of the mistake: serde's message may quote a value, and a value may be a key.
+    fn not_of_form(path: &Path, error: &serde_json::Error) -> Self {
+        Self::Parse { path: path.into(), line: error.line(), column: error.column() }
+    }
+}
+
 impl Auth {
     /// Reads the file; a file that does not exist holds no keys.
     ///
@@ -67,34 +75,21 @@ impl Auth {
     /// [`AuthError`] when it cannot be read, is readable by other users, or is not of the right form. None of
     /// these is fatal: warn, and go on without the file's keys.
     pub fn load(path: &Path) -> Result<Self, AuthError> {
-        match open(path)? {
-            None => Ok(Self::default()),
-            Some(file) => {
-                let metadata =
-                    file.metadata().map_err(|source| AuthError::Read { path: path.into(), source })?;
-                match exposed_mode(&metadata) {
-                    Some(mode) => Err(AuthError::Exposed { path: path.into(), mode }),
-                    None => Self::parse_file(path, &whole(path, file)?),
-                }
-            }
+        let Some(file) = open(path)? else { return Ok(Self::default()) };
+        let metadata = file.metadata().map_err(|source| AuthError::Read { path: path.into(), source })?;
+        match exposed_mode(&metadata) {
+            Some(mode) => Err(AuthError::Exposed { path: path.into(), mode }),
+            None => Self::parse(path, &whole(path, file)?),
         }
     }
 
-    fn parse_file(path: &Path, text: &str) -> Result<Self, AuthError> {
-        Self::parse(text).map_err(|error| AuthError::Parse {
-            path: path.into(),
-            // Only the place: serde's message may quote a value, and a value may be a key.
-            line: error.line(),
-            column: error.column(),
-        })
-    }
-
-    fn parse(text: &str) -> Result<Self, serde_json::Error> {
+    fn parse(path: &Path, text: &str) -> Result<Self, AuthError> {
         #[derive(Deserialize)]
         struct Entry {
             key: String,
         }
-        let entries: BTreeMap<String, Entry> = serde_json::from_str(text)?;
+        let entries: BTreeMap<String, Entry> =
+            serde_json::from_str(text).map_err(|error| AuthError::not_of_form(path, &error))?;
         Ok(Self { keys: entries.into_iter().map(|(provider, entry)| (provider, entry.key.into())).collect() })
     }
 
@@ -107,6 +102,54 @@ impl Auth {
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().map(String::as_str)
     }
+
+    /// Stores a provider's key in place of the one it had; everything else in the file stays. The file is made where
+    /// there is none. It never holds half of what was written, and only its owner can read it afterwards.
+    ///
+    /// # Errors
+    /// [`AuthError`] when the file is of another form, or cannot be written; it is then as it was.
+    pub fn store(path: &Path, provider: &str, key: &SecretString) -> Result<(), AuthError> {
+        edit(path, |entries| {
+            let entry = entries.entry(provider).or_insert_with(|| json!({}));
+            entry["key"] = json!(key.expose_secret());
+            true
+        })
+        .map(drop)
+    }
+
+    /// Removes a provider's key and tells whether there was one. Nothing is written where there was none.
+    ///
+    /// # Errors
+    /// As [`Auth::store`].
+    pub fn remove(path: &Path, provider: &str) -> Result<bool, AuthError> {
+        if !path.exists() {
+            return Ok(false);
+        }
+        edit(path, |entries| entries.shift_remove(provider).is_some())
+    }
+}
+
+/// Changes the file, if `change` says that it changed something.
+fn edit(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) -> Result<bool, AuthError> {
+    let failed = |source| AuthError::Write { path: path.into(), source };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let _lock = write::lock(dir, "auth.lock").map_err(failed)?;
+    // Who keeps the file elsewhere, behind a link, keeps the link.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    let mut entries = entries(path)?;
+    if !change(&mut entries) {
+        return Ok(false);
+    }
+    write::json_text(&entries).and_then(|text| write::replace(&target, &text, None)).map_err(failed)?;
+    Ok(true)
+}
+
+fn entries(path: &Path) -> Result<Map<String, Value>, AuthError> {
+    let Some(file) = open(path)? else { return Ok(Map::new()) };
+    let text = whole(path, file)?;
+    // The same check as when it is read: what haft could not read, it does not write over.
+    Auth::parse(path, &text)?;
+    serde_json::from_str(&text).map_err(|error| AuthError::not_of_form(path, &error))
 }
 
 /// The file; [`None`] where there is none.
@@ -139,17 +182,17 @@ fn exposed_mode(_: &std::fs::Metadata) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret as _;
+    use std::fs;
 
     use super::*;
 
     fn file(dir: &Path, text: &str, mode: u32) -> PathBuf {
         let path = dir.join("auth.json");
-        std::fs::write(&path, text).unwrap();
+        fs::write(&path, text).unwrap();
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
         path
     }
@@ -190,5 +233,74 @@ mod tests {
         let path = file(dir.path(), "{\n\"anthropic\": \"sk-secret\"}", 0o600);
         let error = Auth::load(&path).unwrap_err().to_string();
         assert!(error.contains("line 2") && !error.contains("sk-secret"), "{error}");
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_key_is_stored_replaced_and_removed_and_the_rest_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new").join("auth.json");
+        Auth::store(&path, "openai", &"sk-1".into()).unwrap();
+        fs::write(&path, r#"{"z": {"key": "sk-z", "note": 1}, "openai": {"key": "sk-1", "more": [2]}}"#)
+            .unwrap();
+        Auth::store(&path, "openai", &"sk-2".into()).unwrap();
+        Auth::store(&path, "anthropic", &"sk-3".into()).unwrap();
+        let expect = json!({"z": {"key": "sk-z", "note": 1}, "openai": {"key": "sk-2", "more": [2]},
+            "anthropic": {"key": "sk-3"}});
+        assert_eq!(serde_json::from_str::<Value>(&text(&path)).unwrap(), expect);
+        assert!(Auth::remove(&path, "openai").unwrap() && !Auth::remove(&path, "openai").unwrap());
+        let auth = Auth::load(&path).unwrap();
+        assert_eq!(auth.providers().collect::<Vec<_>>(), ["anthropic", "z"]);
+        assert!(!Auth::remove(&dir.path().join("none.json"), "x").unwrap());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_the_owner_reads_it_and_a_link_stays_one() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, real) = (dir.path().join("auth.json"), dir.path().join("real.json"));
+        fs::write(&real, "{}").unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&real, &path).unwrap();
+        Auth::store(&path, "openai", &"sk-1".into()).unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(text(&real).contains("sk-1"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
+        for broken in ["{", "7", r#"{"openai": "sk-1"}"#] {
+            fs::write(&path, broken).unwrap();
+            let error = Auth::store(&path, "x", &"sk-2".into()).unwrap_err();
+            assert!(
+                matches!(error, AuthError::Parse { .. }) && !error.to_string().contains("sk-"),
+                "{error}"
+            );
+            assert_eq!(text(&path), broken);
+        }
+    }
+
+    #[test]
+    fn none_of_many_writers_loses_a_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("auth.json");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    for key in 0..10 {
+                        Auth::store(path, &format!("p{writer}-{key}"), &"sk".into()).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Auth::load(&path).unwrap().providers().count(), 40);
     }
 }

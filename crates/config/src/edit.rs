@@ -2,14 +2,15 @@
 
 pub(crate) mod hooks;
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
 use crate::keys::{Key, ValueKind, all_keys};
+use crate::write;
 
 pub use hooks::{AddError, add_hooks};
 
@@ -73,7 +74,7 @@ pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
     let known = known.ok_or_else(|| SetError::Key { key: key.to_owned(), path: path.into() })?;
     let value = known.kind.read(value.trim()).as_ref().and_then(written);
     let value = value.ok_or_else(|| SetError::Value { key: key.to_owned(), takes: known.kind.takes() })?;
-    edit(path, |text| with_value(path, text, known, value))
+    edit(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
 /// Whether a key has one value, which a person may write in a line.
@@ -81,36 +82,56 @@ fn can_be_set(key: &Key) -> bool {
     !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }
 
-/// Changes the text of a file; one writer at a time, and whole or not at all.
-pub(crate) fn edit<E: From<EditError>>(
+/// Changes a file; one writer at a time, and whole or not at all.
+pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
     path: &Path,
-    change: impl FnOnce(&str) -> Result<String, E>,
+    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
 ) -> Result<(), E> {
-    let write = |source| EditError::Write { path: path.into(), source };
+    let failed = |source| EditError::Write { path: path.into(), source };
     let dir = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir).map_err(write)?;
-    // Two that write at the same time would each lose the other's. Closing the file ends the lock.
-    let lock = File::create(dir.join("config.lock")).map_err(write)?;
-    lock.lock().map_err(write)?;
+    let _lock = write::lock(dir, "config.lock").map_err(failed)?;
     let text = match read_text(path, MAX_FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|source| EditError::Read { path: path.into(), source })?,
     };
-    let text = change(&text)?;
+    let text = changed(path, &text, change)?;
     // Who keeps the file elsewhere, behind a link, keeps the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-    Ok(replace(&target, &text).map_err(write)?)
+    let permissions = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
+    Ok(write::replace(&target, &text, permissions).map_err(failed)?)
 }
 
-/// The text of a `config.toml` with this key set.
-fn with_value(path: &Path, text: &str, key: &Key, mut value: Value) -> Result<String, SetError> {
-    ReadFile::parse(path, text)?;
-    let mistake = |detail: String| ConfigError::Parse { path: path.into(), detail };
-    let mut document: DocumentMut = text.parse().map_err(|error| mistake(format!("{error}")))?;
+/// The text of a `config.toml` with a change in it.
+pub(crate) fn changed<E: From<ConfigError>>(
+    path: &Path,
+    text: &str,
+    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
+) -> Result<String, E> {
+    let file = ReadFile::parse(path, text)?;
+    let mut document: DocumentMut = text.parse().map_err(|error| mistake(path, format!("{error}")))?;
+    change(&file, &mut document)?;
+    let text = document.to_string().trim_start_matches('\n').to_owned();
+    // What haft could not read again is not written.
+    ReadFile::parse(path, &text)?;
+    Ok(text)
+}
+
+/// The error for what stands in the way of a change.
+pub(crate) fn mistake(path: &Path, detail: String) -> ConfigError {
+    ConfigError::Parse { path: path.into(), detail }
+}
+
+/// Sets a key to a value.
+fn set_value(
+    path: &Path,
+    document: &mut DocumentMut,
+    key: &Key,
+    mut value: Value,
+) -> Result<(), ConfigError> {
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
     let mut place: &mut dyn TableLike = document.as_table_mut();
     for above in tables.split('.').filter(|above| !above.is_empty()) {
-        place = table(place, above).ok_or_else(|| mistake(format!("`{above}` must be a table")))?;
+        place = table(place, above).ok_or_else(|| mistake(path, format!("`{above}` must be a table")))?;
     }
     // Under the name that it has there.
     let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);
@@ -122,10 +143,7 @@ fn with_value(path: &Path, text: &str, key: &Key, mut value: Value) -> Result<St
         }
         None => _ = place.insert(name, Item::Value(value)),
     }
-    let text = document.to_string().trim_start_matches('\n').to_owned();
-    // What haft could not read again is not written.
-    ReadFile::parse(path, &text)?;
-    Ok(text)
+    Ok(())
 }
 
 /// A value that [`ValueKind::read`] returned, to be written.
@@ -147,20 +165,6 @@ pub(crate) fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a 
         Item::Table(table)
     };
     above.entry(name).or_insert_with(made).as_table_like_mut()
-}
-
-/// Writes beside the file and then puts the new one in its place, with the rights of the old one.
-fn replace(target: &Path, text: &str) -> io::Result<()> {
-    let dir = target.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(metadata) = fs::metadata(target) {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    file.as_file().sync_all()?;
-    file.persist(target).map_err(|error| error.error)?;
-    // The name is what makes it permanent.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
 #[cfg(test)]

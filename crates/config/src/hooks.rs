@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
 
-use crate::keys::{EventKind, HookDefaults, HookProcess, Hooks, OnTimeout, ToolNames};
+use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
 use crate::nearest::most_like;
 use crate::origin::{Owner, SettingOrigin};
 use crate::timeouts::{APPROVAL, INTERCEPTOR, LONGEST};
@@ -73,10 +73,6 @@ impl HookTimeouts {
         }
     }
 
-    fn with_defaults(self, defaults: &HookDefaults) -> Self {
-        self.with(defaults.interceptor_timeout_ms, defaults.approval_timeout_ms)
-    }
-
     /// The times of a hook that says some of its own.
     pub(crate) fn of(self, process: &HookProcess) -> Self {
         self.with(process.timeout_ms, process.approval_timeout_ms)
@@ -100,7 +96,7 @@ pub(crate) struct Mistake {
 impl Hooks {
     /// The times that hold for the hooks of this table that say nothing else, over `below`.
     pub(crate) fn timeouts(&self, below: HookTimeouts) -> HookTimeouts {
-        below.with_defaults(&self.defaults)
+        below.with(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
     }
 
     /// The hooks that shall run, with times over `below`. What shall not run is not looked at.

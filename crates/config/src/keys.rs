@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::origin::{SettingOrigin, Sourced};
@@ -74,7 +74,6 @@ impl Key {
 
 #[macro_use]
 mod declare;
-mod granted;
 mod hooks;
 mod kind;
 mod layer;
@@ -84,7 +83,6 @@ mod tui;
 use layer::first;
 use row::RowValue as _;
 
-pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use kind::{TableKind, ValueKind, value_text};
 pub use layer::{Layer, LayerError, Place, TakeApart};
@@ -185,13 +183,11 @@ keys! {
             tui: Tui = "tui" {
                 kind: Table(TableKind::Keys),
                 unset: "as below",
-                reach: User,
             }
             /// What the user lets the extension or the process hook of this name do beyond what all may.
             grant: BTreeMap<String, Grant> = "grant.NAME" {
                 kind: Table(TableKind::Keys),
                 unset: "nothing",
-                reach: User,
             }
         }
     }
@@ -233,56 +229,82 @@ keys! {
         env: Vec<String> = "grant.NAME.env" {
             kind: List("names"),
             unset: "none",
-            reach: User,
         }
         /// What happens when the extension, asked as a gate, does not answer in time. `block`: the action does not
         /// happen. `allow`: it happens, and the failure is reported.
         on_timeout: OnTimeout = "grant.NAME.on_timeout" {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
-            reach: User,
         }
         /// Whether the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
         /// the project's: keys that the user did not set, and those alone.
         project_settings: bool = "grant.NAME.project_settings" {
             kind: Bool,
             unset: "`false`",
-            reach: User,
         }
         /// The sandbox that the extension runs in; where this system does not have it, the extension is not started. See
         /// [sandbox.md](sandbox.md#confining-an-extension).
         sandbox: SandboxLevel = "grant.NAME.sandbox" {
             kind: Choice(SandboxLevel::NAMES),
             unset: "`none`",
-            reach: User,
         }
         /// What the extension may read in its sandbox beside its own directory: files, and directories with all below
         /// them. Absolute, or beginning with `~`, `$WORKSPACE` (where haft works) or `$DATA` (where it keeps its state).
         read: Vec<String> = "grant.NAME.read" {
             kind: List("paths"),
             unset: "none",
-            reach: User,
         }
         /// What the extension may read and change in its sandbox beside `$DATA`.
         write: Vec<String> = "grant.NAME.write" {
             kind: List("paths"),
             unset: "none",
-            reach: User,
         }
         /// What the extension may read and execute in its sandbox beside its own directory, its interpreter and the
         /// system's programs.
         exec: Vec<String> = "grant.NAME.exec" {
             kind: List("paths"),
             unset: "none",
-            reach: User,
         }
         /// Whom the extension may talk to from its sandbox. `all` includes what listens on this machine; `loopback` is
         /// a device of its own and needs `strict`.
         net: SandboxNet = "grant.NAME.net" {
             kind: Choice(SandboxNet::NAMES),
             unset: "`none`",
-            reach: User,
         }
+    }
+}
+
+choices! {
+    /// The meaning of a gate's silence. Only the user can choose; an extension cannot.
+    OnTimeout {
+        /// The action does not happen; haft's default for gates.
+        Block = "block",
+        /// The action happens, and the failure is reported.
+        Allow = "allow",
+    }
+}
+
+choices! {
+    /// The sandbox that an extension runs in.
+    SandboxLevel {
+        /// None: the extension runs with the user's rights.
+        None = "none",
+        /// The kernel's access control and a filter of system calls.
+        Standard = "standard",
+        /// As standard, in namespaces of its own.
+        Strict = "strict",
+    }
+}
+
+choices! {
+    /// The peers that an extension may talk to from its sandbox.
+    SandboxNet {
+        /// Nobody.
+        None = "none",
+        /// Its own processes.
+        Loopback = "loopback",
+        /// Everybody.
+        All = "all",
     }
 }
 

@@ -1,21 +1,20 @@
 //! The files of the user and of the project, and what they say together with flags and environment.
 
-mod hook_rows;
-mod refused;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::project::Project;
+use serde_json::Value;
 
 use crate::file::{ConfigError, ReadFile, top_keys};
-use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
 use crate::hooks::{HookTimeouts, ProcessHook};
-use crate::keys::{CompactionSettings, Granted, Layer, Row, Settings, TakeApart, TuiSettings};
-use crate::origin::{Owner, SettingOrigin};
+use crate::keys::{
+    CompactionSettings, Granted, HIDDEN, HookDefaults, HookProcess, Hooks, Key, Layer, Row, Settings,
+    TableKind, TakeApart, TuiSettings, ValueKind, written,
+};
+use crate::origin::{Owner, SettingOrigin, Sourced};
 use crate::project::{self, Unused};
-use refused::Refused;
 
 /// The two files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +23,15 @@ pub struct Files {
     project: ReadFile,
     refused: Refused,
     unused: Option<Unused>,
+}
+
+/// What of a project's file is not used though the project is trusted.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Refused {
+    /// Keys that only the user may set.
+    keys: Vec<String>,
+    /// Hooks that the user has one of the same name of.
+    hooks: Vec<String>,
 }
 
 /// What all places together say.
@@ -59,6 +67,35 @@ impl Granted {
     /// Whether a trusted project may add to its settings; not if nothing is said.
     pub fn project_may_add(&self) -> bool {
         self.project_settings.as_ref().is_some_and(|said| said.value)
+    }
+}
+
+/// What is set for the extension of one name.
+///
+/// A project's table counts for an extension of the project. The user's own may be a guard, and what it is told decides
+/// what it refuses; so it is handed what the user set, and a trusted project's keys only where the user's
+/// `grant.NAME.project_settings` lets the project add what the user did not set.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ExtensionSettings {
+    /// What an extension is handed that is the user's, by key.
+    pub user: BTreeMap<String, Sourced<toml::Value>>,
+    /// What an extension of the project is handed, by key: the user's table with the project's over it.
+    pub project: BTreeMap<String, Sourced<toml::Value>>,
+}
+
+impl ExtensionSettings {
+    /// What an extension of this owner is handed.
+    pub fn of(&self, owner: Owner) -> &BTreeMap<String, Sourced<toml::Value>> {
+        match owner {
+            Owner::User => &self.user,
+            Owner::Project => &self.project,
+        }
+    }
+
+    /// What only an extension of the project is handed.
+    pub fn only_projects(&self) -> impl Iterator<Item = (&str, &Sourced<toml::Value>)> {
+        let only = self.project.iter().filter(|(key, set)| self.user.get(*key) != Some(set));
+        only.map(|(key, set)| (key.as_str(), set))
     }
 }
 
@@ -147,19 +184,17 @@ impl Files {
             extensions: places(&self.user, Owner::User)
                 .chain(places(&self.project, Owner::Project))
                 .collect(),
-            extension: handed::settings(&self.user, &self.project, may_add),
+            extension: extension_settings(&self.user, &self.project, may_add),
             grant,
             unused: self.unused.clone(),
             hooks: self.hooks(),
             disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
-            hook_rows: [&self.user, &self.project].into_iter().flat_map(hook_rows::rows).collect(),
+            hook_rows: [&self.user, &self.project].into_iter().flat_map(hook_rows).collect(),
             refused: self.refused.told(self.project.source.path()),
         }
     }
-}
 
-impl Files {
     /// Those that shall run. A mistake in one has been told when its file was read.
     fn hooks(&self) -> Vec<ProcessHook> {
         let (user, project) = (&self.user, &self.project);
@@ -188,6 +223,112 @@ impl Files {
         });
         named.collect()
     }
+}
+
+impl Refused {
+    /// Takes it out of the project's file.
+    fn take_out(project: &mut ReadFile, user: &ReadFile) -> Self {
+        let content = &mut project.content;
+        let mut refused = Self::default();
+        let removed = content.remove_user_only();
+        refused.keys.extend(removed.iter().filter_map(|key| Some(key.split('.').next()?.to_owned())));
+        let users = &user.content.hooks.processes;
+        content.hooks.processes.retain(|name, process| {
+            let is_users = users.keys().any(|other| other.eq_ignore_ascii_case(name));
+            if is_users {
+                refused.hooks.push(name.clone());
+            }
+            let own = [("on_timeout", process.on_timeout.is_some()), ("vouches", process.vouches.is_some())];
+            let set = own.iter().filter(|(_, is_set)| *is_set && !is_users);
+            refused.keys.extend(set.map(|(key, _)| format!("hooks.processes.{name}.{key}")));
+            process.remove_user_only();
+            !is_users
+        });
+        refused
+    }
+
+    /// All of it as a sentence, with what becomes of it.
+    fn told(&self, path: &Path) -> Option<String> {
+        let path = path.display();
+        let keys = (!self.keys.is_empty()).then(|| {
+            format!(
+                "{path} sets {}, which only the user's own config.toml may: ignored",
+                self.keys.join(", ")
+            )
+        });
+        let hooks = (!self.hooks.is_empty()).then(|| {
+            let names = self.hooks.join(", ");
+            format!(
+                "{path} has hooks of the names of the user's, which a project cannot change: {names} ignored"
+            )
+        });
+        let told: Vec<_> = keys.into_iter().chain(hooks).collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+}
+
+/// What a file sets in `[hooks]` as rows of a table, each with its origin.
+fn hook_rows(file: &ReadFile) -> Vec<Row> {
+    let Ok(hooks) = serde_json::to_value(&file.content.hooks) else { return Vec::new() };
+    let mut rows = Vec::new();
+    let mut add = |keys: &'static [Key], table: &str, shown: &str, value: Option<&Value>| {
+        for (own, value) in value.and_then(Value::as_object).into_iter().flatten() {
+            let known = keys.iter().find(|key| key.path.rsplit('.').next() == Some(own));
+            // A table has rows of its own.
+            let known =
+                known.filter(|known| known.kind != ValueKind::Table(TableKind::Keys) && !value.is_null());
+            let Some(known) = known else { continue };
+            let origin = file.source.origin(&format!("{table}.{own}"));
+            // What hooks are handed this way are secrets more often than not.
+            let value = if own == "env" { hidden(value) } else { value.clone() };
+            rows.push(Row::new(known, format!("{shown}.{own}"), Some((value, origin))));
+        }
+    };
+    add(Hooks::KEYS, "hooks", "hooks", Some(&hooks));
+    add(HookDefaults::KEYS, "hooks.defaults", "hooks.defaults", hooks.get("defaults"));
+    for (name, process) in hooks.get("processes").and_then(Value::as_object).into_iter().flatten() {
+        let [table, shown] = [name.as_str(), &written(name)].map(|name| format!("hooks.processes.{name}"));
+        add(HookProcess::KEYS, &table, &shown, Some(process));
+    }
+    rows
+}
+
+/// The names of variables, without their values.
+fn hidden(env: &Value) -> Value {
+    let names = env.as_object().into_iter().flat_map(|env| env.keys().cloned());
+    names.map(|name| (name, Value::from(HIDDEN))).collect()
+}
+
+/// What both files say, by the extensions' names.
+fn extension_settings(
+    user: &ReadFile,
+    project: &ReadFile,
+    may_add: impl Fn(&str) -> bool,
+) -> BTreeMap<String, ExtensionSettings> {
+    let mut all = BTreeMap::<String, ExtensionSettings>::new();
+    for (name, key, set) in set_in(user) {
+        let settings = all.entry(name.to_owned()).or_default();
+        settings.user.insert(key.to_owned(), set.clone());
+        settings.project.insert(key.to_owned(), set);
+    }
+    for (name, key, set) in set_in(project) {
+        let settings = all.entry(name.to_owned()).or_default();
+        if may_add(name) {
+            settings.user.entry(key.to_owned()).or_insert_with(|| set.clone());
+        }
+        settings.project.insert(key.to_owned(), set);
+    }
+    all
+}
+
+/// Name, key and value of everything that a file sets for extensions.
+fn set_in(file: &ReadFile) -> impl Iterator<Item = (&str, &str, Sourced<toml::Value>)> {
+    file.content.extension.iter().flat_map(move |(name, table)| {
+        table.iter().map(move |(key, value)| {
+            let origin = file.source.origin(&format!("extension.{name}.{key}"));
+            (name.as_str(), key.as_str(), Sourced { value: value.clone(), origin })
+        })
+    })
 }
 
 pub(crate) fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
@@ -219,11 +360,7 @@ impl Config {
 
     /// What the extension of this name is handed if it is this owner's, as JSON; none when nothing is set for it. Times
     /// are strings.
-    pub fn extension_json(
-        &self,
-        name: &str,
-        owner: Owner,
-    ) -> Option<serde_json::Map<String, serde_json::Value>> {
+    pub fn extension_json(&self, name: &str, owner: Owner) -> Option<serde_json::Map<String, Value>> {
         let table = self.extension.get(name)?.of(owner);
         let json = || table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect();
         (!table.is_empty()).then(json)
@@ -231,7 +368,7 @@ impl Config {
 }
 
 /// A value as JSON, which has neither times nor numbers that are none.
-pub(crate) fn json(value: &toml::Value) -> serde_json::Value {
+pub(crate) fn json(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.as_str().into(),
         toml::Value::Integer(number) => (*number).into(),

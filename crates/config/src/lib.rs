@@ -17,7 +17,6 @@ mod context;
 mod edit;
 mod file;
 mod front_matter;
-mod handed;
 mod home;
 mod hooks;
 mod keys;
@@ -32,13 +31,13 @@ mod skill;
 mod template;
 mod timeouts;
 mod trust;
+mod write;
 
 pub use auth::{Auth, AuthError};
 pub use context::{ContextFile, ContextFiles, system_prompt};
 pub use edit::{AddError, EditError, SetError, add_hooks, set};
 pub use file::{ConfigError, ReadFile};
 pub use haft_protocol::project::{Project, Trust};
-pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
 pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
@@ -47,7 +46,7 @@ pub use keys::{
     TakeApart, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
     value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, Files};
+pub use layers::{Config, DisabledHook, ExtensionPlace, ExtensionSettings, Files};
 pub use origin::{Owner, SettingOrigin, Source, Sourced};
 pub use picoclaw::HooksFile;
 pub use project::Unused;

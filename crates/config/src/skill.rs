@@ -1,8 +1,6 @@
 //! Skills: instructions for special tasks in the Agent Skills format, a directory with a `SKILL.md` in it.
 
-mod files;
-
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use haft_protocol::project::Project;
 
@@ -26,6 +24,12 @@ const MAX_FILE: u64 = 1024 * 1024;
 
 /// The most skills that are offered.
 const MAX_SKILLS: usize = 200;
+
+/// The most files that are listed.
+const MAX_LISTED: usize = 100;
+
+/// The most directories inside each other that are looked into.
+const MAX_DEPTH: usize = 4;
 
 /// A skill that can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +175,7 @@ impl Skill {
             .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         let (_, body) = front_matter::split(&text);
         let mut told = format!("Skill {} in {}\n\n{}\n", self.name, self.dir.display(), body.trim());
-        let files = files::list(&self.dir);
+        let files = list_files(&self.dir);
         if !files.is_empty() {
             told.push_str("\nFiles of this skill:\n");
             files.iter().for_each(|file| told.push_str(&format!("- {file}\n")));
@@ -184,7 +188,7 @@ impl Skill {
     /// # Errors
     /// Why it cannot be read: what lies outside of the directory is refused, whatever links lead there.
     pub fn load_file(&self, file: &str) -> Result<String, String> {
-        let path = files::within(&self.dir, file)?;
+        let path = within(&self.dir, file)?;
         read::text(&path, MAX_FILE)
             .map_err(|error| format!("cannot read {file} of skill {}: {error}", self.name))
     }
@@ -210,6 +214,52 @@ fn description(fields: &Fields) -> Result<String, String> {
         0..=MAX_DESCRIPTION => Ok(text),
         count => Err(format!("its description has {count} characters, and {MAX_DESCRIPTION} are the most")),
     }
+}
+
+/// The files beside `SKILL.md`, relative to the directory and in order. Hidden ones and links are left out.
+fn list_files(dir: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    add_files(dir, "", 0, &mut files);
+    files.retain(|file| file != SKILL_FILE);
+    files.sort();
+    if files.len() > MAX_LISTED {
+        files.truncate(MAX_LISTED);
+        files.push("and more".to_owned());
+    }
+    files
+}
+
+fn add_files(dir: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        // One more than are listed is enough to know that there are more.
+        if files.len() > MAX_LISTED + 1 {
+            return;
+        }
+        let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+        if name.starts_with('.') || name == "node_modules" || name == "__pycache__" {
+            continue;
+        }
+        if kind.is_file() {
+            files.push(format!("{prefix}{name}"));
+        } else if kind.is_dir() && depth < MAX_DEPTH {
+            add_files(&entry.path(), &format!("{prefix}{name}/"), depth + 1, files);
+        }
+    }
+}
+
+/// The real path of a file within a directory.
+fn within(dir: &Path, file: &str) -> Result<PathBuf, String> {
+    let outside = || format!("{file} lies outside of the skill's directory; name a file of the skill");
+    let plain =
+        Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !plain {
+        return Err(outside());
+    }
+    let missing = |error: std::io::Error| format!("cannot read {file}: {error}");
+    let root = dir.canonicalize().map_err(missing)?;
+    let path = root.join(file).canonicalize().map_err(missing)?;
+    if path.starts_with(&root) { Ok(path) } else { Err(outside()) }
 }
 
 #[cfg(test)]

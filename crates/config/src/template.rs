@@ -87,7 +87,7 @@ impl Templates {
     pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
         let Some(called) = name.strip_prefix("skill:") else {
             return match self.get(name) {
-                Some(template) => Expanded::Prompt(template.fill(arguments)),
+                Some(template) => Expanded::Prompt(fill::fill(&template.body, arguments)),
                 None => Expanded::Unknown,
             };
         };
@@ -161,11 +161,6 @@ impl Template {
             path: path.to_owned(),
             body: body.to_owned(),
         })
-    }
-
-    /// The prompt with these arguments in it.
-    fn fill(&self, arguments: &str) -> String {
-        fill::fill(&self.body, arguments)
     }
 }
 

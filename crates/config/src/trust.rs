@@ -3,16 +3,24 @@
 //! Trust is in what a project holds, not in its name: it ends when any file changes that haft would run or obey.
 
 mod decision;
-mod digest;
 mod snapshot;
 mod store;
 
+use sha2::{Digest as _, Sha256};
+
 pub use decision::{Asked, Decision, PinError};
-pub use digest::Digest;
 pub use haft_protocol::difference::Difference;
 pub use haft_protocol::digest::NoDigest;
 pub use snapshot::{Snapshot, SnapshotError};
 pub use store::{Record, TrustError, TrustFile};
+
+/// A SHA-256 digest. Written as 64 hexadecimal digits.
+pub type Digest = haft_protocol::digest::Digest<false>;
+
+/// The digest of what a hasher was fed.
+fn digest_of(hasher: Sha256) -> Digest {
+    Digest::new(hasher.finalize().into())
+}
 
 #[cfg(test)]
 mod tests;

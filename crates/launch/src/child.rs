@@ -8,7 +8,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::group::Group;
 use crate::program::explain;
 use crate::sandbox::Sandbox;
-use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
+use crate::spawn::{EnvPolicy, Spawn, Started, Stderr, Stream};
 use crate::wish::TerminalWish;
 
 /// A program in a process group (Windows: a job) of its own, or behind a [`Launcher`](crate::Launcher). Dropping it
@@ -17,10 +17,7 @@ use crate::wish::TerminalWish;
 #[must_use = "dropping the child kills its whole process group"]
 pub struct GroupChild {
     group: Group,
-    id: u32,
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
+    started: Started,
     kill_on_drop: bool,
 }
 
@@ -48,22 +45,22 @@ impl GroupChild {
     /// The process id of the program, which is also the id of its group on Unix; behind a launcher that of the launcher,
     /// which is the program's parent.
     pub fn id(&self) -> u32 {
-        self.id
+        self.started.id
     }
 
     /// The writing end of a piped standard input; `None` the second time.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
-        self.stdin.take()
+        self.started.stdin.take()
     }
 
     /// The reading end of a piped standard output; `None` the second time.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
-        self.stdout.take()
+        self.started.stdout.take()
     }
 
     /// The reading end of a piped standard error; `None` the second time.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
-        self.stderr.take()
+        self.started.stderr.take()
     }
 
     /// Waits for the program itself, not for what it started; behind a launcher until all of that is gone, too. Safe to
@@ -81,7 +78,7 @@ impl GroupChild {
     /// # Errors
     /// When the system does not tell what becomes of processes.
     pub fn terminal_wish(&self) -> io::Result<TerminalWish> {
-        TerminalWish::of(self.id)
+        TerminalWish::of(self.started.id)
     }
 
     /// Whether a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The
@@ -122,7 +119,7 @@ impl Drop for GroupChild {
         if self.kill_on_drop
             && let Err(error) = self.group.kill()
         {
-            tracing::warn!(pid = self.id, %error, "process group could not be killed");
+            tracing::warn!(pid = self.started.id, %error, "process group could not be killed");
         }
     }
 }
@@ -146,19 +143,11 @@ fn start(mut spec: Spawn) -> io::Result<GroupChild> {
     let guarded = false;
     // The command holds this process's copies of the child's ends; it must be gone before anybody reads to the end.
     let (mut command, merged) = command(spec)?;
-    let (group, mut child) = Group::spawn(&mut command, guarded)?;
-    let stdout = match merged {
-        Some(reader) => Some(ChildStdout::from_std(own_end(reader))?),
-        None => child.stdout.take(),
-    };
-    Ok(GroupChild {
-        group,
-        id: child.id,
-        stdin: child.stdin,
-        stdout,
-        stderr: child.stderr,
-        kill_on_drop: true,
-    })
+    let (group, mut started) = Group::spawn(&mut command, guarded)?;
+    if let Some(reader) = merged {
+        started.stdout = Some(ChildStdout::from_std(own_end(reader))?);
+    }
+    Ok(GroupChild { group, started, kill_on_drop: true })
 }
 
 /// Has the launcher started instead of the program.

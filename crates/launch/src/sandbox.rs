@@ -79,10 +79,11 @@ pub enum Level {
 }
 
 /// Whom a program may talk to over the network. No level distinguishes hosts by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Net {
     /// Nobody, over no kind of socket. Pairs of sockets among its own processes work.
+    #[default]
     None,
     /// Its own processes over IP: a loopback device of its own, not the machine's. Needs [`Level::Strict`].
     Loopback,

@@ -101,6 +101,7 @@ pub enum Stderr {
 }
 
 /// The three pipes and the id of a program that has just started.
+#[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) id: u32,
     pub(crate) stdin: Option<ChildStdin>,

@@ -5,9 +5,7 @@
 //! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
 
 mod approved;
-mod found;
 mod owned;
-mod scan;
 mod skipped;
 
 use std::collections::hash_map::Entry;
@@ -17,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
 
 use crate::approved::lock::{Approved, LockError};
 use crate::file_name::dir_name;
@@ -24,10 +23,8 @@ use crate::manifest::permission::Permissions;
 use crate::manifest::{ExecError, Launch, MANIFEST_FILE, Manifest, ManifestError};
 use crate::spec::{Dialect, ExtensionSpec, Origin};
 
-pub use found::Found;
 pub use haft_protocol::project::{Project, Trust};
 pub(crate) use owned::{Held, Owned, approvals, owned};
-pub(crate) use scan::scan;
 pub use skipped::{PIN_MISMATCH, SkipReason, Skipped};
 
 /// The stable name of a manifest with a mistake, as `extension_error` events carry it.
@@ -126,6 +123,69 @@ pub(crate) struct Candidate {
     pub(crate) manifest: Result<Manifest, DiscoveryErrorKind>,
 }
 
+impl Candidate {
+    /// The manifest's name, or the directory's when there is no readable manifest.
+    pub(crate) fn name(&self) -> String {
+        match &self.manifest {
+            Ok(manifest) => manifest.name.as_str().to_owned(),
+            Err(_) => dir_name(&self.dir),
+        }
+    }
+}
+
+impl DiscoveryError {
+    /// The stable name of the case, as `extension_error` events carry it.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
+            DiscoveryErrorKind::Exec(_) => "spawn_failed",
+            DiscoveryErrorKind::Lock(_) => "lock_invalid",
+            DiscoveryErrorKind::List { .. } => "discovery_failed",
+        }
+    }
+
+    /// Why no tool may run as long as this is wrong, if so: one that is required may be among those that nobody knows of.
+    fn blocks(&self) -> Option<String> {
+        let why =
+            || format!("{} cannot be used and nobody knows which extensions have to be in place", self.name);
+        matches!(self.kind, DiscoveryErrorKind::Lock(_)).then(why)
+    }
+}
+
+/// The extensions to run, and the faults to report.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The extensions to run, in order of precedence.
+    pub specs: Vec<ExtensionSpec>,
+    /// What could not be read; reported by the host.
+    pub faults: Vec<ExtensionFault>,
+    /// Why no tool may run, if so: nobody can tell which extensions have to be in place, and one of them may be a guard.
+    /// Fit to follow "because". The cause is among the faults.
+    pub blocked: Option<String>,
+}
+
+impl From<Vec<ExtensionSpec>> for Found {
+    fn from(specs: Vec<ExtensionSpec>) -> Self {
+        Self { specs, ..Self::default() }
+    }
+}
+
+impl From<Discovery> for Found {
+    /// What the host runs and reports. Of what was skipped it reports what the user has and has to look at; the rest is for
+    /// the front end to tell.
+    fn from(found: Discovery) -> Self {
+        let fault = |error: DiscoveryError| ExtensionFault {
+            code: error.code().into(),
+            message: format!("{error}: {}", error.kind),
+            extension: ExtensionName::new(error.name),
+        };
+        let skipped: Vec<_> = found.skipped.iter().filter_map(Skipped::fault).collect();
+        let blocked = found.errors.iter().find_map(DiscoveryError::blocks);
+        let faults = found.errors.into_iter().map(fault).chain(found.warnings).chain(skipped).collect();
+        Self { specs: found.specs, faults, blocked }
+    }
+}
+
 impl Discovery {
     /// Looks in all places. A broken extension is an entry of [`errors`](Self::errors) and stops nothing.
     pub fn run(search: &Search) -> Self {
@@ -156,6 +216,34 @@ impl Discovery {
         }
         collect.take_further(Origin::Project);
         collect.found
+    }
+
+    /// Notes the mistakes in a manifest that keep nothing from running.
+    fn warn_of_ignored(&mut self, extension: &ExtensionName, ignored: &[String]) {
+        let warning = |message: &String| ExtensionFault {
+            extension: extension.clone(),
+            code: MANIFEST_INVALID.to_owned(),
+            message: message.clone(),
+        };
+        self.warnings.extend(ignored.iter().map(warning));
+    }
+}
+
+/// The extension in `dir` as its manifest describes it, without a sandbox.
+fn spec(manifest: Manifest, dir: PathBuf, launch: Launch, origin: Origin) -> ExtensionSpec {
+    ExtensionSpec {
+        name: manifest.name,
+        version: manifest.version,
+        dir,
+        launch,
+        dialect: Dialect::Native,
+        origin,
+        roles: manifest.roles,
+        permissions: manifest.permissions,
+        level: None,
+        description: manifest.description,
+        lifecycle: manifest.lifecycle,
+        pin: None,
     }
 }
 
@@ -256,29 +344,11 @@ impl Collect<'_> {
                 return;
             }
         };
-        let warning = |message: &String| ExtensionFault {
-            extension: manifest.name.clone(),
-            code: MANIFEST_INVALID.to_owned(),
-            message: message.clone(),
-        };
-        self.found.warnings.extend(manifest.ignored.iter().map(warning));
+        self.found.warn_of_ignored(&manifest.name, &manifest.ignored);
         // Whoever names one on the command line is at work on it, and is told that nothing confines it.
         let level = manifest.permissions.as_ref().filter(|_| origin != Origin::Explicit);
         let level = level.map(Permissions::level);
-        self.found.specs.push(ExtensionSpec {
-            name: manifest.name,
-            version: manifest.version,
-            dir,
-            launch,
-            dialect: Dialect::Native,
-            origin,
-            roles: manifest.roles,
-            permissions: manifest.permissions,
-            level,
-            description: manifest.description,
-            lifecycle: manifest.lifecycle,
-            pin: None,
-        });
+        self.found.specs.push(ExtensionSpec { level, ..spec(manifest, dir, launch, origin) });
     }
 
     fn launch(&mut self, manifest: &Manifest, dir: &Path) -> Result<Launch, ExecError> {
@@ -337,14 +407,35 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
-impl DiscoveryError {
-    /// The stable name of the case, as `extension_error` events carry it.
-    pub fn code(&self) -> &'static str {
-        match &self.kind {
-            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
-            DiscoveryErrorKind::Exec(_) => "spawn_failed",
-            DiscoveryErrorKind::Lock(_) => "lock_invalid",
-            DiscoveryErrorKind::List { .. } => "discovery_failed",
+/// The extensions in `dir`, ordered by name. Symlinked directories are followed; files, hidden directories and
+/// directories without a manifest are none. A directory that does not exist holds nothing.
+pub(crate) fn scan(dir: &Path) -> Vec<Candidate> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+        Err(source) => {
+            let kind = DiscoveryErrorKind::List { dir: dir.into(), source };
+            return vec![Candidate { dir: dir.into(), manifest: Err(kind) }];
         }
-    }
+    };
+    let mut candidates: Vec<_> = entries
+        .flatten()
+        // What the listing says needs no further look.
+        .map(|entry| (entry.file_type().is_ok_and(|kind| kind.is_dir()), entry.path()))
+        .filter(|(is_dir, path)| {
+            !dir_name(path).starts_with('.') && (*is_dir || path.is_dir() || is_dangling(path))
+        })
+        .map(|(_, path)| path)
+        .filter_map(|dir| match Manifest::read(&dir) {
+            Err(error) if error.is_missing() => None,
+            manifest => Some(Candidate { dir, manifest: manifest.map_err(Into::into) }),
+        })
+        .collect();
+    candidates.sort_by_cached_key(|candidate| (candidate.name(), dir_name(&candidate.dir)));
+    candidates
+}
+
+/// A symlink to nothing: somebody meant an extension to be here, so it is an error and not passed over.
+fn is_dangling(path: &Path) -> bool {
+    path.is_symlink() && !path.exists()
 }

@@ -127,10 +127,7 @@ pub enum GrantError {
     },
 }
 
-/// Whether an extension can ask for this variable.
-///
-/// # Errors
-/// Why not.
+/// Checks that an extension can ask for this variable.
 pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
     check_grant(name)?;
     match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {

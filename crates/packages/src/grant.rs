@@ -84,12 +84,7 @@ impl ExecPermission {
 /// For the log.
 impl fmt::Display for SandboxGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let net = match self.net {
-            Net::None => "none",
-            Net::Loopback => "loopback",
-            Net::All => "all",
-        };
-        let (level, programs) = (self.level, self.programs.name());
+        let (level, net, programs) = (self.level, net_name(self.net), self.programs.name());
         write!(f, "runs in a sandbox of level {level}, network {net}, programs {programs}")
     }
 }
@@ -142,6 +137,15 @@ impl GrantedPath {
             Base::Data => data,
         };
         joined(base, &self.path)
+    }
+}
+
+/// The word for it in a manifest.
+pub(crate) fn net_name(net: Net) -> &'static str {
+    match net {
+        Net::None => "none",
+        Net::Loopback => "loopback",
+        Net::All => "all",
     }
 }
 

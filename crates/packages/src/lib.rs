@@ -15,6 +15,7 @@ pub mod state_files;
 
 mod glance;
 mod grant;
+mod open;
 mod pins;
 mod project_check;
 mod spec;

@@ -1,13 +1,11 @@
 //! `extension.json`: what an extension says about itself before it runs.
 
-mod activation;
 mod exec;
 mod fields;
 mod lifecycle;
 pub(crate) mod permission;
 mod roles;
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -18,13 +16,13 @@ use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
+use crate::open::open;
 use permission::Permissions;
 
-pub use activation::Activation;
 pub use exec::{ExecError, Launch};
 pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
-pub use lifecycle::Lifecycle;
+pub use lifecycle::{Activation, Lifecycle};
 pub use roles::Roles;
 
 /// The name of the file in an extension's directory.
@@ -141,9 +139,6 @@ impl Manifest {
     }
 
     /// [`read`](Self::read) of what these bytes are only: none where `wanted` says that they are not.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
     pub(crate) fn read_if(
         dir: &Path,
         wanted: impl FnOnce(&[u8]) -> bool,
@@ -231,7 +226,7 @@ fn mistake(error: &serde_json::Error) -> String {
 /// Reads the file, of which no more than [`MAX_MANIFEST`] is taken.
 fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     let read = |source| ManifestError::Read { path: path.into(), source };
-    let file = open(path).map_err(|error| {
+    let file = open(path, true).map_err(|error| {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match matches!(error.kind(), NotFound | NotADirectory).then(|| dir.is_dir()) {
             Some(true) => ManifestError::Missing { dir: dir.into() },
@@ -252,19 +247,6 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     file.take(length).read_to_end(&mut bytes).map_err(read)?;
     String::from_utf8(bytes)
         .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
-}
-
-/// Opens whatever is there without waiting: a FIFO could have no writer, ever.
-#[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
 }
 
 /// Whether the directory brings a theme, which needs no process.

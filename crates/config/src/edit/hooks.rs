@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item};
 
-use super::{EditError, edit, table};
+use super::{EditError, edit, mistake, table};
 use crate::file::{ConfigError, ReadFile};
 use crate::hooks::HookTimeouts;
 use crate::keys::{HookProcess, Hooks};
@@ -37,30 +37,30 @@ pub enum AddError {
 /// # Errors
 /// [`AddError`]; nothing is written then.
 pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddError> {
-    edit(path, |text| with_hooks(path, text, from))
+    edit(path, |file, document| insert_hooks(path, file, document, from))
 }
 
-/// The text of a `config.toml` with these hooks in it.
-pub(crate) fn with_hooks(path: &Path, text: &str, from: &Hooks) -> Result<String, AddError> {
-    let file = ReadFile::parse(path, text)?;
+/// Adds the hooks of `from` to a document, which says the same as `file`.
+pub(crate) fn insert_hooks(
+    path: &Path,
+    file: &ReadFile,
+    document: &mut DocumentMut,
+    from: &Hooks,
+) -> Result<(), AddError> {
     let there = &file.content.hooks;
     let is_there = |name: &&String| there.processes.keys().any(|other| other.eq_ignore_ascii_case(name));
     let taken: Vec<String> = from.processes.keys().filter(is_there).cloned().collect();
     if !taken.is_empty() {
         return Err(AddError::Taken { path: path.into(), names: taken });
     }
-    let mistake = |detail: String| AddError::Config(ConfigError::Parse { path: path.into(), detail });
-    let mut document: DocumentMut = text.parse().map_err(|error| mistake(format!("{error}")))?;
     for (name, process) in standing_alone(from, there) {
-        let added = process_item(&name, &process).map_err(mistake)?;
+        let added = process_item(&name, &process).map_err(|detail| mistake(path, detail))?;
         let processes = table(document.as_table_mut(), "hooks").and_then(|hooks| table(hooks, "processes"));
-        let processes = processes.ok_or_else(|| mistake("`hooks.processes` must be a table".to_owned()))?;
+        let processes =
+            processes.ok_or_else(|| mistake(path, "`hooks.processes` must be a table".to_owned()))?;
         processes.insert(&name, added);
     }
-    let text = document.to_string().trim_start_matches('\n').to_owned();
-    // What haft could not read again is not written.
-    ReadFile::parse(path, &text)?;
-    Ok(text)
+    Ok(())
 }
 
 /// Each hook with all that the rest of its table says about it.

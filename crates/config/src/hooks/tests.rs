@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::edit::hooks::with_hooks;
+use crate::edit::changed;
+use crate::edit::hooks::insert_hooks;
 use crate::file::ReadFile;
+use crate::keys::HookDefaults;
 use crate::picoclaw::HooksFile;
 use crate::{AddError, add_hooks};
 
@@ -226,8 +228,8 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
     #[track_caller]
     fn check(said: Option<i64>, expect: u64) {
         let process = HookProcess { timeout_ms: said, ..HookProcess::default() };
-        let table = HookDefaults { interceptor_timeout_ms: Some(7), ..HookDefaults::default() };
-        let times = HookTimeouts::default().with_defaults(&table).of(&process);
+        let defaults = HookDefaults { interceptor_timeout_ms: Some(7), ..HookDefaults::default() };
+        let times = Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).of(&process);
         assert_eq!(times.interceptor, Duration::from_millis(expect));
         assert_eq!(times.approval, APPROVAL);
     }
@@ -241,7 +243,9 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
 /// The hooks of a PicoClaw file, in a `config.toml` that has this in it.
 fn added(there: &str, from: &str) -> String {
     let from = HooksFile::parse(Path::new("config.json"), from).unwrap();
-    with_hooks(Path::new("config.toml"), there, from.content()).unwrap_or_else(|error| error.to_string())
+    let path = Path::new("config.toml");
+    changed(path, there, |file, document| insert_hooks(path, file, document, from.content()))
+        .unwrap_or_else(|error| error.to_string())
 }
 
 const TWO: &str = r#"{"hooks": {"defaults": {"interceptor_timeout_ms": 7000, "approval_timeout_ms": 60000},

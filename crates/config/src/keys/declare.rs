@@ -4,7 +4,7 @@
 ///
 /// Each key becomes a field of the struct that the file is read into: an `Option` of its type, or in `tables` the type
 /// itself. With `as MERGED` a second struct holds the values in effect: keys with a `default` always have one there,
-/// other keys may have none. The value's Rust type has to agree with the `kind`; a test compares them.
+/// other keys may have none. Only the user's own file may set a key without a `reach`. The value's Rust type has to agree with the `kind`; a test compares them.
 macro_rules! keys {
     ($(#[$outer:meta])* $name:ident as $merged:ident { $($body:tt)* }) => {
         keys! { $(#[$outer])* $name { $($body)* } }
@@ -101,7 +101,7 @@ macro_rules! keys {
         kind: $kind:expr,
         $(default: $default:expr,)?
         $(unset: $unset:literal,)?
-        reach: $reach:ident,
+        $(reach: $reach:ident,)?
         $(variables: $variables:expr,)?
         $(flag: $flag:literal,)?
         $(brief: $brief:literal,)?
@@ -112,7 +112,7 @@ macro_rules! keys {
             kind: $kind,
             default: keys!(@or $((Some(|| serde_json::to_value($default).unwrap_or_default())))? (None)),
             unset: keys!(@or $($unset)? ("")),
-            reach: Reach::$reach,
+            reach: keys!(@or $((Reach::$reach))? (Reach::User)),
             variables: keys!(@or $(($variables))? (&[])),
             flag: keys!(@or $((Some($flag)))? (None)),
             former: keys!(@or $((Some($former)))? (None)),

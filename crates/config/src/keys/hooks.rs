@@ -151,14 +151,12 @@ keys! {
         on_timeout: OnTimeout = "hooks.processes.NAME.on_timeout" {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
-            reach: User,
         }
         /// Registered tools that this hook may answer for without anybody being asked for approval; `"*"` for all of them.
         /// An answer for a tool that only hooks know needs none.
         vouches: Vec<String> = "hooks.processes.NAME.vouches" {
             kind: List("tools"),
             unset: "none",
-            reach: User,
         }
     }
 }

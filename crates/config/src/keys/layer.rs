@@ -1,13 +1,9 @@
 //! Flags over environment over files over defaults, and where each value came from.
 
-mod carried;
-
 use std::collections::BTreeMap;
 
 use super::{ConfigFile, Settings, all_keys};
 use crate::origin::{SettingOrigin, Source, Sourced};
-
-pub use carried::TakeApart;
 
 /// What kind of place a layer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +40,11 @@ pub struct Layer {
     /// The origins of keys that stand elsewhere than the place usually has them, as a provider in the name of a model.
     origins: BTreeMap<&'static str, SettingOrigin>,
 }
+
+/// Takes a model's name apart, given the provider that is named beside it: its provider and its id there. Nothing where
+/// the name begins with no provider, and where that is another one than the one beside it, whose models may have such
+/// names.
+pub type TakeApart<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, String)>;
 
 /// An environment variable has a value that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +103,7 @@ impl Settings {
     /// another provider, they are removed from the weaker one, so that a key is never sent to another provider's
     /// server. A model whose name `apart` takes apart names its provider itself.
     pub(crate) fn merge(layers: &mut [Layer], apart: TakeApart<'_>) -> Self {
-        carried::take_apart(layers, apart);
+        take_apart(layers, apart);
         let chosen = layers.iter().find_map(|layer| layer.values.provider.clone());
         for values in layers.iter_mut().map(|layer| &mut layer.values) {
             if values.provider.is_some() && values.provider != chosen {
@@ -110,6 +111,26 @@ impl Settings {
             }
         }
         Self::from_layers(layers, "", Some)
+    }
+}
+
+/// Has every layer whose model carries its provider name that provider, so that it is stronger than one which a weaker
+/// layer names, and that one's address is not its own.
+fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
+    // An address without a provider is that of a server which is asked for any model, whatever it is called.
+    let server =
+        layers.iter().any(|layer| layer.values.base_url.is_some() && layer.values.provider.is_none());
+    for layer in layers {
+        let values = &layer.values;
+        if server && values.provider.is_none() {
+            continue;
+        }
+        let named = values.model.as_deref().and_then(|model| apart(model, values.provider.as_deref()));
+        let Some((provider, model)) = named else { continue };
+        if values.provider.is_none() {
+            layer.origins.insert("provider", layer.origin("model"));
+        }
+        (layer.values.provider, layer.values.model) = (Some(provider), Some(model));
     }
 }
 

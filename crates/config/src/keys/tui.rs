@@ -17,7 +17,6 @@ keys! {
             kind: Text("a name"),
             default: "auto".to_owned(),
             unset: "`dark` or `light`, as the terminal's background is",
-            reach: User,
             brief: "The colours: `auto` as the terminal's background is, `dark`, `light`, or the name of a theme.",
         }
         /// Where the interactive mode is drawn. `alternate`: on a screen of its own, which is gone afterwards but for the end
@@ -28,42 +27,36 @@ keys! {
         screen: TuiScreen = "tui.screen" {
             kind: Choice(TuiScreen::NAMES),
             default: TuiScreen::Alternate,
-            reach: User,
             brief: "A screen of its own; or below what the terminal shows, where the conversation is printed and stays; or lines that are printed and never drawn anew, for screen readers.",
         }
         /// Whether the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.
         mouse: TuiSwitch = "tui.mouse" {
             kind: Choice(TuiSwitch::NAMES),
             default: TuiSwitch::On,
-            reach: User,
             brief: "Whether the wheel scrolls and the mouse selects; without it, both are the terminal's.",
         }
         /// Whether images are shown where the terminal can show them.
         images: TuiImages = "tui.images" {
             kind: Choice(TuiImages::NAMES),
             default: TuiImages::Auto,
-            reach: User,
             brief: "Whether images are shown where the terminal can.",
         }
         /// Whether what the model thinks is shown whole, or folded into one row.
         thinking: TuiShown = "tui.thinking" {
             kind: Choice(TuiShown::NAMES),
             default: TuiShown::Folded,
-            reach: User,
             brief: "Whether what the model thinks is shown in full.",
         }
         /// Tools that you are asked about before each call of theirs; `"*"` for all.
         approve: Vec<String> = "tui.approve" {
             kind: List("tools"),
             default: Vec::<String>::new(),
-            reach: User,
             brief: "The tools that are asked about before they run, with commas between them; `*` for all, `none` for none. In the file it is a list: `[\"bash\", \"edit\"]`, `[\"*\"]`, `[]`.",
         }
         /// Whether the terminal's bell rings when haft waits for you, and when it is done.
         bell: TuiSwitch = "tui.bell" {
             kind: Choice(TuiSwitch::NAMES),
             default: TuiSwitch::Off,
-            reach: User,
             brief: "Whether the terminal's bell rings when something is asked, and when the work is done.",
         }
     }

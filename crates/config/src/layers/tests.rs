@@ -73,8 +73,8 @@ fn a_trusted_project_lies_over_the_user_key_by_key() {
 fn check_handed(user: &str, trust: Trust, users: &str, projects: &str) {
     let config = Ground::new(user, PROJECT).config(trust);
     for (owner, expect) in [(Owner::User, users), (Owner::Project, projects)] {
-        let got = config.extension_json("weather", owner).map_or(serde_json::Value::Null, Into::into);
-        assert_eq!(got, serde_json::from_str::<serde_json::Value>(expect).unwrap(), "{owner:?}");
+        let got = config.extension_json("weather", owner).map_or(Value::Null, Into::into);
+        assert_eq!(got, serde_json::from_str::<Value>(expect).unwrap(), "{owner:?}");
     }
     assert_eq!(config.extension_json("other", Owner::Project), None);
 }

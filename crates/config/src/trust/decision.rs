@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::project::{Project, Trust};
 
-use super::digest::Digest;
+use super::Digest;
 use super::snapshot::{Snapshot, SnapshotError};
 use super::store::TrustFile;
 use crate::home::Home;

@@ -1,6 +1,5 @@
 //! What of a project would run or be obeyed, and its digest.
 
-mod programs;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -10,11 +9,12 @@ use haft_protocol::difference::Difference;
 use haft_protocol::project::{Project, Trust};
 use sha2::{Digest as _, Sha256};
 
-use super::digest::{self, Digest};
+use super::{Digest, digest_of};
 use crate::context;
 use crate::file::ReadFile;
 use crate::home::Home;
 use crate::hooks::HookTimeouts;
+use crate::layers;
 use crate::origin::Owner;
 use crate::project;
 use walk::Walk;
@@ -77,8 +77,11 @@ impl Snapshot {
         let mut walk = Walk::new(&dir, users);
         walk.add(&project.own_dir(), ".haft")?;
         walk.add(&dir.join(".agents").join("skills"), ".agents/skills")?;
-        for (path, name) in extension_places(&project) {
-            walk.add(&path, &name)?;
+        // A file with a mistake in it names no places and no hooks, and ends a run.
+        let file = ReadFile::load(&project::config_file(&project)).unwrap_or_default();
+        for (place, text) in layers::places(&file, Owner::Project).zip(&file.content.extensions) {
+            // As the file calls it, so that the digest is the same in another place.
+            walk.add(&place.path, &format!("extensions: {text}"))?;
         }
         for path in context::outwards(&dir, context::owners) {
             if home.context_file().canonicalize().ok().is_none_or(|own| path.canonicalize().ok() != Some(own))
@@ -87,9 +90,7 @@ impl Snapshot {
             }
         }
         walk.add_programs()?;
-        let hooks = project_file(&project).hooks(Owner::Project, HookTimeouts::default());
-        // One with a mistake in it has none, and ends a run.
-        for hook in hooks.unwrap_or_default() {
+        for hook in file.hooks(Owner::Project, HookTimeouts::default()).unwrap_or_default() {
             walk.add_hook(&hook)?;
         }
         let users = ReadFile::load(&home.config_file()).unwrap_or_default();
@@ -135,21 +136,6 @@ fn users_skills() -> Option<PathBuf> {
     etcetera::home_dir().ok()?.join(".agents").join("skills").canonicalize().ok()
 }
 
-fn project_file(project: &Project) -> ReadFile {
-    ReadFile::load(&project::config_file(project)).unwrap_or_default()
-}
-
-/// The places that the project's own `config.toml` names. One with a mistake in it names none, and ends a run.
-fn extension_places(project: &Project) -> Vec<(PathBuf, String)> {
-    let file = project_file(project);
-    let named = crate::layers::places(&file, Owner::Project);
-    // As the file calls them, so that the digest is the same in another place.
-    named
-        .zip(&file.content.extensions)
-        .map(|(place, text)| (place.path, format!("extensions: {}", text)))
-        .collect()
-}
-
 /// The name of a file in a directory that is the project's, or above it.
 fn upwards(dir: &Path, path: &Path) -> String {
     let above = dir.ancestors().position(|above| path.parent() == Some(above)).unwrap_or_default();
@@ -164,5 +150,5 @@ fn of_all<'a>(files: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
         all.update(name.as_bytes());
         all.update(digest.bytes());
     }
-    digest::of(all)
+    digest_of(all)
 }

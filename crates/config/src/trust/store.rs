@@ -1,20 +1,23 @@
 //! `trust.json`: the projects that the user trusts.
 
-mod open;
-
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use haft_protocol::defence::{Defence, is_up};
 use serde::{Deserialize, Serialize};
 
-use super::digest::Digest;
+use super::Digest;
 use super::snapshot::Snapshot;
 use crate::home::Home;
+use crate::write;
 
 /// The version of the form that is written.
 const VERSION: u32 = 1;
+
+/// The longest file that is read, in bytes: 64 MiB.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
 
 /// What `trust.json` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +105,7 @@ impl TrustFile {
     /// [`TrustError`] when it is a link, another user's, can be written by others, or is damaged. Nothing is trusted then.
     pub fn load(home: &Home) -> Result<Self, TrustError> {
         let path = home.trust_file();
-        let Some(text) = open::text(&path)? else { return Ok(Self::default()) };
+        let Some(text) = text(&path)? else { return Ok(Self::default()) };
         let file: Self = serde_json::from_str(&text).map_err(|error| TrustError::Damaged {
             path: path.clone(),
             line: error.line(),
@@ -158,28 +161,66 @@ impl TrustFile {
 /// Changes the file, if `change` says that it changed something.
 fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool) -> Result<bool, TrustError> {
     let path = home.trust_file();
-    let write = |source| TrustError::Write { path: path.clone(), source };
-    fs::create_dir_all(home.root()).map_err(write)?;
-    // Two that write at the same time would each lose the other's project. Closing the file ends the lock.
-    let lock = File::create(home.root().join("trust.lock")).map_err(write)?;
-    lock.lock().map_err(write)?;
+    let failed = |source| TrustError::Write { path: path.clone(), source };
+    let _lock = write::lock(home.root(), "trust.lock").map_err(failed)?;
     let mut file = TrustFile::load(home)?;
     if !change(&mut file.projects) {
         return Ok(false);
     }
-    replace(&path, &file).map_err(write)?;
+    write::json_text(&file).and_then(|text| write::replace(&path, &text, None)).map_err(failed)?;
     Ok(true)
 }
 
-/// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
-fn replace(path: &Path, content: &TrustFile) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    let mut text = serde_json::to_string_pretty(content)?;
-    text.push('\n');
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    // The name is what makes it permanent.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+/// The text of `trust.json`, after a look at whose word it is; none where there is no file.
+fn text(path: &Path) -> Result<Option<String>, TrustError> {
+    let read = |source| TrustError::Read { path: path.into(), source };
+    let foreign = |what| TrustError::Foreign { path: path.into(), what };
+    let defended = is_up(Defence::TrustFile);
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(read(source)),
+        Ok(metadata) if metadata.is_symlink() && defended => return Err(foreign("is a link")),
+        Ok(_) => {}
+    }
+    let file = open(path, defended).map_err(read)?;
+    // Of the file that is read, not of the name: it may lead to another one by now.
+    let metadata = file.metadata().map_err(read)?;
+    if !metadata.is_file() {
+        return Err(foreign("is no file"));
+    }
+    if let Some(what) = others(&metadata).filter(|_| defended) {
+        return Err(foreign(what));
+    }
+    let mut text = String::new();
+    file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
+    Ok(Some(text))
+}
+
+#[cfg(unix)]
+fn open(path: &Path, defended: bool) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    // A pipe would wait for a writer.
+    let flags = rustix::fs::OFlags::NONBLOCK
+        | if defended { rustix::fs::OFlags::NOFOLLOW } else { rustix::fs::OFlags::empty() };
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path, _: bool) -> io::Result<File> {
+    OpenOptions::new().read(true).open(path)
+}
+
+/// Why somebody else may have written it.
+#[cfg(unix)]
+fn others(metadata: &Metadata) -> Option<&'static str> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Some("belongs to another user");
+    }
+    (metadata.permissions().mode() & 0o022 != 0).then_some("can be written by other users")
+}
+
+#[cfg(not(unix))]
+fn others(_: &Metadata) -> Option<&'static str> {
+    None
 }

@@ -1,7 +1,7 @@
 //! Namespaces of its own for a program: bubblewrap, by command.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -103,9 +103,9 @@ impl Bubblewrap {
         words.extend(self.isolated(wrapped.sandbox.net).map(OsString::from));
         words.extend(system());
         words.extend(OWN_FILES.iter().map(OsString::from));
-        words.extend(view(&["--ro-bind"], wrapped.launcher, Path::new(LAUNCHER)));
+        words.extend(view("--ro-bind", wrapped.launcher, Path::new(LAUNCHER)));
         for (path, mount) in mounts(wrapped.sandbox, wrapped.program) {
-            words.extend(view(&[mount.option()], &path, &path));
+            words.extend(view(mount.option(), &path, &path));
         }
         // What was made for the mounts to be put on is not to be written to either.
         words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
@@ -166,14 +166,13 @@ fn in_system(path: &Path) -> bool {
 fn system() -> impl Iterator<Item = OsString> {
     let places = places::PROGRAMS.iter().chain([&places::SETTINGS]).map(Path::new);
     places.filter(|place| place.exists()).flat_map(|place| match std::fs::read_link(place) {
-        Ok(target) => view(&["--symlink"], &target, place),
-        Err(_) => view(&["--ro-bind"], place, place),
+        Ok(target) => view("--symlink", &target, place),
+        Err(_) => view("--ro-bind", place, place),
     })
 }
 
-fn view(option: &[&str], source: &Path, place: &Path) -> Vec<OsString> {
-    let option = option.iter().map(|word| OsStr::new(word).to_owned());
-    option.chain([source.into(), place.into()]).collect()
+fn view(option: &str, source: &Path, place: &Path) -> [OsString; 3] {
+    [option.into(), source.into(), place.into()]
 }
 
 #[cfg(test)]

@@ -9,14 +9,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::copy::open;
 use super::digest::{self, Digest};
 use super::{Difference, InstallError, MAX_BYTES};
+use crate::open::open;
 pub(crate) use walk::Looks;
 pub(super) use walk::walk;
-
-/// Bytes read at once.
-const PIECE: usize = 64 * 1024;
 
 /// All that is in a tree, by its path in it. What belongs to git is no part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,20 +61,15 @@ impl Contents {
     }
 
     fn file(&mut self, root: &Path, path: &Path) -> Result<Digest, InstallError> {
-        let mut file = open(path).map_err(InstallError::io("read", path))?;
-        let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
-        loop {
-            let count = file.read(&mut piece).map_err(InstallError::io("read", path))?;
-            let bytes = piece.get(..count).unwrap_or_default();
-            if bytes.is_empty() {
-                return Ok(digest::of(hasher));
-            }
-            self.bytes += bytes.len() as u64;
-            if self.bytes > MAX_BYTES {
-                return Err(InstallError::too_large(root, format!("more than {} MiB", MAX_BYTES >> 20)));
-            }
-            hasher.update(bytes);
+        let file = open(path, false).map_err(InstallError::io("read", path))?;
+        let limit = MAX_BYTES - self.bytes + 1;
+        let mut file = file.take(limit);
+        let digest = digest::copied(&mut file, None).map_err(InstallError::io("read", path))?;
+        self.bytes += limit - file.limit();
+        if self.bytes > MAX_BYTES {
+            return Err(InstallError::too_large(root, format!("more than {} MiB", MAX_BYTES >> 20)));
         }
+        Ok(digest)
     }
 
     /// The digest of all of it: of every path in order, with its kind, whether it can be executed, what a link leads to and

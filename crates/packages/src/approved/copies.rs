@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
-use super::copy::{make_link, open};
+use super::copy::make_link;
 use super::digest::{self, Digest};
 use super::workshop::{SCRAPS, remove};
+use crate::open::open;
 use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
 pub(super) use kept::make_room;
@@ -121,7 +122,8 @@ fn clear_way(path: &Path) -> Result<(), InstallError> {
 fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
     let is_file = |metadata: fs::Metadata| metadata.is_file();
     // What is no file is not even opened.
-    path.symlink_metadata().is_ok_and(is_file) && open(path).is_ok_and(|file| holds(file, executable, digest))
+    path.symlink_metadata().is_ok_and(is_file)
+        && open(path, false).is_ok_and(|file| holds(file, executable, digest))
 }
 
 /// Whether an open file is this one.
@@ -134,7 +136,7 @@ fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest)
     clear_way(to)?;
     let write = || InstallError::io("write", to);
     let mut new = tempfile::NamedTempFile::new_in(aside).map_err(write())?;
-    let copied = open(from).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
+    let copied = open(from, false).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }

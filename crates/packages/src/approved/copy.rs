@@ -11,6 +11,7 @@ use std::path::{Component, Path};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
+use crate::open::open;
 
 /// The most files and directories an extension may have.
 pub(crate) const MAX_ENTRIES: usize = 20_000;
@@ -35,7 +36,7 @@ fn copy_within(limits: Limits, from: &Path, to: &Path, store: &Path) -> Result<(
     let root = from.canonicalize().map_err(InstallError::io("read", from))?;
     let store = store.canonicalize().map_err(InstallError::io("read", store))?;
     if store.starts_with(&root) {
-        return Err(refused(&root, "holds the directory that extensions are installed in".into()));
+        return Err(InstallError::refused(&root, "holds the directory that extensions are installed in"));
     }
     Copy { limits, entries: 0, bytes: 0, root: root.clone() }.directory(&root, to, 1)
 }
@@ -70,19 +71,15 @@ impl Copy {
                 continue;
             }
             // Of one that cannot even be listed to its end, the rest is not looked at.
-            self.count()?;
+            self.entries += 1;
+            if self.entries > self.limits.entries {
+                return Err(self.too_large(format!("more than {} files", self.limits.entries)));
+            }
             if is_up(Defence::TreeRules) {
-                names::check(&name, &mut names).map_err(|problem| refused(&entry.path(), problem))?;
+                names::check(&name, &mut names)
+                    .map_err(|problem| InstallError::refused(&entry.path(), problem))?;
             }
             self.entry(&entry.path(), &to.join(name), depth)?;
-        }
-        Ok(())
-    }
-
-    fn count(&mut self) -> Result<(), InstallError> {
-        self.entries += 1;
-        if self.entries > self.limits.entries {
-            return Err(self.too_large(format!("more than {} files", self.limits.entries)));
         }
         Ok(())
     }
@@ -105,7 +102,7 @@ impl Copy {
         if metadata.len() > left {
             return Err(self.too_many_bytes());
         }
-        let source = open(from).map_err(InstallError::io("read", from))?;
+        let source = open(from, false).map_err(InstallError::io("read", from))?;
         let opened = source.metadata().map_err(InstallError::io("read", from))?;
         if !opened.is_file() {
             return Err(special(from));
@@ -123,11 +120,11 @@ impl Copy {
     }
 
     fn too_many_bytes(&self) -> InstallError {
-        self.too_large(format!("more than {} MiB", self.limits.bytes / (1024 * 1024)))
+        self.too_large(format!("more than {} MiB", self.limits.bytes >> 20))
     }
 
     fn too_large(&self, what: String) -> InstallError {
-        InstallError::TooLarge { dir: self.root.clone(), what }
+        InstallError::too_large(&self.root, what)
     }
 }
 
@@ -138,7 +135,7 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();
-        Err(refused(
+        Err(InstallError::refused(
             from,
             format!("is a symlink that leads out of the extension, to {target}; copy what it leads to"),
         ))
@@ -151,24 +148,7 @@ pub(super) fn is_repository(name: &OsStr) -> bool {
 }
 
 fn special(path: &Path) -> InstallError {
-    refused(path, "is neither a file nor a directory, so it is not copied; remove it".into())
-}
-
-fn refused(path: &Path, problem: String) -> InstallError {
-    InstallError::Refused { path: path.into(), problem }
-}
-
-/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
-#[cfg(unix)]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
+    InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
 }
 
 /// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real

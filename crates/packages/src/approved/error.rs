@@ -204,6 +204,11 @@ impl InstallError {
         Self::TooLarge { dir: dir.into(), what }
     }
 
+    /// A tree holds something that is not copied, or is not taken for what it is.
+    pub(crate) fn refused(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Refused { path: path.into(), problem: problem.into() }
+    }
+
     /// The stable name of what is wrong: `install_rejected` for a source, a manifest or a tree that haft installs nothing
     /// from, whoever tries.
     pub fn code(&self) -> Option<&'static str> {

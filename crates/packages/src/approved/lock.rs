@@ -3,15 +3,13 @@
 //! Whatever is wrong with the file, nothing is approved.
 
 mod entry;
-mod error;
 mod open;
-mod seen;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
@@ -21,10 +19,9 @@ use super::trees::Trees;
 use super::{copies, workshop};
 use crate::file_name::safe_file_name;
 use crate::glance::Glance;
-use seen::{Known, Seen};
 
 pub use entry::{Approval, Came, Entry, How, Waiting};
-pub use error::LockError;
+pub use open::LockError;
 
 /// The version of the form that is written.
 const VERSION: u32 = 1;
@@ -34,12 +31,16 @@ const NEW: &str = "extensions.lock.json.new";
 
 /// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`. Clones remember together what the lock file
 /// said last.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Approved {
     root: PathBuf,
     trees: Trees,
-    seen: Seen,
+    /// The file that this process read last, and what it looked like: each extension that starts asks for it.
+    seen: Arc<Mutex<LastRead>>,
 }
+
+/// What a lock file looked like when it was read, and what it said.
+type LastRead = Option<(Glance, Arc<LockFile>)>;
 
 /// What the lock file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +80,7 @@ impl Approved {
     /// Below this directory, which need not be there yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
-        Self { trees: Trees::at(root.join("store")), root, seen: Seen::default() }
+        Self { trees: Trees::at(root.join("store")), root, seen: Arc::default() }
     }
 
     /// `extensions.lock.json`.
@@ -118,16 +119,12 @@ impl Approved {
     }
 
     /// What the lock file says. It is read only when it looks otherwise than when this process read or wrote it last.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
     pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
         // Of the name itself: a link in its place is another thing.
         let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);
-        match now.and_then(|now| self.seen.looks(now)) {
-            Some(file) => Ok(file),
-            None => self.read(),
-        }
+        let known =
+            self.seen().as_ref().filter(|(glance, _)| now == Some(*glance)).map(|(_, file)| Arc::clone(file));
+        known.map_or_else(|| self.read(), Ok)
     }
 
     /// Reads the file, and remembers it for [`current`](Self::current).
@@ -135,8 +132,12 @@ impl Approved {
         let path = self.file();
         let Some((text, glance)) = open::text(&path)? else { return Ok(Arc::default()) };
         let file = Arc::new(parsed(&path, &text)?);
-        self.seen.keep(Known { glance, file: Arc::clone(&file) });
+        *self.seen() = Some((glance, Arc::clone(&file)));
         Ok(file)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, LastRead> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the lock file. Two that do it at the same time do it one after the other.

@@ -57,22 +57,39 @@ impl Trees {
         Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
     }
 
-    /// Gets the private copy of an extension ready for `now`, which comes after `before`; says what of the extension's own was
-    /// moved aside.
+    /// Gets the private copy of an extension, if `entry` runs in one, ready for the code `now`, which comes after `before`;
+    /// says what of the extension's own was moved aside.
     ///
     /// # Errors
     /// When something cannot be moved; then nothing is.
     pub(crate) fn make_room(
         &self,
         before: Option<&Entry>,
+        entry: &Entry,
         now: &Contents,
         copy: &Path,
     ) -> Result<Vec<Kept>, InstallError> {
+        if !entry.runs_in_copy() {
+            return Ok(Vec::new());
+        }
         // One that asked for permissions never ran there.
         let mut versions = before.into_iter().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
         let before = versions.find(|entry| entry.runs_in_copy());
         let before = before.and_then(|entry| self.verify(&entry.tree).ok());
         copies::make_room(before.as_ref(), now, copy)
+    }
+
+    /// Puts the private copy of an extension, if `entry` runs in one, in order after a change was made. The change counts
+    /// whether that succeeds or not; returns what is said of a failure.
+    pub(crate) fn restore_copy(&self, entry: &Entry, now: &Contents, copy: &Path) -> Option<String> {
+        if !entry.runs_in_copy() {
+            return None;
+        }
+        let error = copies::restore(now, &self.place(&entry.tree), copy).err()?;
+        let why = with_causes(&error);
+        Some(format!(
+            "its private copy is not in order: {why}; each start tries again, and does not happen without it"
+        ))
     }
 
     /// Moves a tree into the store: read-only, on the disk, and then under the name of what it holds. The store is as it was
@@ -121,9 +138,6 @@ impl Trees {
 
     /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
     /// with the lock file, and may come back as that does.
-    ///
-    /// # Errors
-    /// When one cannot be removed.
     pub(crate) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
@@ -165,15 +179,6 @@ pub(crate) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
     Some(format!(
         "the store still holds code that nobody needs: {}; the next change tries again",
         with_causes(&error)
-    ))
-}
-
-/// What is said when a private copy could not be put in order after a change was made: the change counts.
-pub(crate) fn restored<T>(outcome: Result<T, InstallError>) -> Option<String> {
-    let error = outcome.err()?;
-    let why = with_causes(&error);
-    Some(format!(
-        "its private copy is not in order: {why}; each start tries again, and does not happen without it"
     ))
 }
 

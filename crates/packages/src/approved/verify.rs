@@ -1,4 +1,5 @@
-//! The full check of an extension against its approval: all files are read, whatever they look like.
+//! Checks that nothing is run by: of an extension against its approval, whatever its files look like, and of the store against
+//! the lock file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +7,9 @@ use haft_protocol::ids::ExtensionName;
 
 use super::contents::{Contents, walk};
 use super::error::with_causes;
-use super::lock::{Approved, Came, Entry};
+use super::lock::{Approved, Came, Entry, LockFile};
 use super::pin::is_there;
-use crate::manifest::MANIFEST_FILE;
+use crate::manifest::{MANIFEST_FILE, Manifest};
 
 /// Returns the differences of an extension from its approval, in words.
 pub fn check_approved(approved: &Approved, entry: &Entry) -> Vec<String> {
@@ -56,4 +57,31 @@ pub fn files_beside_code(approved: &Approved, name: &ExtensionName, entry: &Entr
         Ok(())
     });
     beside
+}
+
+/// An extension that was approved once: its code is there, and no lock file names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The manifest's name and version.
+    pub title: String,
+    /// Whether what it guards must not happen without it.
+    pub required: bool,
+    /// Where its code lies.
+    pub dir: PathBuf,
+}
+
+/// Returns the extensions in the store that `file` does not name, as far as their manifests can be read. Older versions
+/// of an approved extension are not among them.
+pub fn lost_extensions(approved: &Approved, file: &LockFile) -> Vec<Lost> {
+    let places = approved.trees().beside(&file.trees()).into_iter();
+    let manifests = places.filter_map(|dir| Some((Manifest::read(&dir).ok()?, dir)));
+    let mut lost: Vec<Lost> = manifests
+        .filter(|(manifest, _)| file.find(manifest.name.as_str()).is_none())
+        .map(|(Manifest { name, version, roles, .. }, dir)| {
+            let title = version.map_or_else(|| name.to_string(), |version| format!("{name} {version}"));
+            Lost { title, required: roles.required, dir }
+        })
+        .collect();
+    lost.sort_by(|one, other| one.title.cmp(&other.title));
+    lost
 }

@@ -4,12 +4,11 @@ use std::collections::hash_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
 use super::{
-    Collect, DiscoveryError, DiscoveryErrorKind, Held, MANIFEST_INVALID, Owned, SkipReason, Skipped,
-    absolute, approvals, key, owned,
+    Collect, DiscoveryError, DiscoveryErrorKind, Held, Owned, SkipReason, Skipped, absolute, approvals, key,
+    owned, spec,
 };
 use crate::approved::lock::{Approved, LockError};
 use crate::file_name::dir_name;
@@ -103,13 +102,8 @@ impl Collect<'_> {
         }
         let spec = match manifest {
             Ok(manifest) if held.changed.is_none() => {
-                let warning = |message: &String| ExtensionFault {
-                    extension: held.name.clone(),
-                    code: MANIFEST_INVALID.to_owned(),
-                    message: message.clone(),
-                };
-                self.found.warnings.extend(manifest.ignored.iter().map(warning));
-                spec(approved, manifest, held)
+                self.found.warn_of_ignored(held.name, &manifest.ignored);
+                approved_spec(approved, manifest, held)
             }
             Ok(manifest) => kept_out(approved, held, manifest.version),
             Err(_) => kept_out(approved, held, None),
@@ -119,9 +113,9 @@ impl Collect<'_> {
 }
 
 /// As it was approved. That its files are there is looked at right before it starts.
-fn spec(approved: &Approved, manifest: Manifest, held: Held<'_>) -> ExtensionSpec {
-    let pin = held.pin(approved);
-    let launch = match manifest.exec {
+fn approved_spec(approved: &Approved, mut manifest: Manifest, held: Held<'_>) -> ExtensionSpec {
+    let pin = Some(Arc::new(held.pin(approved)));
+    let launch = match manifest.exec.take() {
         None => Launch::ThemeOnly,
         Some(exec) => {
             let own = || held.dir.join(&exec.program).components().collect();
@@ -129,20 +123,9 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held<'_>) -> ExtensionSpe
             Launch::Process { program, args: exec.args }
         }
     };
-    ExtensionSpec {
-        name: held.name.clone(),
-        version: manifest.version,
-        dir: held.dir,
-        launch,
-        dialect: Dialect::Native,
-        origin: Origin::Global,
-        roles: manifest.roles,
-        permissions: held.entry.permissions.clone(),
-        level: held.entry.sandbox,
-        description: manifest.description,
-        lifecycle: manifest.lifecycle,
-        pin: Some(Arc::new(pin)),
-    }
+    let (permissions, level) = (held.entry.permissions.clone(), held.entry.sandbox);
+    let spec = spec(manifest, held.dir, launch, Origin::Global);
+    ExtensionSpec { name: held.name.clone(), permissions, level, pin, ..spec }
 }
 
 /// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
@@ -161,15 +144,6 @@ fn kept_out(approved: &Approved, held: Held<'_>, version: Option<String>) -> Ext
         description: None,
         lifecycle: Lifecycle::default(),
         pin: Some(Arc::new(pin)),
-    }
-}
-
-impl DiscoveryError {
-    /// Why no tool may run as long as this is wrong, if so: one that is required may be among those that nobody knows of.
-    pub(super) fn blocks(&self) -> Option<String> {
-        let why =
-            || format!("{} cannot be used and nobody knows which extensions have to be in place", self.name);
-        matches!(self.kind, DiscoveryErrorKind::Lock(_)).then(why)
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn owned<'a>(global: Option<&Path>, approved: &Approved, file: &'a Lo
     for (name, entry) in &file.extensions {
         match &entry.source {
             Came::Placed { path, .. } => by_place.entry(path).or_default().push((name, entry)),
-            Came::Git { .. } | Came::Directory { .. } => entries.push((name, entry, false)),
+            Came::Git { .. } | Came::Directory { .. } => entries.push((name, entry)),
         }
     }
     let mut all: Vec<Owned<'a>> = Vec::new();
@@ -63,10 +63,10 @@ pub(crate) fn owned<'a>(global: Option<&Path>, approved: &Approved, file: &'a Lo
             None => Owned { candidate, held: None },
         });
     }
-    let gone = by_place.into_values().flatten().map(|(name, entry)| (name, entry, true));
+    let gone = by_place.into_values().flatten();
     all.reserve(entries.len());
-    for (name, entry, gone) in entries.into_iter().chain(gone) {
-        all.push(stored(approved, name, entry, gone));
+    for (name, entry) in entries.into_iter().chain(gone) {
+        all.push(stored(approved, name, entry));
     }
     // What was approved comes first, or something beside it could take its name with other letters.
     all.sort_by_cached_key(|owned| (owned.held.is_none(), owned.name().to_ascii_lowercase()));
@@ -89,14 +89,14 @@ fn placed<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry, fo
     held(approved, name, entry, Some(found.dir), changed)
 }
 
-/// One that lies in the store only.
-fn stored<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry, gone: bool) -> Owned<'a> {
+/// One that lies in the store only; one that was put into the global directory is gone from there.
+fn stored<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry) -> Owned<'a> {
     let changed = match &entry.source {
-        Came::Placed { path, .. } if gone => Some(format!(
+        Came::Placed { path, .. } => Some(format!(
             "it was removed from {}; `haft ext remove {name}` forgets that it was approved",
             path.display()
         )),
-        Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => None,
+        Came::Git { .. } | Came::Directory { .. } => None,
     };
     held(approved, name, entry, None, changed)
 }

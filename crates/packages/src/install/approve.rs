@@ -15,7 +15,7 @@ use super::interpreter::{self, Places};
 use super::lock::{Approval, Approved, Came, Entry, How, LockFile, Waiting};
 use super::{Contents, Difference, Digest, InstallError, Kept, Source, Store, git};
 use crate::approved::contents::Looks;
-use crate::approved::trees::{restored, swept};
+use crate::approved::trees::swept;
 use crate::approved::workshop::{Bench, Workshop};
 use crate::approved::{copies, copy};
 use crate::manifest::permission::{Line as PermissionLine, Permissions};
@@ -113,7 +113,7 @@ impl Store {
             (Ok(dir), Ok(global)) if dir.starts_with(&global) => {
                 let problem =
                     "lies where extensions are looked for already; `haft ext trust NAME` approves it there";
-                Err(InstallError::Refused { path: dir, problem: problem.into() })
+                Err(InstallError::refused(&dir, problem))
             }
             _ => Ok(()),
         }
@@ -163,27 +163,23 @@ impl Store {
         contents: &Contents,
         entry: &Entry,
     ) -> Result<Option<Before>, InstallError> {
-        let taken = |dir: PathBuf| Err(InstallError::Exists { name: name.clone(), dir });
         if !matches!(entry.source, Came::Placed { .. })
             && let Some(row) = self.placed(name.as_str())
         {
-            return taken(row.dir);
+            return Err(InstallError::Exists { name: name.clone(), dir: row.dir });
         }
         let file = self.approved.load()?;
         if let Some(known) = another_there(&file, name, &entry.source) {
             return Err(known);
         }
         let Some((known, before)) = file.find(name.as_str()) else { return Ok(None) };
-        let installed = || {
-            let from = before.source.to_string();
-            Err(InstallError::Taken { name: name.clone(), known: known.clone(), from })
-        };
         let moved = matches!(
             (&before.source, &entry.source),
             (Came::Git { .. } | Came::Directory { .. }, Came::Placed { .. })
         );
         if known != name || moved {
-            return installed();
+            let from = before.source.to_string();
+            return Err(InstallError::Taken { name: name.clone(), known: known.clone(), from });
         }
         let difference = self.approved.trees().difference(&before.tree, contents);
         Ok(Some(Before { entry: before.clone(), difference }))
@@ -323,10 +319,8 @@ impl Proposal {
         let source = looked_at(entry.source, &entry.tree);
         let entry = Entry { approved: approval, source, ..entry };
         let dir = approved.runs_in(&name, &entry);
-        let kept = match entry.runs_in_copy() {
-            true => trees.make_room(before.as_ref().map(|before| &before.entry), &contents, &dir)?,
-            false => Vec::new(),
-        };
+        let older = before.as_ref().map(|before| &before.entry);
+        let kept = trees.make_room(older, &entry, &contents, &dir)?;
         // As it is now: it may have been switched off meanwhile.
         let edited = approved.edit(|file| {
             let entry = entry.replace(file.extensions.remove(&name));
@@ -337,8 +331,7 @@ impl Proposal {
         if !is_up(Defence::WholeInstalls) {
             put()?;
         }
-        let restores = || copies::restore(&contents, &trees.place(&entry.tree), &dir);
-        let copy = if entry.runs_in_copy() { restored(restores()) } else { None };
+        let copy = trees.restore_copy(&entry, &contents, &dir);
         let warnings = copy.into_iter().chain(swept(trees.sweep(&workshop, &keep))).collect();
         Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }

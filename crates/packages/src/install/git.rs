@@ -141,12 +141,8 @@ impl<'a> Git<'a> {
     /// The name of the commit that is checked out.
     fn commit(&self, checkout: &Path) -> Result<String, String> {
         let mut command = self.command();
-        command.arg("--git-dir").arg(checkout.join(".git")).args([
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "HEAD",
-        ]);
+        command.arg("--git-dir").arg(checkout.join(".git"));
+        command.args(["rev-parse", "--verify", "--quiet", "HEAD"]);
         let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
         let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let is_name = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());

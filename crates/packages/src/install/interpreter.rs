@@ -65,11 +65,9 @@ pub(super) fn outside(
     let path = places.cleaned();
     match manifest.launch(dir, path.as_deref())? {
         Launch::Process { program, .. } if exec.is_shared() || leads_out => {
-            let refused = |problem: &str| {
-                Err(InstallError::Refused { path: program.clone(), problem: problem.to_owned() })
-            };
             if is_others(&program) {
-                return refused("is what would run the extension, and other users may change it");
+                let problem = "is what would run the extension, and other users may change it";
+                return Err(InstallError::refused(&program, problem));
             }
             // A path that climbs would mean something else once a directory on its way is replaced.
             match leads_out {

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use haft_launch::sandbox::Level;
+use haft_protocol::ids::ExtensionName;
 
+use super::InstallError;
 use super::lock::Entry;
 use crate::discovery::{Candidate, Held, Owned, scan};
 use crate::manifest::Exec;
@@ -36,6 +38,13 @@ pub struct Row {
     pub entry: Option<Entry>,
     /// Whether it can run.
     pub state: State,
+}
+
+impl Row {
+    /// The error for a change of an extension that somebody else has changed since this was looked up.
+    pub(super) fn meanwhile(&self) -> InstallError {
+        InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
+    }
 }
 
 /// Whether an extension can run.
@@ -84,17 +93,16 @@ pub(super) fn owned(owned: Owned<'_>, path: Option<&OsStr>) -> Row {
 fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
     let name = candidate.name();
     let Candidate { dir, manifest } = candidate;
-    let broken = |error: String| State::Broken(error);
     let (manifest, state) = match manifest {
         Ok(manifest) => {
             let state = match manifest.launch(&dir, path) {
                 _ if !manifest.enabled => State::Disabled,
                 Ok(_) => State::Enabled,
-                Err(error) => broken(error.to_string()),
+                Err(error) => State::Broken(error.to_string()),
             };
             (Some(manifest), state)
         }
-        Err(error) => (None, broken(error.to_string())),
+        Err(error) => (None, State::Broken(error.to_string())),
     };
     let level = manifest.as_ref().and_then(|manifest| manifest.permissions.as_ref()).map(Permissions::level);
     let (version, language, description, exec) = manifest

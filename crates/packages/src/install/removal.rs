@@ -85,12 +85,6 @@ fn remove_approved(approved: &Approved, row: &Row, entry: &Entry) -> Result<Remo
     Ok(removed)
 }
 
-impl Row {
-    fn meanwhile(&self) -> InstallError {
-        InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
-    }
-}
-
 /// Of a directory that is gone, what people are told when removals have moved something of that name aside: whoever was killed
 /// at it has told nobody.
 fn left_by_another(dir: &Path) -> Option<String> {

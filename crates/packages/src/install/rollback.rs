@@ -6,7 +6,6 @@ use super::lock::{Approved, Came, Entry};
 use super::{InstallError, Kept, Row};
 use crate::approved::copies;
 use crate::approved::error::with_causes;
-use crate::approved::trees::restored;
 use crate::approved::workshop::Workshop;
 
 /// A version that can be gone back to.
@@ -76,10 +75,7 @@ pub(super) fn roll_back(approved: &Approved, row: &Row, older: &Older) -> Result
     let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
     let code = trees.verify(&older.tree).map_err(unusable)?;
     let dir = approved.runs_in(&name, older);
-    let kept = match older.runs_in_copy() {
-        true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
-        false => Vec::new(),
-    };
+    let kept = trees.make_room(row.entry.as_ref(), older, &code, &dir)?;
     let edited = approved.edit(|file| {
         let known = file.extensions.get_mut(&name)?;
         row.entry.as_ref().filter(|shown| known.is_same_version(shown))?;
@@ -87,13 +83,8 @@ pub(super) fn roll_back(approved: &Approved, row: &Row, older: &Older) -> Result
         *known = known.rolled_back(index)?;
         Some(known.clone())
     });
-    let meanwhile = || InstallError::Meanwhile { name: name.clone() };
-    let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(meanwhile));
+    let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(|| row.meanwhile()));
     let entry = done.inspect_err(|_| copies::put_back(&kept))?;
-    let restores = || copies::restore(&code, &trees.place(&entry.tree), &dir);
-    let warnings = match entry.runs_in_copy() {
-        true => restored(restores()).into_iter().collect(),
-        false => Vec::new(),
-    };
+    let warnings = trees.restore_copy(&entry, &code, &dir).into_iter().collect();
     Ok(RolledBack { entry, kept, warnings })
 }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ManifestError;
+use crate::timeouts::MAX_ASKED;
 
 /// The fields of one object, found whatever the case of their keys.
 #[derive(Debug)]
@@ -83,16 +84,16 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A whole number from 1.
-    pub(crate) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
-        match self.get(field) {
-            None => Ok(None),
-            Some(value) => match value.as_u64() {
-                Some(number @ 1..) => Ok(Some(number)),
-                Some(0) | None => {
-                    Err(self.error(field, &format!("must be a whole number from 1, not {value}")))
-                }
-            },
+    /// A time of at least 1 ms and at most [`MAX_ASKED`], in milliseconds.
+    pub(super) fn milliseconds(&self, field: &str) -> Result<Option<u64>, ManifestError> {
+        let Some(value) = self.get(field) else { return Ok(None) };
+        let most = MAX_ASKED.as_millis();
+        match value.as_u64() {
+            Some(0) | None => Err(self.error(field, &format!("must be a whole number from 1, not {value}"))),
+            Some(asked) if u128::from(asked) > most => {
+                Err(self.error(field, &format!("must be at most {most}")))
+            }
+            asked => Ok(asked),
         }
     }
 
@@ -105,16 +106,13 @@ impl<'a> Fields<'a> {
         self.list(field)?.iter().map(text).collect()
     }
 
-    /// The fields of an object; nothing when the field is none.
-    pub(super) fn object_in(&self, field: &str) -> Result<Option<Self>, ManifestError> {
-        let Some(Value::Object(object)) = self.get(field) else { return Ok(None) };
-        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
-    }
-
     /// The fields of an object, if there is one.
     pub(crate) fn object(&self, field: &str) -> Result<Option<Self>, ManifestError> {
         match self.get(field) {
-            None | Some(Value::Object(_)) => self.object_in(field),
+            None => Ok(None),
+            Some(Value::Object(object)) => {
+                Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
+            }
             Some(other) => Err(self.wrong(field, "an object", other)),
         }
     }

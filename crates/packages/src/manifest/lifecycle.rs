@@ -1,11 +1,14 @@
 //! The fields about when an extension starts and ends. It can do without them, so a mistake in one is told, and the
 //! field counts as left out.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Activation, Fields, ManifestError, activation};
-use crate::timeouts::MAX_ASKED;
+use haft_protocol::ext::{Event, RegisterCommand, RegisterTool};
+use serde::de::DeserializeOwned;
+
+use super::{Fields, ManifestError};
 
 /// What a manifest says about when its extension starts and ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,14 +23,33 @@ pub struct Lifecycle {
     pub activation: Option<Arc<Activation>>,
 }
 
+/// The uses that start an extension, and what it offers before the first of them.
+///
+/// `"activation": ["tool:weather", "command:weather", "event:turn_end"]`, with the tools and commands beside it, in the
+/// fields of `register_tool` and `register_command`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Activation {
+    /// `tools`: one for each `tool:NAME`.
+    pub tools: Vec<RegisterTool>,
+    /// `commands`: one for each `command:NAME`.
+    pub commands: Vec<RegisterCommand>,
+    /// The events of `event:NAME`.
+    pub events: BTreeSet<String>,
+}
+
 /// What the manifest asks for, and what is wrong with it. `guards` is true of an extension that must be in place.
 pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
     let mut ignored = Vec::new();
+    let on_demand = kept(on_demand(fields), &mut ignored).unwrap_or_default();
+    let mut deadline = |field| {
+        let asked = kept(fields.milliseconds(field), &mut ignored).flatten();
+        asked.map(Duration::from_millis)
+    };
     let lifecycle = Lifecycle {
-        on_demand: kept(on_demand(fields), &mut ignored).unwrap_or_default(),
-        hello: kept(deadline(fields, "hello_timeout_ms"), &mut ignored).flatten(),
-        ready: kept(deadline(fields, "ready_timeout_ms"), &mut ignored).flatten(),
-        activation: activation::read(fields, guards)
+        on_demand,
+        hello: deadline("hello_timeout_ms"),
+        ready: deadline("ready_timeout_ms"),
+        activation: activation(fields, guards)
             .map_err(|error| ignored.push(format!("{error}; the extension starts at once")))
             .unwrap_or_default()
             .map(Arc::new),
@@ -47,10 +69,67 @@ fn on_demand(fields: &Fields<'_>) -> Result<bool, ManifestError> {
     }
 }
 
-fn deadline(fields: &Fields<'_>, field: &str) -> Result<Option<Duration>, ManifestError> {
-    let Some(asked) = fields.positive(field)?.map(Duration::from_millis) else { return Ok(None) };
-    if asked > MAX_ASKED {
-        return Err(fields.error(field, &format!("must be at most {}", MAX_ASKED.as_millis())));
+/// The uses that start the extension, if it does not start at once.
+///
+/// # Errors
+/// The entry that makes no sense, or the tool or command that lacks its other half.
+fn activation(fields: &Fields<'_>, guards: bool) -> Result<Option<Activation>, ManifestError> {
+    if !fields.has("activation") {
+        return Ok(None);
     }
-    Ok(Some(asked))
+    let wrong = |problem: &str| fields.error("activation", problem);
+    if guards {
+        return Err(wrong("cannot be there beside `required` or `intercept`: a guard starts at once"));
+    }
+    let uses = fields.texts("activation")?;
+    if uses.is_empty() {
+        return Err(wrong("must name at least one use, or be left out"));
+    }
+    let (mut tools, mut commands, mut events) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for entry in &uses {
+        match entry.split_once(':') {
+            Some(("tool", name)) => _ = tools.insert(name),
+            Some(("command", name)) => _ = commands.insert(name),
+            Some(("event", name)) if Event::NAMES.contains(&name) => _ = events.insert(name.to_owned()),
+            Some(("event", name)) => {
+                let known = Event::NAMES.join(", ");
+                return Err(wrong(&format!("names the event {name:?}; there are {known}")));
+            }
+            Some(_) | None => {
+                return Err(wrong(&format!(
+                    "has the entry {entry:?}; there are `command:NAME`, `tool:NAME` and `event:NAME`"
+                )));
+            }
+        }
+    }
+    Ok(Some(Activation {
+        tools: declared(fields, "tool", &tools, |tool: &RegisterTool| &tool.name)?,
+        commands: declared(fields, "command", &commands, |command: &RegisterCommand| &command.name)?,
+        events,
+    }))
+}
+
+/// The entries of `tools` or `commands`, which are those that `activation` names.
+fn declared<T: DeserializeOwned>(
+    fields: &Fields<'_>,
+    kind: &str,
+    named: &BTreeSet<&str>,
+    name: impl Fn(&T) -> &String,
+) -> Result<Vec<T>, ManifestError> {
+    let field = format!("{kind}s");
+    let entries: Vec<T> = fields.elements(&field, kind)?;
+    let names: BTreeSet<&str> = entries.iter().map(|entry| name(entry).as_str()).collect();
+    if let Some(missing) = named.difference(&names).next() {
+        let problem = format!("names {kind}:{missing}; describe that {kind} in `{field}`");
+        return Err(fields.error("activation", &problem));
+    }
+    if let Some(unnamed) = names.difference(named).next() {
+        return Err(
+            fields.error(&field, &format!("describes {unnamed}; add {kind}:{unnamed} to `activation`"))
+        );
+    }
+    if names.len() < entries.len() {
+        return Err(fields.error(&field, "has two entries of one name"));
+    }
+    Ok(entries)
 }

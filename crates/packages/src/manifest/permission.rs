@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use haft_launch::sandbox::{Level, Net};
 use haft_protocol::ext::{InterceptKind, Service};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 
@@ -27,7 +27,7 @@ pub use lines::Line;
 /// not know: they might be more than anybody agreed to.
 ///
 /// Commands need no permission: a command does nothing before a person types its name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "read::Written")]
 pub struct Permissions {
     /// `tools`: what it offers to the model.
@@ -83,7 +83,6 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct InterceptPermission {
     /// `event`: what is about to happen.
-    #[serde(serialize_with = "by_name")]
     pub event: InterceptKind,
     /// `role`: what it may do about it, and what its failure means.
     pub role: InterceptAs,
@@ -117,22 +116,6 @@ pub struct FsPermissions {
     /// `write`: to read and to change, beside its data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<String>,
-}
-
-impl Default for Permissions {
-    /// Nothing.
-    fn default() -> Self {
-        Self {
-            tools: ToolPermissions::default(),
-            events: BTreeSet::new(),
-            intercept: Vec::new(),
-            host: BTreeSet::new(),
-            fs: FsPermissions::default(),
-            net: Net::None,
-            env: BTreeSet::new(),
-            exec: ExecPermission::None,
-        }
-    }
 }
 
 impl Permissions {
@@ -264,8 +247,4 @@ impl fmt::Display for InterceptAs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-fn by_name<S: Serializer>(event: &InterceptKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(event.name())
 }

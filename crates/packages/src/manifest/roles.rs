@@ -32,13 +32,6 @@ impl Roles {
     }
 }
 
-/// What one entry of `intercept` says.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Said {
-    As(InterceptAs),
-    Observes,
-}
-
 /// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole. Without
 /// `intercept`, what the permissions say of it counts; with both, they say the same.
 pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Result<Roles, ManifestError> {
@@ -48,12 +41,12 @@ pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Re
     for entry in fields.objects("intercept")? {
         let (event, role, required) = entry_of(&entry)?;
         roles.required |= required;
-        if let Said::As(role) = role {
-            said.insert((event, role));
-        }
+        said.extend(role.map(|role| (event, role)));
     }
-    let asked = permissions.map(asked);
-    match (fields.has("intercept"), asked) {
+    let asked = |permissions: &Permissions| {
+        permissions.intercept.iter().map(|entry| (entry.event, entry.role)).collect()
+    };
+    match (fields.has("intercept"), permissions.map(asked)) {
         (true, Some(asked)) if asked != said => {
             let rule = "must have the events and roles of `permissions.intercept`, or be left out";
             return Err(fields.error("intercept", rule));
@@ -71,25 +64,22 @@ pub(super) fn read(fields: &Fields<'_>, permissions: Option<&Permissions>) -> Re
     Ok(roles)
 }
 
-fn asked(permissions: &Permissions) -> BTreeSet<(InterceptKind, InterceptAs)> {
-    permissions.intercept.iter().map(|entry| (entry.event, entry.role)).collect()
-}
-
-fn entry_of(entry: &Fields<'_>) -> Result<(InterceptKind, Said, bool), ManifestError> {
+/// The event of an entry, its role, which is none for one that only observes, and whether it is required.
+fn entry_of(entry: &Fields<'_>) -> Result<(InterceptKind, Option<InterceptAs>, bool), ManifestError> {
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let event = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
     entry.only_block()?;
     // Nothing said means the safe thing: that a failure blocks.
     let role = match entry.text("role")?.as_deref().unwrap_or("gate") {
-        "gate" => Said::As(InterceptAs::Gate),
-        "redactor" if event == InterceptKind::AssistantMessage => Said::As(InterceptAs::Redactor),
+        "gate" => Some(InterceptAs::Gate),
+        "redactor" if event == InterceptKind::AssistantMessage => Some(InterceptAs::Redactor),
         "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
         "rewrite" | "transform" | "observe" | "observer" if required => {
             return Err(entry.error("required", "needs the role `gate` or `redactor`"));
         }
-        "rewrite" | "transform" => Said::As(InterceptAs::Rewrite),
-        "observe" | "observer" => Said::Observes,
+        "rewrite" | "transform" => Some(InterceptAs::Rewrite),
+        "observe" | "observer" => None,
         _ => return Err(entry.error("role", "must be `gate`, `redactor`, `rewrite` or `observe`")),
     };
     Ok((event, role, required))

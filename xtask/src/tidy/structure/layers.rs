@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "timeouts",
             "read",
+            "write",
             "home",
             "project",
             "front_matter",
@@ -49,7 +50,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "file",
             "picoclaw",
             "edit",
-            "handed",
             "layers",
             "rows",
             "auth",
@@ -74,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "hash",
             "file_name",
             "glance",
+            "open",
             "environment",
             "grant",
             "pins",

@@ -7,12 +7,7 @@ use haft_protocol::thinking::Thinking;
 use super::*;
 use crate::file::ReadFile;
 
-pub(super) fn layer(
-    place: Place,
-    provider: Option<&str>,
-    model: Option<&str>,
-    base_url: Option<&str>,
-) -> Layer {
+fn layer(place: Place, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
     let values = ConfigFile {
         provider: provider.map(Into::into),
         model: model.map(Into::into),
@@ -22,7 +17,7 @@ pub(super) fn layer(
     Layer::new(place, values)
 }
 
-pub(super) fn in_file() -> Place {
+fn in_file() -> Place {
     let text = "provider = 'p'\nmodel = 'm'\nbase_url = 'u'";
     Place::File(ReadFile::parse(std::path::Path::new("config.toml"), text).unwrap().source)
 }
@@ -38,7 +33,7 @@ fn check(layers: &[Layer], expect: [&str; 3]) {
 
 /// As [`check`], where `lab` and `dn` are providers.
 #[track_caller]
-pub(super) fn check_apart(mut layers: Vec<Layer>, expect: [&str; 3]) {
+fn check_apart(mut layers: Vec<Layer>, expect: [&str; 3]) {
     let got = Settings::merge(&mut layers, &|model, beside| {
         let (provider, id) = model.split_once('/')?;
         let known = ["lab", "dn"].contains(&provider) && beside.is_none_or(|beside| beside == provider);
@@ -108,4 +103,47 @@ fn every_level_is_read_alike_by_flag_and_file() {
             assert_eq!(settings.thinking.origin.to_string(), "c:2");
         }
     }
+}
+
+#[test]
+fn a_models_own_provider_beats_a_weaker_ones_and_its_address() {
+    let file = || layer(in_file(), Some("lab"), Some("big"), Some("http://lab"));
+    let flags = |model| layer(Place::Flags, None, Some(model), None);
+    check_apart(vec![flags("dn/x"), file()], ["dn (--model)", "x (--model)", "-"]);
+    let lab = ["lab (--model)", "tiny (--model)", "http://lab (config.toml:3)"];
+    check_apart(vec![flags("lab/tiny"), file()], lab);
+    check_apart(vec![flags("x/y"), file()], ["lab (config.toml:1)", "x/y (--model)", lab[2]]);
+    let variables = layer(Place::Env, None, Some("dn/x"), None);
+    check_apart(
+        vec![layer(Place::Flags, None, None, None), variables, file()],
+        ["dn (HAFT_MODEL)", "x (HAFT_MODEL)", "-"],
+    );
+    let in_file = layer(in_file(), None, Some("dn/x"), None);
+    check_apart(vec![in_file.clone()], ["dn (config.toml:2)", "x (config.toml:2)", "-"]);
+    check_apart(vec![layer(Place::Flags, Some("lab"), None, None), in_file], ["lab (--provider)", "-", "-"]);
+}
+
+#[test]
+fn beside_a_provider_only_its_own_name_is_taken_off() {
+    let beside = |provider, model, url| layer(Place::Flags, Some(provider), Some(model), Some(url));
+    check_apart(
+        vec![beside("lab", "lab/tiny", "u")],
+        ["lab (--provider)", "tiny (--model)", "u (--base-url)"],
+    );
+    check_apart(vec![beside("lab", "dn/x", "u")], ["lab (--provider)", "dn/x (--model)", "u (--base-url)"]);
+    let variables = layer(Place::Env, None, Some("lab/tiny"), None);
+    check_apart(
+        vec![layer(Place::Flags, Some("lab"), None, None), variables],
+        ["lab (--provider)", "tiny (HAFT_MODEL)", "-"],
+    );
+}
+
+#[test]
+fn a_server_without_a_name_is_asked_for_any_model() {
+    let flags = layer(Place::Flags, None, Some("dn/x"), None);
+    let variables = layer(Place::Env, None, None, Some("http://vllm"));
+    let all = ["-", "dn/x (--model)", "http://vllm (HAFT_BASE_URL)"];
+    check_apart(vec![flags.clone(), variables.clone()], all);
+    let file = layer(in_file(), Some("lab"), None, None);
+    check_apart(vec![flags, variables, file], ["lab (config.toml:1)", all[1], all[2]]);
 }

@@ -6,10 +6,11 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::digest::{self, Digest};
-use super::{MAX_BYTES, MAX_FILES, SnapshotError, programs};
+use super::super::{Digest, digest_of};
+use super::{MAX_BYTES, MAX_FILES, SnapshotError};
 use crate::hooks::{NamedFile, ProcessHook};
 
 /// The most directories that lie in each other.
@@ -21,6 +22,12 @@ const OWN_DEPTH: usize = 2;
 
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;
+
+/// The file that makes a directory an extension.
+const MANIFEST: &str = "extension.json";
+
+/// The longest manifest that is looked into, in bytes. The host reads none that is longer.
+const MAX_MANIFEST: u64 = 1024 * 1024;
 
 /// What was found so far.
 pub(super) struct Walk<'a> {
@@ -69,7 +76,7 @@ impl<'a> Walk<'a> {
     /// was looked at.
     pub(super) fn add_programs(&mut self) -> Result<(), SnapshotError> {
         for (dir, name) in std::mem::take(&mut self.manifests) {
-            for word in programs::named(&dir) {
+            for word in named_by_manifest(&dir) {
                 let path = dir.join(&word);
                 if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
                     self.add(&path, &format!("{name} runs {}", self::name(word.as_ref())))?;
@@ -129,7 +136,7 @@ impl<'a> Walk<'a> {
         if self.files.len() >= self.most {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
-        self.files.insert(name.to_owned(), digest::of(hasher));
+        self.files.insert(name.to_owned(), digest_of(hasher));
         Ok(())
     }
 
@@ -157,7 +164,7 @@ impl<'a> Walk<'a> {
         }
         // The order decides by which name a directory goes that several lead to.
         entries.sort();
-        if entries.iter().any(|entry| entry == programs::MANIFEST) {
+        if entries.iter().any(|entry| entry == MANIFEST) {
             self.manifests.push((path.to_owned(), name_so_far.to_owned()));
         }
         for entry in entries {
@@ -190,6 +197,23 @@ impl<'a> Walk<'a> {
 
 fn read(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Read { path: path.into(), source }
+}
+
+/// The paths that the manifest in a directory names in `exec` and `args`, as it writes them: what has a `/` in it. A name
+/// without one is that of a program of the system's, or of a file beside the manifest.
+///
+/// One that cannot be read names nothing, and starts nothing either.
+fn named_by_manifest(dir: &Path) -> Vec<String> {
+    let text = crate::read::text(&dir.join(MANIFEST), MAX_MANIFEST).unwrap_or_default();
+    let Ok(Value::Object(fields)) = serde_json::from_str(text.trim_start_matches('\u{feff}')) else {
+        return Vec::new();
+    };
+    // The host reads keys whatever their case, and refuses one that is there twice.
+    let of =
+        |key: &str| fields.iter().find(|(other, _)| other.eq_ignore_ascii_case(key)).map(|(_, value)| value);
+    let args = of("args").and_then(Value::as_array).into_iter().flatten();
+    let words = of("exec").into_iter().chain(args).filter_map(Value::as_str);
+    words.filter(|word| word.contains(std::path::is_separator)).map(str::to_owned).collect()
 }
 
 /// A name as text: two names are never one text, whatever bytes they are made of.

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
 use super::super::digest::{self, Digest};
 use super::{InstallError, slashed};
-use crate::glance::Change;
+use crate::glance::Glance;
 
 /// Is shown a path in the tree, the path of it, and what is there.
 type Visit<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
@@ -51,8 +51,7 @@ fn directory(
         let metadata = path.symlink_metadata().map_err(InstallError::io("read", &path))?;
         let is_known = metadata.is_dir() || metadata.is_symlink() || metadata.is_file();
         if !is_known {
-            let problem = "is neither a file nor a directory".into();
-            return Err(InstallError::Refused { path, problem });
+            return Err(InstallError::refused(&path, "is neither a file nor a directory"));
         }
         visit(&name, &path, &metadata)?;
         if metadata.is_dir() {
@@ -81,18 +80,15 @@ impl Looks {
 
     /// Looks at one thing.
     pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {
-        let change = Change::of(metadata);
-        self.tells &= metadata.is_dir() || change.is_older_than(self.since);
+        let glance = Glance::of(metadata);
+        self.tells &= metadata.is_dir() || glance.is_older_than(self.since);
         let name = slashed(name);
         self.all.update((name.len() as u64).to_le_bytes());
         self.all.update(&name);
-        self.all.update(numbers(metadata, change));
+        self.all.update(numbers(metadata, glance));
     }
 
     /// Looks at a whole tree; as [`end`](Self::end).
-    ///
-    /// # Errors
-    /// When it cannot be gone through.
     pub(crate) fn of_tree(root: &Path) -> Result<(Digest, bool), InstallError> {
         let mut looks = Self::begin();
         walk(root, &mut |name, _, metadata| {
@@ -109,13 +105,12 @@ impl Looks {
 }
 
 /// Of a directory only that it is one: what is in it is looked at itself.
-fn numbers(metadata: &Metadata, change: Change) -> Vec<u8> {
+fn numbers(metadata: &Metadata, glance: Glance) -> Vec<u8> {
     if metadata.is_dir() {
         return vec![b'd'];
     }
     let mut bytes = vec![if metadata.is_symlink() { b'l' } else { b'f' }];
-    bytes.extend(metadata.len().to_le_bytes());
-    bytes.extend(change.bytes());
+    bytes.extend(glance.bytes());
     bytes.push(u8::from(super::is_executable(metadata)));
     bytes
 }

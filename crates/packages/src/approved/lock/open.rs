@@ -1,20 +1,83 @@
-//! Opening the lock file, and seeing whose word it is.
-//!
-//! As with `trust.json`, which this crate knows nothing of: neither crate may depend on the other.
+//! Opening the lock file, seeing whose word it is, and the reasons why it is not used.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::Metadata;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 
-use super::error::{LOOSE, LockError};
 use crate::glance::Glance;
+use crate::open::open;
 
 /// The longest file that is read, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// Its text, and what it looked like when that was read; none where there is no file.
+/// The problem of a file that its mode opens to others.
+const LOOSE: &str = "can be written by other users";
+
+/// The lock file is not used: nothing is approved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else may have written it.
+    #[error("{} {what}, so no extension is approved; look at it, then make it yours alone (chmod 600), or remove it", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// It is not of the form that haft writes.
+    #[error(
+        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or move it \
+         aside and install again what it named: until then none of it runs, and what guarded guards nothing (`haft doctor` \
+         names it)",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// What is wrong there.
+        detail: String,
+    },
+    /// A newer haft wrote it.
+    #[error("{} was written by a newer haft, so no extension is approved; use that one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl LockError {
+    /// Whether nothing is wrong with it but that others may write to it.
+    pub fn is_loose(&self) -> bool {
+        matches!(self, Self::Foreign { what, .. } if *what == LOOSE)
+    }
+}
+
+/// The file's text, and what it looked like when that was read; none where there is no file.
+///
+/// As with `trust.json`, which this crate knows nothing of: neither crate may depend on the other.
 pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
     let foreign = |what| LockError::Foreign { path: path.into(), what };
@@ -25,7 +88,7 @@ pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
         Ok(metadata) if metadata.is_symlink() && defended => return Err(foreign("is a link")),
         Ok(_) => {}
     }
-    let file = open(path, defended).map_err(read)?;
+    let file = open(path, !defended).map_err(read)?;
     // Of the file that is read, not of the name: it may lead to another one by now.
     let metadata = file.metadata().map_err(read)?;
     if !metadata.is_file() {
@@ -37,20 +100,6 @@ pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
     let mut text = String::with_capacity(usize::try_from(metadata.len().min(MAX_FILE)).unwrap_or_default());
     file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
     Ok(Some((text, Glance::of(&metadata))))
-}
-
-#[cfg(unix)]
-fn open(path: &Path, defended: bool) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    // A pipe would wait for a writer.
-    let flags = rustix::fs::OFlags::NONBLOCK
-        | if defended { rustix::fs::OFlags::NOFOLLOW } else { rustix::fs::OFlags::empty() };
-    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path, _: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).open(path)
 }
 
 /// Why somebody else may have written it.

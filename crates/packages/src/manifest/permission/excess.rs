@@ -21,7 +21,7 @@ pub(super) fn beyond(asked: &Permissions, granted: &Permissions, home: Option<&P
         intercept: intercept.collect(),
         host: without(&asked.host, &granted.host),
         fs: beyond_files(&asked.fs, &granted.fs, home),
-        net: if reach(asked.net) > reach(granted.net) { asked.net } else { Net::None },
+        net: if asked.net > granted.net { asked.net } else { Net::None },
         env: without(&asked.env, &granted.env),
         exec: if asked.exec > granted.exec { asked.exec } else { ExecPermission::None },
     }
@@ -85,12 +85,4 @@ fn uncovered(asked: &[String], granted: &[GrantedPath], home: Option<&Path>) -> 
 
 fn without<T: Ord + Clone>(asked: &BTreeSet<T>, granted: &BTreeSet<T>) -> BTreeSet<T> {
     asked.difference(granted).cloned().collect()
-}
-
-fn reach(net: Net) -> u8 {
-    match net {
-        Net::None => 0,
-        Net::Loopback => 1,
-        Net::All => 2,
-    }
 }

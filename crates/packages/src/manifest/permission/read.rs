@@ -12,9 +12,8 @@ use super::{
     Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Permissions, ToolPermissions,
 };
 use crate::environment::check_asked;
-use crate::grant::GrantedPath;
+use crate::grant::{GrantedPath, net_name};
 use crate::manifest::{Fields, ManifestError, Object};
-use crate::timeouts::MAX_ASKED;
 
 /// The longest list: a person has to read it.
 const MAX_LISTED: usize = 128;
@@ -48,18 +47,10 @@ impl Permissions {
             intercept: intercepts(fields)?,
             host: words(fields, "host", Service::ALL, |service| service.name())?.into_iter().collect(),
             fs: fs(fields)?,
-            net: word(fields, "net", &[Net::None, Net::Loopback, Net::All], net_name)?.unwrap_or(Net::None),
+            net: word(fields, "net", &[Net::None, Net::Loopback, Net::All], net_name)?.unwrap_or_default(),
             env: variables(fields)?.into_iter().collect(),
             exec: word(fields, "exec", ExecPermission::ALL, ExecPermission::name)?.unwrap_or_default(),
         })
-    }
-}
-
-pub(super) fn net_name(net: Net) -> &'static str {
-    match net {
-        Net::None => "none",
-        Net::Loopback => "loopback",
-        Net::All => "all",
     }
 }
 
@@ -113,11 +104,7 @@ fn intercept(entry: &Fields<'_>) -> Result<InterceptPermission, ManifestError> {
     if !tools.is_empty() && event != InterceptKind::ToolCall {
         return Err(entry.error("tools", "can be there only for `tool_call`"));
     }
-    let timeout_ms = entry.positive("timeout_ms")?;
-    let most = MAX_ASKED.as_millis();
-    if timeout_ms.is_some_and(|asked| u128::from(asked) > most) {
-        return Err(entry.error("timeout_ms", &format!("must be at most {most}")));
-    }
+    let timeout_ms = entry.milliseconds("timeout_ms")?;
     let tools = tools.iter().map(|name| name.to_ascii_lowercase()).collect();
     Ok(InterceptPermission { event, role, tools, timeout_ms })
 }
