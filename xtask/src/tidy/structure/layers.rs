@@ -123,7 +123,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "bash",
             "skill",
             "list",
-            "service_tools",
         ],
     ),
     (
