@@ -276,7 +276,7 @@ fn final_refusal(gate: bool, decision: ToolDecision) -> Option<Refusal> {
 }
 
 /// The decision of all hooks together about a tool call: the last of the four shapes of an answer, see
-/// [`ToolDecision`](crate::hooks::ToolDecision).
+/// [`ToolDecision`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The call runs.
@@ -309,7 +309,7 @@ impl Verdict {
     }
 }
 
-/// The end of a [`ToolChain`](ToolChain).
+/// The end of a [`ToolChain`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The decision.

@@ -171,7 +171,7 @@ impl std::fmt::Debug for Run {
 ///
 /// It is about this one run, and says so where that is over: [`Agent::steer`](crate::Agent::steer) keeps a message for
 /// the next run, [`steer`](Self::steer) refuses it. It keeps neither the run nor the agent alive, and does none of the
-/// work: whoever has the [`Run`](Run) polls it.
+/// work: whoever has the [`Run`] polls it.
 ///
 /// ```
 /// # use std::sync::Arc;
