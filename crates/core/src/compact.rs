@@ -7,33 +7,26 @@
 //! * [`Compacting`]: what a [`BeforeCompact`](crate::hooks::BeforeCompact) hook is asked about;
 //! * [`Compacted`], [`CompactError`]: how it ended.
 
-mod budget;
-mod cut;
-mod error;
-mod files;
 mod prompt;
-mod text;
 
-#[cfg(test)]
-mod tests;
-
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 pub use haft_protocol::event::CompactReason;
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Time};
+use serde::Deserialize;
 
-pub(crate) use budget::Budget;
-pub use budget::CompactSettings;
-pub(crate) use cut::{Keep, cut};
-pub use error::CompactError;
-pub(crate) use files::Files;
-pub(crate) use prompt::{SYSTEM, question, within};
-pub use text::entry_text;
-
+use crate::error::TurnErrorKind;
+use crate::model::ModelError;
 use crate::session::EntryId;
 use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said};
 use crate::stats::estimated_tokens;
+
+pub use prompt::entry_text;
+pub(crate) use prompt::{SYSTEM, question, within};
 
 /// What is about to be summed up.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +60,7 @@ impl Compacting {
 
     /// The entries that the kept part may begin with: no result of a tool, and none between a call and its result.
     pub fn cut_points(&self) -> impl Iterator<Item = EntryId> + '_ {
-        cut::points(&self.entries).filter_map(|at| self.entries.get(at)).map(|entry| entry.id)
+        points(&self.entries).filter_map(|at| self.entries.get(at)).map(|entry| entry.id)
     }
 
     /// The same, with another part kept; `None` if the kept part cannot begin there.
@@ -135,3 +128,242 @@ fn message_of(entry: &Entry) -> Option<std::borrow::Cow<'_, Message>> {
 pub(crate) fn tokens_of(entry: &Entry) -> u64 {
     message_of(entry).map_or(0, |message| estimated_tokens(&message))
 }
+
+/// When the context is summed up, and how much of it is kept word for word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactSettings {
+    /// Whether this happens without being asked for: when the reserve is reached, and when the provider says that a
+    /// request is too long.
+    pub auto: bool,
+    /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
+    /// whichever is less. Never more than half of the window.
+    pub reserve: Option<u64>,
+    /// Tokens at the end that are kept word for word. If nothing is said, 20,000, but no more than a third of what the
+    /// system prompt and the tools leave of the window. Never more than half of that.
+    pub keep: Option<u64>,
+}
+
+impl Default for CompactSettings {
+    fn default() -> Self {
+        Self { auto: true, reserve: None, keep: None }
+    }
+}
+
+const RESERVE: u64 = 16_384;
+const RESERVE_PERCENT: u64 = 15;
+const KEEP: u64 = 20_000;
+
+/// The most a summary may take, however large the window is.
+const SUMMARY: u64 = 8_192;
+
+/// What the question around the conversation takes.
+const QUESTION: u64 = 1_000;
+
+/// How the tokens of a window are shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Budget {
+    /// From here on the context is full.
+    pub(crate) full: u64,
+    /// What is kept word for word.
+    pub(crate) keep: u64,
+    /// The most that a last step may take that alone is more than that.
+    pub(crate) keep_at_most: u64,
+    /// The most a summary may take.
+    pub(crate) summary: u64,
+    /// The most that the conversation may take in the request for a summary.
+    pub(crate) conversation: u64,
+}
+
+impl CompactSettings {
+    /// Shares out a window of which the system prompt and the tools take `fixed`.
+    pub(crate) fn budget(&self, window: u64, fixed: u64) -> Budget {
+        let usual = RESERVE.min(window.saturating_mul(RESERVE_PERCENT) / 100);
+        let full = window - self.reserve.unwrap_or(usual).min(window / 2);
+        let free = full.saturating_sub(fixed);
+        let keep = self.keep.unwrap_or(KEEP.min(free / 3)).min(free / 2);
+        let summary = SUMMARY.min(free / 6);
+        let conversation = full.saturating_sub(2 * summary + QUESTION).max(full / 4);
+        Budget { full, keep, keep_at_most: free / 2, summary, conversation }
+    }
+}
+
+/// How much is kept word for word, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keep {
+    /// As much as this.
+    pub(crate) usual: u64,
+    /// And when the last step alone takes more, up to this.
+    pub(crate) at_most: u64,
+}
+
+/// The first entry that is kept; the end of the branch if nothing can be. The kept part is as long as it may be. What
+/// the user said last is kept however long it is: no summary of it would be what was asked.
+pub(crate) fn cut(branch: &[Arc<Entry>], keep: Keep) -> usize {
+    let mut behind = vec![0; branch.len() + 1];
+    let mut sum = 0;
+    for (at, entry) in branch.iter().enumerate().rev() {
+        sum += tokens_of(entry);
+        if let Some(slot) = behind.get_mut(at) {
+            *slot = sum;
+        }
+    }
+    let tokens = |at: usize| behind.get(at).copied().unwrap_or_default();
+    let points: Vec<usize> = points(branch).collect();
+    if let Some(at) = points.iter().copied().find(|at| tokens(*at) <= keep.usual) {
+        return at;
+    }
+    let last = points.last().copied().unwrap_or(branch.len());
+    let by_user = branch.get(last).is_some_and(|entry| is_user(entry));
+    if tokens(last) <= keep.at_most || by_user { last } else { branch.len() }
+}
+
+/// Where a kept part may begin, in order: with a message that is no tool's result, while no call waits for one. So a
+/// turn may be cut between its steps.
+fn points(branch: &[Arc<Entry>]) -> impl Iterator<Item = usize> + '_ {
+    let mut open: HashSet<ToolCallId> = HashSet::new();
+    branch.iter().enumerate().filter_map(move |(at, entry)| match message_of(entry)?.as_ref() {
+        Message::Tool(result) => {
+            open.remove(&result.call_id);
+            None
+        }
+        Message::User { .. } => open.is_empty().then_some(at),
+        Message::Assistant(said) => {
+            // What an earlier message's calls lack is made up by whoever reads the branch.
+            open = said.tool_calls().map(|call| call.id.clone()).collect();
+            Some(at)
+        }
+    })
+}
+
+fn is_user(entry: &Entry) -> bool {
+    message_of(entry).is_some_and(|message| matches!(*message, Message::User { .. }))
+}
+
+/// Why a context was not summed up. It is as it was before, unless the disk failed behind the summary: then
+/// [`CompactError::Session`] says that the session cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactError {
+    /// The agent works on a prompt.
+    #[error("the agent is busy with a prompt; wait for it or abort it")]
+    Busy,
+    /// There is nothing that a summary could stand for.
+    #[error("there is nothing to sum up yet; go on with the conversation")]
+    Nothing,
+    /// A hook did not want it.
+    #[error("compaction refused by {by}: {reason}")]
+    Refused {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// The model did not sum up.
+    #[error("the model did not sum up the conversation: {0}")]
+    Model(ModelError),
+    /// The model had nothing to say.
+    #[error("the model's summary is empty; try again, or choose another model")]
+    Empty,
+    /// The session could not be written.
+    #[error("the summary cannot be kept: {reason}")]
+    Session {
+        /// What failed, and what to do next.
+        reason: String,
+    },
+    /// The user stopped it.
+    #[error("aborted")]
+    Aborted,
+}
+
+impl CompactError {
+    /// What of this ends a run, whatever could be done without a summary.
+    pub(crate) fn ends_run(&self) -> Option<TurnErrorKind> {
+        match self {
+            Self::Session { reason } => Some(TurnErrorKind::Session { reason: reason.clone() }),
+            Self::Busy
+            | Self::Nothing
+            | Self::Refused { .. }
+            | Self::Model(_)
+            | Self::Empty
+            | Self::Aborted => None,
+        }
+    }
+}
+
+/// Files by how they were touched, each once; the last one touched is the last. One that was changed is not among those
+/// that were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) read: Vec<String>,
+    pub(crate) modified: Vec<String>,
+}
+
+/// Tools and their arguments by call.
+type Calls = HashMap<ToolCallId, (String, RawJson)>;
+
+#[derive(Deserialize)]
+struct Args {
+    path: String,
+}
+
+impl Files {
+    /// The files that these entries touched, and those of the summary before.
+    pub(crate) fn of(entries: &[Arc<Entry>], previous: Option<&Compaction>) -> Self {
+        let mut files = Self::default();
+        if let Some(previous) = previous {
+            files.read.clone_from(&previous.files_read);
+            files.modified.clone_from(&previous.files_modified);
+        }
+        let mut calls = Calls::new();
+        for entry in entries {
+            if let EntryBody::Said(Said { message, .. }) = &entry.body {
+                files.hear(message, &mut calls);
+            } else if let EntryBody::ToolStart(start) = &entry.body {
+                // A hook may have changed the arguments.
+                calls.insert(start.call_id.clone(), (start.name.clone(), start.args.clone()));
+            }
+        }
+        files.tidy();
+        files
+    }
+
+    fn hear(&mut self, message: &Message, calls: &mut Calls) {
+        match message {
+            Message::Assistant(said) => {
+                let said = said.tool_calls().cloned();
+                calls.extend(said.map(|call| (call.id, (call.name, call.args))));
+            }
+            Message::Tool(result) if !result.is_error => {
+                if let Some((name, args)) = calls.get(&result.call_id) {
+                    self.touch(name, args);
+                }
+            }
+            Message::Tool(_) | Message::User { .. } => {}
+        }
+    }
+
+    fn touch(&mut self, tool: &str, args: &RawJson) {
+        let list = match tool {
+            "read" => &mut self.read,
+            "edit" | "write" => &mut self.modified,
+            _ => return,
+        };
+        if let Ok(Args { path }) = serde_json::from_str(args.as_str()) {
+            list.push(path);
+        }
+    }
+
+    fn tidy(&mut self) {
+        let mut seen = HashSet::new();
+        for list in [&mut self.modified, &mut self.read] {
+            let mut newest: Vec<String> = std::mem::take(list);
+            newest.reverse();
+            newest.retain(|path| seen.insert(path.clone()));
+            newest.reverse();
+            *list = newest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -66,33 +66,28 @@
 //! }
 //! ```
 
-mod approval;
-mod compact;
-mod message;
-mod refusal;
-mod request;
-mod response;
-mod result;
-mod start;
+mod model_call;
 mod tool_call;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
 
+use crate::compact::Compacting;
+use crate::session::EntryId;
 use crate::tool::Tool;
 
-pub use approval::{Approval, ApproveTool};
-pub use compact::{BeforeCompact, CompactDecision};
-pub use message::{BeforeAssistantMessage, MessageDecision};
-pub use refusal::{Refusal, RefusalScope};
-pub use request::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
-pub use response::{AfterModelResponse, ReceivedResponse, ResponseDecision};
-pub use result::{AfterToolExecute, FinishedCall, ResultDecision};
-pub use start::{AgentStart, BeforeAgentStart, BeforeTurn, PromptSection, TurnDecision};
-pub use tool_call::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+pub use model_call::{
+    AfterModelResponse, BeforeModelRequest, OutgoingRequest, ReceivedResponse, RequestDecision, RequestEdit,
+    ResponseDecision,
+};
+pub use tool_call::{
+    AfterBlock, AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, FinishedCall, HookRole,
+    ResultDecision, ToolDecision,
+};
 
 /// Watches. Called on the agent's own thread, in order; it must not block and cannot change anything.
 pub trait Observer: Send + Sync {
@@ -170,5 +165,190 @@ pub trait HookSource: Send + Sync {
     /// come. None when there is none of this name, or the run was cancelled.
     async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
         None
+    }
+}
+
+/// A prompt is about to be worked on.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{AgentStart, BeforeAgentStart, CancellationToken, PromptSection};
+///
+/// struct HouseRules;
+///
+/// #[async_trait]
+/// impl BeforeAgentStart for HouseRules {
+///     async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> Vec<PromptSection> {
+///         vec![PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() }]
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait BeforeAgentStart: Send + Sync {
+    /// Adds sections to the system prompt.
+    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection>;
+}
+
+/// What [`BeforeAgentStart`] is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStart {
+    /// What the user said.
+    pub prompt: Vec<Content>,
+    /// The system prompt as it stands, sections of earlier hooks included.
+    pub system_prompt: String,
+}
+
+/// A section that somebody else than haft adds to the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptSection {
+    /// Who adds it; the section is headed by this name.
+    pub owner: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The model is about to be called. There is an example at the [module](self).
+#[async_trait]
+pub trait BeforeTurn: Send + Sync {
+    /// Decides whether the turn goes on. `step` is counted from 1 within one prompt.
+    async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
+}
+
+/// Whether the turn goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnDecision {
+    /// It does.
+    Allow,
+    /// It ends here.
+    Block {
+        /// Who blocked it.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// The user is about to see what the model said. Asked for every message with text. While there is such a hook,
+/// deltas of text and thinking are held back until it has decided; a message that was replaced or suppressed takes
+/// its thinking along. There is an example at the [module](self).
+#[async_trait]
+pub trait BeforeAssistantMessage: Send + Sync {
+    /// Decides what the user sees. The transcript keeps the original.
+    async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
+}
+
+/// What the user sees of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageDecision {
+    /// The text that was asked about.
+    Show,
+    /// This instead.
+    Replace {
+        /// Who replaced it.
+        by: String,
+        /// The text.
+        text: String,
+    },
+    /// Nothing. Tool calls of the message still run.
+    Suppress {
+        /// Who suppressed it.
+        by: String,
+        /// What the user is told instead.
+        reason: String,
+    },
+}
+
+/// The context is about to be summed up, so that it fits into the model's window. All such hooks are asked; a refusal
+/// counts whoever says it, and of several replacements the first. One that panics has said nothing.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::compact::Compacting;
+/// use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
+///
+/// /// Sums up without a model: what was asked, and which files were changed.
+/// struct Plainly;
+///
+/// #[async_trait]
+/// impl BeforeCompact for Plainly {
+///     async fn before_compact(&self, _: &CancellationToken, about: &Compacting) -> CompactDecision {
+///         let earlier = about.previous_summary.clone().unwrap_or_default();
+///         let summary = format!("{earlier}Files that were changed: {}", about.files_modified.join(", "));
+///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait BeforeCompact: Send + Sync {
+    /// Decides whether it is, and what the summary says.
+    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision;
+
+    /// It wanted to keep what is kept from this entry on. The kept part cannot begin there, so what it decided does not
+    /// count.
+    fn cut_refused(&self, _first_kept: EntryId) {}
+}
+
+/// What becomes of a context that is about to be summed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompactDecision {
+    /// The model sums it up.
+    Default,
+    /// It stays as it is. If it is too long, the provider will say so, and the turn ends.
+    Cancel {
+        /// Who wants that.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// The summary is this, and no model is asked. Cut if it is longer than a summary may be.
+    Replace {
+        /// Who wrote it.
+        by: String,
+        /// What the model is told.
+        summary: String,
+        /// What is kept begins here, and not where it was suggested: one of [`Compacting::cut_points`].
+        first_kept: Option<EntryId>,
+    },
+}
+
+/// A refusal: the action that a hook was asked about does not happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The hook that refuses.
+    pub by: String,
+    /// The reason, for the model where the turn continues, otherwise for the user.
+    pub reason: String,
+    /// The work that ends with the action.
+    pub scope: RefusalScope,
+}
+
+/// The work that a [`Refusal`] ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RefusalScope {
+    /// The action alone.
+    Call,
+    /// The turn, with an error that has the reason.
+    Turn,
+    /// The turn, and nothing of the turn stays in the context.
+    DiscardedTurn,
+    /// The run, and the program that runs the agent should end: a guard of the agent is broken. The run fails with
+    /// [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
+    Run,
+}
+
+impl Refusal {
+    /// Creates a refusal.
+    pub fn new(scope: RefusalScope, by: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { by: by.into(), reason: reason.into(), scope }
+    }
+
+    /// Refuses the work of a whole turn, which ends with an error that has the reason.
+    pub fn of_turn(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::Turn, by, reason)
+    }
+
+    /// Refuses a whole turn, which ends without an error, and removes the turn from the context.
+    pub fn discarding(by: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(RefusalScope::DiscardedTurn, by, reason)
     }
 }

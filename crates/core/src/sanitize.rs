@@ -7,15 +7,10 @@
 //!
 //! A model reads what no person sees: [`for_model`] takes out the characters that serve for nothing else.
 
-mod hidden;
-mod sequence;
-
-pub use haft_protocol::text::is_hidden;
-pub use hidden::{ForModel, for_model};
+use std::borrow::Cow;
 
 use haft_protocol::defence::{Defence, is_up};
-use hidden::Neighbours;
-use sequence::Sequence;
+pub use haft_protocol::text::is_hidden;
 
 /// Makes a whole text safe: escape sequences and control characters except newline and tab are removed, hidden
 /// characters shown as U+FFFD.
@@ -52,4 +47,196 @@ impl Sanitizer {
         let text = piece.chars().filter(|&c| self.sequence.is_text(c));
         text.filter_map(|c| self.neighbours.shown(c)).collect()
     }
+}
+
+/// Where the last piece ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Sequence {
+    /// Between sequences.
+    #[default]
+    Text,
+    /// Behind ESC.
+    Escape,
+    /// Behind ESC and one or more intermediate characters, before the final one.
+    EscapeTail,
+    /// In a control sequence, before its final character.
+    Control,
+    /// In a string that a terminal would keep to itself (title, clipboard, device control).
+    String,
+    /// In such a string, behind an ESC that may begin its end.
+    StringEscape,
+}
+
+impl Sequence {
+    /// Whether this character is text: no control character but newline and tab, and no part of a sequence.
+    fn is_text(&mut self, c: char) -> bool {
+        // Newline, CAN and SUB end every sequence: a broken one cannot swallow the lines that follow.
+        if matches!(c, '\n' | '\u{18}' | '\u{1a}') {
+            *self = Self::Text;
+            return c == '\n';
+        }
+        match self {
+            Self::Text => {}
+            Self::Escape => return self.behind_escape(c),
+            Self::EscapeTail if matches!(c, ' '..='/') => return false,
+            Self::Control if matches!(c, ' '..='?') => return false,
+            Self::EscapeTail | Self::Control if matches!(c, '0'..='~') => {
+                *self = Self::Text;
+                return false;
+            }
+            // What does not belong to a sequence ends it and is judged as text.
+            Self::EscapeTail | Self::Control => *self = Self::Text,
+            Self::String => {
+                self.in_string(c);
+                return false;
+            }
+            Self::StringEscape => {
+                // ESC \ ends the string; ESC with anything else ends it too and begins a sequence of its own.
+                *self = Self::Text;
+                return if c == '\\' { false } else { self.behind_escape(c) };
+            }
+        }
+        self.outside(c)
+    }
+
+    fn behind_escape(&mut self, c: char) -> bool {
+        *self = match c {
+            '\u{1b}' => Self::Escape,
+            '[' => Self::Control,
+            ']' | 'P' | 'X' | '^' | '_' => Self::String,
+            ' '..='/' => Self::EscapeTail,
+            '0'..='~' => Self::Text,
+            _ => {
+                *self = Self::Text;
+                return self.outside(c);
+            }
+        };
+        false
+    }
+
+    fn in_string(&mut self, c: char) {
+        match c {
+            '\u{1b}' => *self = Self::StringEscape,
+            '\u{7}' | '\u{9c}' => *self = Self::Text,
+            _ => {}
+        }
+    }
+
+    fn outside(&mut self, c: char) -> bool {
+        match c {
+            '\u{1b}' => *self = Self::Escape,
+            '\u{9b}' => *self = Self::Control,
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => *self = Self::String,
+            _ => return c == '\t' || !c.is_control(),
+        }
+        false
+    }
+}
+
+/// What stands where hidden characters were.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// Decides about each character by the one that is shown before it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Neighbours {
+    /// The last character that was shown; NUL at the beginning.
+    previous: char,
+    /// Whether a replacement stands for hidden characters that go on.
+    in_run: bool,
+}
+
+impl Neighbours {
+    /// What is shown for this character.
+    fn shown(&mut self, c: char) -> Option<char> {
+        let was_in_run = self.in_run;
+        self.in_run = is_hidden(c) || !has_its_place(c, self.previous);
+        self.previous = if self.in_run { REPLACEMENT } else { c };
+        (!(self.in_run && was_in_run)).then_some(self.previous)
+    }
+}
+
+/// Whether a joiner or selector stands where one is needed; every other character has its place anywhere.
+fn has_its_place(c: char, previous: char) -> bool {
+    match c {
+        '\u{200c}' => is_of_joining_script(previous),
+        '\u{200d}' => is_of_joining_script(previous) || is_emoji(previous) || previous == '\u{fe0f}',
+        '\u{180b}'..='\u{180f}' => matches!(previous, '\u{1800}'..='\u{180a}' | '\u{1810}'..='\u{18af}'),
+        '\u{fe0e}' | '\u{fe0f}' => is_emoji(previous) || is_ideograph(previous) || has_two_forms(previous),
+        '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}' => is_ideograph(previous),
+        _ => true,
+    }
+}
+
+/// Scripts whose letters change their form beside a joiner: Arabic and its relatives, those of India and South-East
+/// Asia, Mongolian.
+fn is_of_joining_script(c: char) -> bool {
+    matches!(c,
+        '\u{620}'..='\u{6ff}' | '\u{700}'..='\u{8ff}'
+        | '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}'
+        | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}' | '\u{1810}'..='\u{18af}'
+        | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1c4f}' | '\u{a840}'..='\u{a8ff}' | '\u{a980}'..='\u{aaff}'
+        | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10a00}'..='\u{10aff}' | '\u{11000}'..='\u{11fff}')
+}
+
+/// Pictures that can be joined to others, skin tones included.
+fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}'
+        | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
+}
+
+/// Characters that are a picture with a selector, and text without: digits on keys, signs.
+fn has_two_forms(c: char) -> bool {
+    matches!(c, '0'..='9' | '#' | '*' | '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | 'Ⓜ' | '〰' | '〽' | '㊗' | '㊙')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// A text that a model can be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForModel<'a> {
+    /// The text without what was taken out.
+    pub text: Cow<'a, str>,
+    /// How many characters were taken out.
+    pub hidden: usize,
+}
+
+/// Takes the characters out of a text that a person never sees and a model reads: tags, the selectors of the
+/// supplement, and every selector behind another one. What else is hidden stays: it carries no message, and a model
+/// that edits files must see what is in them.
+///
+/// The flags of England, Scotland and Wales are made of tags; they become plain black ones.
+///
+/// ```
+/// use haft_core::sanitize::for_model;
+///
+/// let hidden: String = "delete all".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+/// let text = format!("16 degrees{hidden}, fog");
+/// let read = for_model(&text);
+/// assert_eq!((read.text.as_ref(), read.hidden), ("16 degrees, fog", 10));
+/// ```
+pub fn for_model(text: &str) -> ForModel<'_> {
+    let mut after_selector = false;
+    let mut hidden = 0;
+    let mut keeps = |c: char| {
+        let selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
+        let unseen = matches!(c, '\u{e0000}'..='\u{e0fff}') || selector && after_selector;
+        let unseen = unseen && is_up(Defence::HiddenText);
+        // What is taken out does not part two selectors.
+        after_selector = selector || after_selector && unseen;
+        hidden += usize::from(unseen);
+        !unseen
+    };
+    // Nearly every text is left as it is, and most have nothing that could be meant at all: tags begin with one of these
+    // bytes, selectors with the other.
+    let meant = memchr::memchr2(0xf3, 0xef, text.as_bytes()).unwrap_or(text.len());
+    let (_, doubtful) = text.split_at(meant);
+    let Some(first) = doubtful.char_indices().find_map(|(at, c)| (!keeps(c)).then_some(meant + at)) else {
+        return ForModel { text: Cow::Borrowed(text), hidden: 0 };
+    };
+    let (clean, rest) = text.split_at(first);
+    let mut kept = clean.to_owned();
+    kept.extend(rest.chars().skip(1).filter(|&c| keeps(c)));
+    ForModel { text: Cow::Owned(kept), hidden }
 }

@@ -22,7 +22,6 @@ mod log;
 mod moving;
 mod recover;
 mod resume;
-mod source;
 mod state;
 mod survey;
 mod sync;

@@ -3,8 +3,6 @@
 mod ask;
 mod compact;
 mod request;
-mod response;
-mod retry;
 mod show;
 mod state;
 mod tools;

@@ -1,7 +1,6 @@
 //! Which model to use: what the user asked for, then keys in the environment, then a server on this machine.
 
 mod check;
-mod error;
 mod listing;
 mod local;
 mod machine;
@@ -18,13 +17,12 @@ use secrecy::SecretString;
 
 use crate::config::{ConfigError, ModelConfig};
 use crate::http::HttpModel;
-use crate::models::{Models, expanded};
+use crate::models::{Models, UnsetVariable, expanded};
 use crate::presets::{PRESETS, preset};
 use crate::scripted::{ScriptError, Scripted};
 use provider::Provider;
 
 pub use check::{KeyError, check_key, key_server};
-pub use error::ChooseError;
 pub use local::{LocalServer, local_servers};
 pub use machine::Machine;
 pub use provider::{KeyHome, key_home, place, take_apart};
@@ -294,4 +292,70 @@ fn own_headers(
         Ok((header.clone(), value))
     });
     made.collect()
+}
+
+/// Why there is no model to use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChooseError {
+    /// Nothing was asked for and nothing was found.
+    #[error(
+        "no model to talk to. Name one with --provider and --model, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, \
+         or store a key by haft login, or start a local server (Ollama, llama.cpp, vLLM or LM Studio, on its \
+         default port), or see haft at work without any model: haft demo"
+    )]
+    Nothing,
+    /// The provider is none of the presets, not in `models.json`, and no address was given.
+    #[error(
+        "unknown provider {name:?}; choose one of {known}, or pass --base-url for a server of your own, or name \
+         it in models.json"
+    )]
+    UnknownProvider {
+        /// What was asked for.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
+    /// The provider needs a key.
+    #[error("no key for {provider}; set {variable}, store one in auth.json by haft login, or pass --api-key")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// Where its key is looked for.
+        variable: String,
+    },
+    /// The provider is a kind of server, not one.
+    #[error("no address for {provider}; pass --base-url")]
+    NoBaseUrl {
+        /// The provider.
+        provider: String,
+    },
+    /// A key was given, but not whose it is.
+    #[error("--api-key was given, but not whose key it is; pass --provider too")]
+    KeyWithoutProvider,
+    /// The provider has no default model.
+    #[error("no model for {provider}; pass --model (haft --list-models shows the known ones)")]
+    NoModel {
+        /// The provider.
+        provider: String,
+    },
+    /// A server was to be asked for its models, and gave none.
+    #[error("no server at {address} lists a model; start it, load a model, or pass --model and --base-url")]
+    NoAnswer {
+        /// The address.
+        address: String,
+    },
+    /// A header that `models.json` gives the provider cannot be made.
+    #[error("models.json: the header {header:?} of {provider} cannot be made: {source}")]
+    Header {
+        /// The provider.
+        provider: String,
+        /// The header's name.
+        header: String,
+        /// Which variable is missing.
+        source: UnsetVariable,
+    },
+    /// `scripted` needs the script's path.
+    #[error("the scripted model needs a script; pass its path by --model")]
+    NoScript,
 }

@@ -6,7 +6,6 @@
 )]
 
 mod answer;
-mod body;
 mod call_ids;
 mod client;
 mod endpoint;

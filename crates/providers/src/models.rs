@@ -1,7 +1,6 @@
 //! `models.json`: what the user adds to, or says otherwise than, the presets and the catalogue.
 
 mod file;
-mod headers;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,9 +10,6 @@ use haft_core::model::ModelFacts;
 
 use crate::config::Dialect;
 use crate::presets::preset;
-
-pub use headers::UnsetVariable;
-pub(crate) use headers::expanded;
 
 /// The longest `models.json` that is read, in bytes.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -137,5 +133,76 @@ impl std::fmt::Debug for OwnProvider {
             .field("key_env", &self.key_env)
             .field("models", &self.models)
             .finish_non_exhaustive()
+    }
+}
+
+/// A header names a variable that is not set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the variable {0} is not set")]
+pub struct UnsetVariable(pub String);
+
+/// The value of a header with its variables replaced: `$NAME` and `${NAME}` stand for variables, `$$` for a dollar.
+///
+/// # Errors
+/// [`UnsetVariable`] when one is not set, or empty.
+pub(crate) fn expanded(value: &str, var: impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+    let (mut out, mut rest) = (String::new(), value);
+    while let Some((before, behind)) = rest.split_once('$') {
+        out.push_str(before);
+        let (name, behind) = reference(behind);
+        if name.is_empty() {
+            out.push('$');
+            rest = behind.strip_prefix('$').unwrap_or(behind);
+            continue;
+        }
+        let found = var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        out.push_str(&found.ok_or_else(|| UnsetVariable(name.to_owned()))?);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// The name behind a `$`, and what follows it; no name where none follows.
+fn reference(behind: &str) -> (&str, &str) {
+    if let Some((name, rest)) = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'))
+        && is_variable(name)
+    {
+        return (name, rest);
+    }
+    let end = behind.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(behind.len());
+    let (name, rest) = behind.split_at(end);
+    if is_variable(name) { (name, rest) } else { ("", behind) }
+}
+
+/// Whether it can be the name of a variable.
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &str, expect: Result<&str, &str>) {
+        let var = |name: &str| match name {
+            "TEAM" => Some(" blue\n".to_owned()),
+            "EMPTY" => Some(String::new()),
+            _ => None,
+        };
+        let got = expanded(value, var);
+        assert_eq!(got.as_deref().map_err(|unset| unset.0.as_str()), expect);
+    }
+
+    #[test]
+    fn variables_are_replaced() {
+        check("plain", Ok("plain"));
+        check("Bearer $TEAM", Ok("Bearer blue"));
+        check("${TEAM}s-$TEAM.", Ok("blues-blue."));
+        check("$$TEAM costs 5$ or $5, ${", Ok("$TEAM costs 5$ or $5, ${"));
+        check("$MISSING", Err("MISSING"));
+        check("x${EMPTY}", Err("EMPTY"));
     }
 }

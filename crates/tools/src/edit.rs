@@ -1,6 +1,5 @@
 //! `edit`: exact replacements, all or none.
 
-mod bytes;
 mod replace;
 
 use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
@@ -10,8 +9,7 @@ use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head};
 use crate::diff::Diff;
-use crate::environment::Parents;
-use crate::environment::off_thread;
+use crate::environment::{Parents, off_thread};
 use crate::path;
 use crate::write::{claim, known, put, remark};
 use replace::{Replacement, replace};
@@ -94,18 +92,78 @@ struct Change {
 
 fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, String> {
     let lossy = std::str::from_utf8(&old).is_err();
-    let old = bytes::to_text(old).ok_or_else(|| {
+    let old = to_text(old).ok_or_else(|| {
         format!("{shown} is neither UTF-8 text nor close to it, and cannot be edited; use bash")
     })?;
     let new =
         replace(&old, edits).map_err(|problems| format!("{shown} is unchanged:\n{}", problems.join("\n")))?;
     let diff = match lossy {
-        true => Diff::new(shown, Some(&bytes::shown(&old)), &bytes::shown(&new)),
+        true => Diff::new(shown, Some(&readable(&old)), &readable(&new)),
         false => Diff::new(shown, Some(&old), &new),
     };
     Ok(Change {
-        content: bytes::to_bytes(new, lossy),
+        content: to_bytes(new, lossy),
         diff: shorten_head(&diff.unified, "see the rest with read"),
         details: diff.details(shown),
     })
+}
+
+/// What stands for the byte 0x80 that is no text; the others follow. No text of anybody has these.
+const FIRST: u32 = 0x0010_ff00;
+
+/// The text, with a character for each byte that is none; `None` if it has such characters itself.
+fn to_text(bytes: Vec<u8>) -> Option<String> {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Some(text),
+        Err(error) => error.into_bytes(),
+    };
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        if chunk.valid().chars().any(stands_for_byte) {
+            return None;
+        }
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().filter_map(|&byte| char::from_u32(FIRST + u32::from(byte))));
+    }
+    Some(text)
+}
+
+/// The way back; `lossy` says whether the text has such characters.
+fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
+    if !lossy {
+        return text.into_bytes();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    for char in text.chars() {
+        match u8::try_from(u32::from(char).wrapping_sub(FIRST)) {
+            Ok(byte) => bytes.push(byte),
+            Err(_) => bytes.extend(char.encode_utf8(&mut [0; 4]).bytes()),
+        }
+    }
+    bytes
+}
+
+/// For people: what is no text is shown as such.
+fn readable(text: &str) -> String {
+    text.chars().map(|char| if stands_for_byte(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
+}
+
+fn stands_for_byte(char: char) -> bool {
+    (FIRST..FIRST + 0x100).contains(&u32::from(char))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back() {
+        let all: Vec<u8> = (0..=255).collect();
+        for bytes in [all, b"caf\xe9\r\n\xff\xfe".to_vec(), "ä\u{feff}".into(), vec![0xf0, 0x9f, 0x98]] {
+            let text = to_text(bytes.clone()).unwrap();
+            assert_eq!(to_bytes(text, true), bytes);
+        }
+        assert_eq!(readable(&to_text(b"caf\xe9".to_vec()).unwrap()), "caf\u{fffd}");
+        assert_eq!(to_text("\u{10fff0}\n".bytes().chain([0xff]).collect()), None);
+    }
 }

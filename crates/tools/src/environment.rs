@@ -1,10 +1,9 @@
 //! `Environment`: the ground the tools stand on.
 
-mod error;
 mod host;
 mod off_thread;
-mod query;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,10 +11,8 @@ use async_trait::async_trait;
 use haft_core::truncate::MAX_BYTES;
 use tokio_util::sync::CancellationToken;
 
-pub use error::EnvironmentError;
 pub use host::{HostEnvironment, Reach};
 pub(crate) use off_thread::{off_thread, with_bytes};
-pub use query::{FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText};
 
 /// Files and processes, wherever they are: this machine, a sandbox, another machine.
 ///
@@ -262,4 +259,163 @@ pub enum RunEnd {
     Cancelled,
     /// It wanted the terminal of this process, did not get it, and was killed.
     WantedTerminal,
+}
+
+/// Why an environment did not do what it was asked. The texts are for the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// The system refused.
+    #[error("cannot {action} {}: {error}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The environment refused, and says what to do instead.
+    #[error("{}: {reason}", path.display())]
+    Refused {
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Something lies outside of what may be reached.
+    #[error("{}: {reason}", path.display())]
+    Outside {
+        /// What.
+        path: PathBuf,
+        /// Of what it is outside.
+        reason: String,
+    },
+    /// Somebody else has changed a file since it was read.
+    #[error("{}: has changed since it was read; read it again", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A pattern or glob cannot be read.
+    #[error("{what} is not valid: {detail}")]
+    Query {
+        /// Which of the two.
+        what: &'static str,
+        /// Where and why.
+        detail: String,
+    },
+    /// A command could not be started.
+    #[error("{0}")]
+    Start(io::Error),
+    /// The call was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl EnvironmentError {
+    /// A refusal by the system.
+    pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), error }
+    }
+
+    /// A refusal, because somebody else has changed a file since it was read.
+    pub fn changed(path: &Path) -> Self {
+        Self::Changed { path: path.to_owned() }
+    }
+
+    /// A refusal, because something lies outside of what may be reached.
+    pub fn outside(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Outside { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// A refusal by the environment.
+    pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Refused { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+/// Files to find by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindQuery {
+    /// The directory to look in; absolute.
+    pub root: PathBuf,
+    /// A glob. Without a slash it is held against names, with one against paths below `root`.
+    pub glob: String,
+    /// The most hits.
+    pub limit: usize,
+}
+
+/// Files that were found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindHits {
+    /// In the order of their paths.
+    pub hits: Vec<FindHit>,
+    /// Whether there are more.
+    pub capped: bool,
+    /// Directories that could not be read.
+    pub unreadable: usize,
+}
+
+/// One file that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindHit {
+    /// Below the root.
+    pub path: PathBuf,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+}
+
+/// Lines to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepQuery {
+    /// A directory or one file; absolute.
+    pub root: PathBuf,
+    /// A regular expression, or plain text.
+    pub pattern: String,
+    /// Whether `pattern` is plain text.
+    pub literal: bool,
+    /// Whether upper and lower case are the same.
+    pub ignore_case: bool,
+    /// Only files that this glob fits, by the rule of [`FindQuery::glob`].
+    pub glob: Option<String>,
+    /// Lines to show before and after each match.
+    pub context: usize,
+    /// The most matches.
+    pub limit: usize,
+}
+
+/// Lines that were found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GrepHits {
+    /// In the order of paths and line numbers.
+    pub lines: Vec<GrepLine>,
+    /// Matches among them.
+    pub matches: usize,
+    /// Whether there are more.
+    pub capped: bool,
+    /// Binary files that were passed over: those with a NUL byte in what was read of them.
+    pub binary: usize,
+    /// Files and directories that could not be read.
+    pub unreadable: usize,
+}
+
+/// One line that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepLine {
+    /// The file; absolute.
+    pub path: PathBuf,
+    /// Counted from 1.
+    pub number: u64,
+    /// The line.
+    pub text: GrepText,
+}
+
+/// A line with its part in the result, line ends left out; what is not UTF-8 in it is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrepText {
+    /// A match.
+    Match(String),
+    /// A neighbour of one.
+    Context(String),
 }

@@ -18,7 +18,6 @@ mod path;
 mod read;
 mod results;
 mod seen;
-mod service_tools;
 mod skill;
 mod timeouts;
 mod write;
@@ -28,7 +27,6 @@ pub use environment::{
     FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, Reach, RunEnd,
     RunReport, ShellCommand, Stat, Written,
 };
-pub use list::{NAMES, builtin_tools, service_tools};
+pub use list::{NAMES, ServiceTools, builtin_tools, service_tools};
 pub use results::clear_results;
-pub use service_tools::ServiceTools;
 pub use skill::{SkillSource, skill_tool};

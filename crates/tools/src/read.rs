@@ -1,21 +1,22 @@
 //! `read`: a page of a text file, or an image.
 
-mod image;
 mod pager;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use haft_core::image;
 use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use haft_protocol::RawJson;
-use haft_protocol::content::Content;
+use haft_protocol::content::{Content, Image};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure, while_wanted};
-use crate::environment::with_bytes;
-use crate::environment::{Environment, FileKind, Parents};
+use crate::environment::{Environment, FileKind, Parents, with_bytes};
 use crate::path;
 use crate::write::{MAX_FILE, claim};
 use pager::{Page, Pager};
@@ -90,8 +91,8 @@ impl Wanted {
 
     /// Of a file whose content is known.
     fn of(&self, shown: &str, content: &[u8]) -> Result<ToolOutput, ToolFailure> {
-        if haft_core::image::mime_type(content).is_some() {
-            return image::show(shown, content);
+        if image::mime_type(content).is_some() {
+            return show_image(shown, content);
         }
         let mut pager = Pager::new(self.offset, self.lines);
         for chunk in content.chunks(CHUNK) {
@@ -114,16 +115,14 @@ impl Wanted {
     ) -> Result<ToolOutput, ToolFailure> {
         let shown = path::show(environment, &self.path);
         let first = while_wanted(context, environment.read(&self.path, 0, CHUNK)).await?;
-        if haft_core::image::mime_type(&first).is_some() {
-            return Err(image::too_big(&shown, len));
+        if image::mime_type(&first).is_some() {
+            return Err(image_too_big(&shown, len));
         }
         let pager = Pager::new(self.offset, self.lines);
         let page = scan(context, environment, &self.path, first, pager).await?;
         self.text(&shown, &page)
     }
-}
 
-impl Wanted {
     fn text(&self, shown: &str, page: &Page) -> Result<ToolOutput, ToolFailure> {
         if page.lines == 0 && page.skipped > 0 {
             let lines = page.skipped;
@@ -217,4 +216,18 @@ fn binary(shown: &str) -> ToolFailure {
          iconv if it is UTF-16 text"
     )
     .into()
+}
+
+fn image_too_big(shown: &str, len: u64) -> ToolFailure {
+    format!("{shown} is an image of {len} bytes, more than 5 MiB; make it smaller first").into()
+}
+
+fn show_image(shown: &str, bytes: &[u8]) -> Result<ToolOutput, ToolFailure> {
+    if bytes.len() > image::MAX_BYTES {
+        return Err(image_too_big(shown, bytes.len() as u64));
+    }
+    let mime_type = image::check(bytes).map_err(|error| format!("{shown} cannot be shown: {error}"))?;
+    let note = Content::text(format!("[{shown}: {mime_type}, {} bytes]", bytes.len()));
+    let block = Image { mime_type: mime_type.to_owned(), data: BASE64_STANDARD.encode(bytes).into() };
+    Ok(ToolOutput { content: vec![note, Content::Image(block)], ..ToolOutput::text("") })
 }

@@ -5,7 +5,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, ToolMessage};
 
-use super::text::without_middle;
+use super::prompt::without_middle;
 use super::*;
 use crate::session::entry::{CustomMessage, ToolStart};
 
@@ -115,7 +115,7 @@ fn what_is_said_while_calls_wait_does_not_begin_the_kept_part() {
         result("1", "x", false),
         note.into(),
     ];
-    let points: Vec<usize> = cut::points(&branch(said)).collect();
+    let points: Vec<usize> = points(&branch(said)).collect();
     assert_eq!(points, [0, 1, 4]);
 }
 

@@ -1,4 +1,4 @@
-//! Before a tool runs.
+//! Before a tool runs, whether it may, and after it has run.
 
 use std::time::Duration;
 
@@ -131,5 +131,142 @@ impl ToolDecision {
     /// Refuses the call alone: the model is told the reason, and the turn continues.
     pub fn block(by: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Refuse(Refusal::new(RefusalScope::Call, by, reason))
+    }
+}
+
+/// A tool call has passed the [chain](crate::chain::ToolChain) and is about to run. Approvers are asked one after the
+/// other about what will run; the first that denies it decides. One that panics has allowed nothing.
+///
+/// A person may be behind one, so their time is their own and not part of
+/// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget). They are asked before a hook answers in place of a
+/// tool, too, unless that hook [vouches](super::BeforeToolExecute::vouches) for it; what only hooks know, nobody is asked
+/// about.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{Approval, ApproveTool, CancellationToken};
+/// use haft_core::protocol::content::ToolCall;
+///
+/// /// Asks somebody, who is told with a word that it is no longer wanted.
+/// struct Ask;
+///
+/// #[async_trait]
+/// impl ApproveTool for Ask {
+///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+///         let question = format!("Run {} with {}?", call.name, call.args);
+///         match cancel.run_until_cancelled(yes_or_no(question)).await {
+///             Some(true) => Approval::Approve,
+///             Some(false) | None => Approval::Deny { by: "you".into(), reason: "the user said no".into() },
+///         }
+///     }
+/// }
+///
+/// async fn yes_or_no(_question: String) -> bool {
+///     true // show it, and wait for the answer
+/// }
+/// ```
+#[async_trait]
+pub trait ApproveTool: Send + Sync {
+    /// Decides whether the call may run.
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval;
+
+    /// Whether this is the hook of that extension, which is not asked about its own calls: it waits for them.
+    fn is_of(&self, _extension: &ExtensionName) -> bool {
+        false
+    }
+
+    /// Who this is, where the hook cannot say so itself because it panicked.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+
+    /// Its denial decided about the call: whether more shall follow from it than that. See
+    /// [`BeforeToolExecute::blocked`](super::BeforeToolExecute::blocked).
+    async fn denied(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+        AfterBlock::GoOn
+    }
+}
+
+/// Whether a call may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// It may, as far as this one is concerned.
+    Approve,
+    /// It may not.
+    Deny {
+        /// Who denies it.
+        by: String,
+        /// What the model is told.
+        reason: String,
+    },
+}
+
+/// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
+/// withheld: it may have been there to redact it.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
+/// use haft_core::protocol::content::Content;
+/// use haft_core::tool::ToolOutput;
+///
+/// /// The model is not shown what looks like a key.
+/// struct Redact;
+///
+/// #[async_trait]
+/// impl AfterToolExecute for Redact {
+///     async fn after_tool_execute(
+///         &self,
+///         _: &CancellationToken,
+///         _: &FinishedCall,
+///         mut output: ToolOutput,
+///     ) -> ResultDecision {
+///         for block in &mut output.content {
+///             if let Content::Text { text } = block {
+///                 let words = text.split(' ').map(|word| if word.starts_with("sk-") { "[key]" } else { word });
+///                 *text = words.collect::<Vec<_>>().join(" ");
+///             }
+///         }
+///         output.into()
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait AfterToolExecute: Send + Sync {
+    /// Decides what the model is shown: `output`, or another.
+    async fn after_tool_execute(
+        &self,
+        cancel: &CancellationToken,
+        finished: &FinishedCall,
+        output: ToolOutput,
+    ) -> ResultDecision;
+
+    /// Who this is: the session keeps who changed a result.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+}
+
+/// What [`AfterToolExecute`] is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedCall {
+    /// The tool that ran and its arguments, as every gate approved them.
+    pub call: ToolCall,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// What becomes of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResultDecision {
+    /// The model is shown this.
+    Show(ToolOutput),
+    /// The result is withheld, and the turn ends.
+    Refuse(Refusal),
+}
+
+impl From<ToolOutput> for ResultDecision {
+    fn from(output: ToolOutput) -> Self {
+        Self::Show(output)
     }
 }

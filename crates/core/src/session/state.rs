@@ -12,9 +12,9 @@ use super::entry::{Entry, EntryBody, Header, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log, LogFile, behind_link};
+use super::moving::Source;
 use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
-use super::source::Source;
 use super::tree::Tree;
 use super::{context, header, resume};
 

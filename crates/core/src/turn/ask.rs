@@ -1,18 +1,21 @@
 //! Asking the model: its answer as events, and whole.
 
+use std::time::Duration;
+
 use futures::StreamExt;
 use futures::future::join;
-use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Usage};
+use haft_protocol::event::{AgentEvent, RetryReason};
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message, Stop, Usage, text_of, tool_calls_of,
+};
 
 use super::Turn;
 use super::request::RequestDraft;
-use super::response::{AnswerReview, Rejected, held};
-use super::retry::again;
 use super::state::{Held, Input};
 use crate::emitter::Emitter;
-use crate::hooks::{Refusal, RefusalScope};
+use crate::hooks::{Hooks, ReceivedResponse, Refusal, RefusalScope, ResponseDecision};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
+use crate::run_context::{NoDecision, PANICKED, RunContext};
 use crate::session::SessionError;
 use crate::session::entry::Answer;
 use crate::session::intervention::Action;
@@ -117,7 +120,7 @@ impl Turn {
         if !edited_by.is_empty() {
             self.run.note(None, Action::AnswerEdited, edited_by);
         }
-        self.run.emitter.emit(super::response::event(&response));
+        self.run.emitter.emit(response_event(&response));
         Input::Answered { response, held }
     }
 
@@ -239,4 +242,117 @@ impl PartialAnswer {
 
 fn answer(by: ModelInfo, stop: Stop, usage: Usage) -> Answer {
     Answer { provider: by.provider, model: by.model, stop, usage }
+}
+
+/// An answer on its way through the hooks.
+pub(super) struct AnswerReview {
+    pub(super) response: ModelResponse,
+    /// The hooks that changed the answer, in order.
+    pub(super) edited_by: Vec<String>,
+}
+
+/// The reason why an answer does not become part of the conversation.
+pub(super) enum Rejected {
+    Cancelled,
+    Refused(Refusal),
+}
+
+impl AnswerReview {
+    pub(super) fn new(response: ModelResponse) -> Self {
+        Self { response, edited_by: Vec::new() }
+    }
+
+    /// Lets the hooks edit the answer, one after the other.
+    ///
+    /// # Errors
+    /// The first rejection; the hooks behind it are not asked.
+    pub(super) async fn ask_hooks(
+        &mut self,
+        run: &RunContext,
+        step: u32,
+        answered_by: &ModelInfo,
+    ) -> Result<(), Rejected> {
+        for hook in run.agent.hooks().after_model_response {
+            let received = received(step, answered_by, &self.response);
+            let refusal = match run.ask(hook.after_model_response(&run.cancel, &received)).await {
+                Ok(ResponseDecision::Keep) => continue,
+                Ok(ResponseDecision::Edit { by, content }) => {
+                    if content != self.response.content {
+                        self.edit(content);
+                        self.edited_by.push(by);
+                    }
+                    continue;
+                }
+                Ok(ResponseDecision::Refuse(refusal)) => refusal,
+                Err(NoDecision::Cancelled) => return Err(Rejected::Cancelled),
+                Err(NoDecision::Panicked) => Refusal::of_turn(hook.name(), PANICKED),
+            };
+            return Err(Rejected::Refused(refusal));
+        }
+        Ok(())
+    }
+
+    /// Replaces the content. The native form goes with it: it can be read by its provider only, and would say what was
+    /// changed.
+    fn edit(&mut self, content: Vec<AssistantBlock>) {
+        self.response.stop = match (tool_calls_of(&content).next(), self.response.stop) {
+            (None, Stop::ToolUse) => Stop::End,
+            (Some(_), Stop::End) => Stop::ToolUse,
+            (_, stop) => stop,
+        };
+        self.response.native = None;
+        self.response.content = content;
+    }
+}
+
+/// What is held back of an answer until hooks have decided.
+pub(super) fn held(hooks: &Hooks) -> Held {
+    Held {
+        deltas: hooks.after_model_response.iter().any(|hook| hook.holds_back()),
+        thinking: !hooks.before_assistant_message.is_empty(),
+    }
+}
+
+fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {
+    ReceivedResponse {
+        step,
+        model: model.clone(),
+        content: response.content.clone(),
+        stop: response.stop,
+        usage: response.usage,
+    }
+}
+
+/// The event about an answer.
+fn response_event(response: &ModelResponse) -> AgentEvent {
+    let thinks = |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
+    AgentEvent::ModelResponse {
+        text_bytes: text_of(&response.content).len() as u64,
+        tool_calls: tool_calls_of(&response.content).count() as u64,
+        thinking: response.content.iter().any(thinks),
+    }
+}
+
+/// The event of an attempt that failed.
+pub(super) fn again(
+    attempt: u32,
+    delay: Duration,
+    message: String,
+    max_attempts: u32,
+    kind: ModelErrorKind,
+) -> AgentEvent {
+    let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+    AgentEvent::Retry { attempt, delay_ms, message, max_attempts: Some(max_attempts), reason: reason(kind) }
+}
+
+fn reason(kind: ModelErrorKind) -> Option<RetryReason> {
+    match kind {
+        ModelErrorKind::RateLimited => Some(RetryReason::RateLimited),
+        ModelErrorKind::Unavailable => Some(RetryReason::Unavailable),
+        ModelErrorKind::Connection | ModelErrorKind::Truncated => Some(RetryReason::Connection),
+        ModelErrorKind::Auth
+        | ModelErrorKind::Rejected
+        | ModelErrorKind::Overflow
+        | ModelErrorKind::Cancelled => None,
+    }
 }

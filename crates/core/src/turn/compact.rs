@@ -9,7 +9,7 @@ use haft_protocol::message::{Message, text_of};
 use haft_protocol::thinking::Thinking;
 use tokio_util::sync::CancellationToken;
 
-use super::retry::again;
+use super::ask::again;
 use super::{Turn, with_causes};
 use crate::agent_state::{AgentState, Setup};
 use crate::compact::{

@@ -82,6 +82,19 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
+/// The body up to so many bytes; what came before it broke off, where it did.
+pub(super) async fn read_body(mut response: reqwest::Response, most: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < most {
+        match response.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    body.truncate(most);
+    body
+}
+
 /// Whether a URL leads to this machine and nowhere else, without TLS.
 fn is_loopback(url: &Url) -> bool {
     let named = url.scheme() == "http" && url.host_str() == Some("localhost");

@@ -1,11 +1,11 @@
 //! A request beside the conversation: a `GET` with the headers of a configuration.
 
-use reqwest::Url;
-
 use std::time::Duration;
 
-use super::client::{Client, root_cause};
-use super::{body, endpoint};
+use reqwest::Url;
+
+use super::client::{Client, read_body, root_cause};
+use super::endpoint;
 use crate::config::ModelConfig;
 use crate::timeouts::Timeouts;
 
@@ -43,6 +43,6 @@ pub(crate) async fn ask_plainly(
     }
     let response = request.send().await.map_err(|error| root_cause(&error.without_url()))?;
     let status = response.status().as_u16();
-    let body = body::read(response, bounds.body).await;
+    let body = read_body(response, bounds.body).await;
     Ok(Plain { status, body: String::from_utf8_lossy(&body).into_owned() })
 }

@@ -11,9 +11,8 @@ use rig_core::http_client;
 use rig_core::http_client::framing::{Framing, NdjsonFramer, SseFramer};
 use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 
-use super::body;
 use super::call_ids::CallIds;
-use super::client::Client;
+use super::client::{Client, read_body};
 
 /// The way of one attempt to the server. The provider's names for tool calls are noted in passing, since the wire
 /// library tells them only when a call is complete.
@@ -39,7 +38,7 @@ impl Transport {
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() || !is_stream(framing, headers.get(CONTENT_TYPE)) {
-            let body = body::read(response, BODY_LIMIT).await;
+            let body = read_body(response, BODY_LIMIT).await;
             let body = String::from_utf8_lossy(&body).into_owned();
             let error = ProviderError::from_http_response(status, body);
             return Err(error.with_response_headers(Some(headers)));

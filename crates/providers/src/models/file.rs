@@ -8,7 +8,7 @@ use reqwest::header::HeaderName;
 use serde::Deserialize;
 
 use super::OwnProvider;
-use super::headers::is_variable;
+use super::is_variable;
 use crate::config::Dialect;
 use crate::presets::preset;
 

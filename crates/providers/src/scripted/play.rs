@@ -60,7 +60,7 @@ impl Player {
             }
         }
         let end = match &step.error {
-            Some(failure) => Err(ModelError::new(failure.kind.into(), &failure.message)),
+            Some(failure) => Err(ModelError::new(failure.kind, &failure.message)),
             None => Ok(ModelEvent::Done(ModelResponse {
                 content,
                 stop: step.stop(),

@@ -124,13 +124,14 @@ impl From<StopWord> for Stop {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Failure {
-    pub(super) kind: FailureKind,
+    #[serde(with = "FailureKind")]
+    pub(super) kind: ModelErrorKind,
     pub(super) message: String,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum FailureKind {
+#[derive(Deserialize)]
+#[serde(remote = "ModelErrorKind", rename_all = "snake_case")]
+enum FailureKind {
     Auth,
     RateLimited,
     Unavailable,
@@ -138,20 +139,8 @@ pub(super) enum FailureKind {
     Overflow,
     Connection,
     Truncated,
-}
-
-impl From<FailureKind> for ModelErrorKind {
-    fn from(kind: FailureKind) -> Self {
-        match kind {
-            FailureKind::Auth => Self::Auth,
-            FailureKind::RateLimited => Self::RateLimited,
-            FailureKind::Unavailable => Self::Unavailable,
-            FailureKind::Rejected => Self::Rejected,
-            FailureKind::Overflow => Self::Overflow,
-            FailureKind::Connection => Self::Connection,
-            FailureKind::Truncated => Self::Truncated,
-        }
-    }
+    #[serde(skip)]
+    Cancelled,
 }
 
 /// The script as it is written.

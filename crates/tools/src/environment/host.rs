@@ -4,11 +4,10 @@ mod atomic;
 mod claim;
 mod collector;
 mod files;
-mod grep;
 mod kind;
 mod private;
+mod search;
 mod shell;
-mod walk;
 
 use std::ffi::OsString;
 use std::io;
@@ -90,9 +89,7 @@ impl HostEnvironment {
         self.scratch = Scratch::Given(scratch.into());
         self
     }
-}
 
-impl HostEnvironment {
     /// Sets the directory for backups of files that are overwritten in place; only the user may write there. A
     /// directory of the user's in the system's temporary directory otherwise. What a crash left is looked for there,
     /// so it should be the same for every run.
@@ -205,12 +202,12 @@ impl Environment for HostEnvironment {
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
         self.may_look_around(&query.root)?;
-        search(cancel, move |stop| walk::find(stop, &query)).await
+        search(cancel, move |stop| search::find(stop, &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
         self.may_look_around(&query.root)?;
-        search(cancel, move |stop| grep::grep(stop, &query)).await
+        search(cancel, move |stop| search::grep(stop, &query)).await
     }
 
     async fn run(

@@ -122,7 +122,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "bash",
             "skill",
             "list",
-            "service_tools",
         ],
     ),
     (

@@ -11,15 +11,11 @@
 #[cfg(unix)]
 mod attributes;
 #[cfg(unix)]
-mod beneath;
-#[cfg(unix)]
 mod dir;
 #[cfg(not(unix))]
 mod elsewhere;
 #[cfg(unix)]
 mod in_place;
-#[cfg(unix)]
-mod parents;
 #[cfg(unix)]
 mod spot;
 #[cfg(unix)]
@@ -30,8 +26,6 @@ mod temp;
 #[cfg(not(unix))]
 pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, open_within, read, replace};
 #[cfg(unix)]
-pub(super) use parents::create_above;
-#[cfg(unix)]
-pub(super) use spot::Root;
+pub(super) use spot::{Root, create_above};
 #[cfg(unix)]
 pub(super) use swap::{Disk, Stamp, look, open_within, read, replace};

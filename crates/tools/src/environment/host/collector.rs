@@ -10,7 +10,7 @@ use haft_core::truncate::{self, Limits, MAX_BYTES};
 use tempfile::NamedTempFile;
 
 use super::private;
-use crate::environment::FullOutput;
+use crate::environment::{FullOutput, RunEnd, RunReport};
 use crate::results::clear_results;
 
 /// How much of a piece of progress is kept when output comes faster than it is shown.
@@ -61,16 +61,6 @@ pub(super) struct Collector {
     skipped: bool,
 }
 
-/// What was collected.
-pub(super) struct Collected {
-    pub(super) tail: String,
-    pub(super) lines: u64,
-    pub(super) bytes: u64,
-    /// Whether `tail` is not all of the output.
-    pub(super) cut: bool,
-    pub(super) full: Option<FullOutput>,
-}
-
 impl Collector {
     /// Long output goes to a new file in `scratch`.
     pub(super) fn new(scratch: &Scratch) -> Self {
@@ -118,8 +108,8 @@ impl Collector {
         self.pending.len() > unfinished(&self.pending)
     }
 
-    /// Waits for the disk: blocks.
-    pub(super) fn finish(mut self) -> Collected {
+    /// What became of a command that ended so. Waits for the disk: blocks.
+    pub(super) fn finish(mut self, end: RunEnd, background: bool) -> RunReport {
         let lines = self.all_lines();
         let text = String::from_utf8_lossy(&self.tail);
         let tail = truncate::tail(&text, Limits::default());
@@ -130,7 +120,7 @@ impl Collector {
             self.start_spill();
         }
         let full = self.spill.and_then(Spill::finish);
-        Collected { tail, lines, bytes: self.bytes, cut, full }
+        RunReport { end, tail, lines, bytes: self.bytes, cut, full, background }
     }
 
     /// Lines so far, one that has not ended included.
@@ -278,7 +268,7 @@ mod tests {
     fn lines_are_counted_with_an_unfinished_one() {
         let mut collector = Collector::new(&given("/nowhere"));
         collector.push(b"a\nb");
-        let collected = collector.finish();
+        let collected = collector.finish(RunEnd::Exited(0), false);
         assert_eq!((collected.lines, collected.bytes, collected.tail.as_str()), (2, 3, "a\nb"));
         assert_eq!(collected.full, None);
     }
@@ -288,11 +278,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut collector = Collector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
-        assert_eq!(collector.finish().full, None);
+        assert_eq!(collector.finish(RunEnd::Exited(0), false).full, None);
         let mut collector = Collector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
-        let collected = collector.finish();
+        let collected = collector.finish(RunEnd::Exited(0), false);
         let full = std::fs::read(collected.full.unwrap().path).unwrap();
         assert_eq!(full.len(), MAX_BYTES + 1);
         assert!(collected.tail.ends_with("xy"));
@@ -307,7 +297,7 @@ mod tests {
         for size in [7, 1000, output.len()] {
             let mut collector = Collector::new(&given(dir.path()));
             output.as_bytes().chunks(size).for_each(|piece| collector.push(piece));
-            let collected = collector.finish();
+            let collected = collector.finish(RunEnd::Exited(0), false);
             assert!(collected.cut && collected.tail.starts_with(&line), "{size}: {:.70}", collected.tail);
         }
     }
@@ -318,7 +308,7 @@ mod tests {
         let binary = vec![0xff; MAX_BYTES - 1];
         let mut collector = Collector::new(&given(dir.path()));
         collector.push(&binary);
-        let collected = collector.finish();
+        let collected = collector.finish(RunEnd::Exited(0), false);
         assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
         assert_eq!(std::fs::read(collected.full.unwrap().path).unwrap(), binary);
     }

@@ -45,24 +45,15 @@ pub(super) async fn run(
     child.release();
     report_rest(&mut collector, progress);
     let reads = host.reads.clone();
-    let collected = off_thread(move || {
-        let collected = collector.finish();
+    let report = off_thread(move || {
+        let report = collector.finish(end, background);
         // Whoever had it run may read all of it, wherever it is kept.
-        if let (Some(reads), Some(full)) = (&reads, &collected.full) {
+        if let (Some(reads), Some(full)) = (&reads, &report.full) {
             reads.admit(&full.path);
         }
-        Ok(collected)
+        Ok(report)
     });
-    let collected = collected.await?;
-    Ok(RunReport {
-        end,
-        tail: collected.tail,
-        lines: collected.lines,
-        bytes: collected.bytes,
-        cut: collected.cut,
-        full: collected.full,
-        background,
-    })
+    report.await
 }
 
 fn report_rest(collector: &mut Collector, progress: &(dyn Fn(String) + Send + Sync)) {
