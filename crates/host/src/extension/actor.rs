@@ -147,9 +147,7 @@ impl Actor {
             if std::mem::take(&mut self.crowded) {
                 tokio::task::yield_now().await;
             }
-            // What one said that is gone comes before its end.
-            let due =
-                self.session.poll_deadline().filter(|_| self.decoding.is_none() || !self.child.has_exited());
+            let due = self.session.poll_deadline().filter(|_| !self.is_reading_last_words());
             if self.alarm.set(due) {
                 self.seldom.again();
             }
@@ -244,7 +242,17 @@ impl Actor {
         }
     }
 
+    /// True while a long line of a process that has exited is decoded: no deadline ends the session before its last
+    /// frames are handled.
+    fn is_reading_last_words(&self) -> bool {
+        self.decoding.is_some() && self.child.has_exited()
+    }
+
     fn on_alarm(&mut self) {
+        // Set before the line came. The deadline is set again once the line is decoded.
+        if self.is_reading_last_words() {
+            return;
+        }
         self.session.handle_deadline(now(), self.queue.0.flushed());
         // What was left when a pause began.
         self.drain(false);

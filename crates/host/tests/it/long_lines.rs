@@ -173,15 +173,24 @@ fn an_extension_is_stopped_while_a_long_line_is_read() {
     });
 }
 
-/// Says a long line, much more behind it, and is gone.
+/// Writes a long line and much more behind it, and exits: at once with `after`, where a child writes when it is gone.
 #[cfg(unix)]
 const LAST_WORDS: &str = r#"
-import json, sys
+import json, os, sys
+done, when = sys.argv[1:]
 say = lambda **frame: sys.stdout.write(json.dumps(frame) + "\n")
 say(type="hello", name="ext")
 say(type="ready")
+sys.stdout.flush()
+parent = os.getpid()
+if when == "after" and os.fork():
+    os._exit(0)
+while when == "after" and os.getppid() == parent:
+    pass
 for text in ["long 1" + "x" * 300 * 1024, "note 1" + "x" * 200 * 1024, "note 2" + "x" * 200 * 1024, "last o"]:
     say(type="notify", message=text)
+sys.stdout.flush()
+open(done, "w").close()
 "#;
 
 #[cfg(unix)]
@@ -192,21 +201,20 @@ fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
         eprintln!("SKIP: with one processor, a line that fits into a pipe is read at once");
         return;
     }
-    // What is due first is left to chance, so it gets several.
-    for _ in 0..3 {
+    for when in ["before", "after"] {
         let (runtime, release) = held();
         runtime.block_on(async {
             let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
             config.logs = Some(dir.path().to_owned());
             let log = log_path(dir.path(), &ExtensionName::new("ext"));
-            let args = ["-c", LAST_WORDS].map(str::to_owned).to_vec();
+            let done = dir.path().join("done");
+            let args = ["-c", LAST_WORDS, done.to_str().unwrap(), when].map(str::to_owned).to_vec();
             let ext = spec("ext", dir.path(), Launch::Process { program: program(&["python3"]), args });
             let host = Host::builder(config).events(events.sink()).specs(vec![ext]).start().await;
-            while !std::fs::read_to_string(&log).unwrap().contains("exited with status 0") {
+            while !std::fs::read_to_string(&log).unwrap().contains("exited with status 0") || !done.exists() {
                 tokio::task::yield_now().await;
             }
-            // All of it is in the pipe: time passes once the first line was taken out, for which a runtime that is never
-            // idle needs some turns.
+            // All of it is in the pipe. A runtime that is never idle needs some turns to take the first line out.
             for _ in 0..4096 {
                 tokio::task::yield_now().await;
             }
