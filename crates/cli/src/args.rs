@@ -209,7 +209,6 @@ pub(crate) struct ExtensionArgs {
 }
 
 impl ModelArgs {
-    /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
         let values = ConfigFile {
             provider: self.provider.clone(),

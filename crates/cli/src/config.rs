@@ -92,7 +92,6 @@ fn line(row: &Row) -> String {
     sanitize_line(&line)
 }
 
-/// A value as TOML writes it, on one line.
 fn toml(value: &Value) -> String {
     match value {
         Value::Object(map) => {

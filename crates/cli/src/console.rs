@@ -37,7 +37,6 @@ pub(crate) fn mark(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// What a terminal is sent for a text.
 pub(crate) fn line(text: &str) -> String {
     format!("{}\n", sanitize(text))
 }

@@ -16,7 +16,6 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::run::{Output, Parts, run_with};
 
-/// What the scripted model says.
 const SCRIPT: &str = include_str!("demo/script.json");
 
 /// What the person says.

@@ -41,9 +41,7 @@ struct Seen {
     config: Config,
     auth: Auth,
     models: Models,
-    /// Extensions, and the process hooks beside them.
     extensions: Discovery,
-    /// A hook that has the name of an extension.
     ambiguous: Option<ProcessHook>,
     /// What the user approved. Why it is not read is told of the file.
     approved: LockFile,
@@ -153,7 +151,6 @@ fn paragraph(finding: &Finding, columns: usize) -> String {
     }
 }
 
-/// One object.
 fn as_json(seen: &Seen, findings: &[Finding]) -> anyhow::Result<String> {
     let report = json!({
         "haft": env!("CARGO_PKG_VERSION"),

@@ -24,7 +24,6 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// All of them, by number.
     pub(crate) const ALL: &[Self] = &[
         Self::Ok,
         Self::Failure,
@@ -43,12 +42,10 @@ impl Exit {
         Self::Aborted,
     ];
 
-    /// The number.
     pub(crate) const fn code(self) -> u8 {
         self as u8
     }
 
-    /// What it means, for people.
     pub(crate) const fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "done",

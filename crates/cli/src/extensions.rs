@@ -58,7 +58,6 @@ pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()
     Ok(())
 }
 
-/// How an extension runs that the command line names.
 fn banner(spec: &ExtensionSpec, config: &Config) -> String {
     let granted = config.grant.get(spec.name.as_str()).and_then(|granted| granted.sandbox.as_ref());
     let how = match granted.map(|said| said.value) {

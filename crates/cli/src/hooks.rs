@@ -17,14 +17,10 @@ use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::sandbox;
 
-/// Where hooks are started.
 #[derive(Debug, Clone)]
 pub(crate) struct Ground {
-    /// Where haft keeps its files.
     pub(crate) home: Home,
-    /// Where the agent works.
     pub(crate) cwd: PathBuf,
-    /// Whether the user trusts the project there.
     pub(crate) is_trusted: bool,
 }
 

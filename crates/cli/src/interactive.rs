@@ -48,7 +48,6 @@ fn may_be(args: &RunArgs) -> bool {
     !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some())
 }
 
-/// Runs it to its end.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     // What is said before the screen is there would be gone when it comes.
     notes::hold();

@@ -6,7 +6,6 @@ use tokio::sync::mpsc;
 /// Interrupts of this process, in order: Ctrl-C, and on Unix a polite request to end or a closed terminal.
 pub(crate) struct Interrupts {
     arrived: mpsc::UnboundedReceiver<()>,
-    /// How many were heard.
     heard: usize,
 }
 
@@ -27,7 +26,6 @@ impl Interrupts {
         Ok(Self { arrived, heard: 0 })
     }
 
-    /// The next interrupt.
     pub(crate) async fn next(&mut self) {
         if self.arrived.recv().await.is_none() {
             std::future::pending::<()>().await;
@@ -40,7 +38,6 @@ impl Interrupts {
         self.heard >= 2
     }
 
-    /// Whether anything was heard.
     pub(crate) fn heard_any(&self) -> bool {
         self.heard > 0
     }

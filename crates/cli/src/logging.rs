@@ -69,7 +69,6 @@ fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 
 pub(crate) struct Safe<W>(pub(crate) W);
 
 impl<W: io::Write> io::Write for Safe<W> {
-    /// Takes whole lines, as the subscriber writes them.
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         self.0.write_all(sanitize(&String::from_utf8_lossy(lines)).as_bytes())?;
         Ok(lines.len())

@@ -86,12 +86,10 @@ pub(crate) fn store(
     Ok(std::iter::once(stored).chain(stronger).collect())
 }
 
-/// A variable, where it is set.
 fn set(variable: Option<String>) -> Option<String> {
     variable.filter(|name| std::env::var_os(name).is_some())
 }
 
-/// Removes a stored key.
 pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
@@ -125,7 +123,6 @@ pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Res
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
-/// Where the key of this provider is kept.
 fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
     key_home(name, models).map_or_else(
         || {
@@ -234,7 +231,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// As it is now.
     pub(crate) fn stdin() -> Self {
         Self {
             #[cfg(unix)]
@@ -242,7 +238,6 @@ impl Terminal {
         }
     }
 
-    /// Makes it what it was.
     pub(crate) fn restore(&self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {

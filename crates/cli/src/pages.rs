@@ -6,7 +6,6 @@ use crate::args;
 use crate::console;
 use crate::exit::Exit;
 
-/// Prints the completion script for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut args::command(), "haft", &mut script);
@@ -14,7 +13,6 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Prints the manual page, in roff.
 pub(crate) fn man() -> anyhow::Result<Exit> {
     let mut command = args::command();
     command.build();

@@ -62,7 +62,6 @@ fn piped(has_words: bool) -> anyhow::Result<String> {
     }
 }
 
-/// Sends what comes first, then all the rest.
 fn read_in_two(mut input: impl Read, sender: &mpsc::SyncSender<io::Result<Vec<u8>>>) {
     let mut first = vec![0; 8192];
     let outcome = input.read(&mut first).map(|count| {

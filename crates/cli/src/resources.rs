@@ -46,7 +46,6 @@ impl Resources {
         self.context.problems.iter().chain(&self.skills.problems).map(String::as_str)
     }
 
-    /// The system prompt of a run with these arguments.
     pub(crate) fn system_prompt(&self, args: &AgentArgs, facts: Vec<String>) -> anyhow::Result<SystemPrompt> {
         let identity = match &args.system_prompt {
             Some(text) => Some(text.clone()),

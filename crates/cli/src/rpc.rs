@@ -73,7 +73,6 @@ async fn serve(program: Program, options: Options) -> anyhow::Result<Exit> {
     }
 }
 
-/// How haft ends, and what people are told of it.
 pub(crate) fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
     match end {
         Ok(End::Input | End::Requested | End::Gone) => Ok(Exit::Ok),

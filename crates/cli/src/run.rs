@@ -113,7 +113,6 @@ fn check(setup: &Setup) -> anyhow::Result<()> {
     check_named(setup)
 }
 
-/// Makes sure that all that is named can be started.
 pub(crate) fn check_named(setup: &Setup) -> anyhow::Result<()> {
     extensions::check_named(&setup.search, &setup.config)?;
     hooks::check(&setup.hooks, &setup.search, &setup.config)

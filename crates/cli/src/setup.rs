@@ -24,11 +24,9 @@ use crate::resources::Resources;
 /// What flags, environment and files together say.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    /// Where haft keeps its files.
     pub(crate) home: Home,
     /// Where the agent works, absolute.
     pub(crate) cwd: PathBuf,
-    /// The project there.
     pub(crate) project: Project,
     /// Whether it was said why it is not trusted any more.
     told: bool,
@@ -36,15 +34,11 @@ pub(crate) struct Setup {
     code: Option<Digest>,
     /// All settings, each with its origin.
     pub(crate) config: Config,
-    /// Context files and skills.
     pub(crate) resources: Resources,
     /// The keys in `auth.json`.
     pub(crate) auth: Auth,
-    /// What the user says of models.
     pub(crate) models: Models,
-    /// Where to look for extensions.
     pub(crate) search: Search,
-    /// The process hooks that run beside them.
     pub(crate) hooks: Vec<ProcessHook>,
 }
 
@@ -180,7 +174,6 @@ pub(crate) fn decided(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow
     Ok(decision)
 }
 
-/// Where a run looks for extensions.
 pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
     let further = config.extensions.iter().map(|place| Further {
         dir: place.path.clone(),

@@ -45,7 +45,6 @@ fn display(text: &str) -> Vec<u8> {
     bytes(&AgentEvent::ExtDisplay { extension: name("x"), text: text.into() })
 }
 
-/// A panel's title and rows.
 fn panel(text: &str) -> Vec<u8> {
     let (sender, mut events) = queue();
     let panel = Panel {
@@ -118,7 +117,6 @@ fn owner(text: &str) -> Vec<u8> {
     told.iter().flat_map(bytes).collect()
 }
 
-/// What a model calls, and what a tool answers.
 fn tool(text: &str) -> Vec<u8> {
     let args = RawJson::from(serde_json::json!({ "command": text }));
     let id = || ToolCallId::new("1");
@@ -140,7 +138,6 @@ fn answer(text: &str) -> Vec<u8> {
     console::line(text).into_bytes()
 }
 
-/// One extension of which everything says this text.
 fn listed(text: &str) -> ext::listed::Listed {
     let row = Row {
         origin: Origin::Global,
@@ -204,7 +201,6 @@ fn prompt(text: &str) -> Vec<u8> {
     sanitize_line(&format!("remove {text} ? [y/N] ")).into_bytes()
 }
 
-/// haft's own log.
 fn own_log(text: &str) -> Vec<u8> {
     let mut out = logging::Safe(Vec::new());
     out.write_all(text.as_bytes()).unwrap();

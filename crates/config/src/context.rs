@@ -17,7 +17,6 @@ const MAX_CONTEXT: u64 = 128 * 1024;
 /// What a context file may be called; a directory's first one counts.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// Whether a context file may be called so.
 pub(crate) fn is_named(name: &str) -> bool {
     NAMES.contains(&name)
 }

@@ -121,7 +121,6 @@ pub(crate) fn mistake(path: &Path, detail: String) -> ConfigError {
     ConfigError::Parse { path: path.into(), detail }
 }
 
-/// Sets a key to a value.
 fn set_value(
     path: &Path,
     document: &mut DocumentMut,
@@ -157,7 +156,6 @@ fn written(value: &toml::Value) -> Option<Value> {
     })
 }
 
-/// The table of that name, which is made where there is none.
 pub(crate) fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
     let made = || {
         let mut table = Table::new();

@@ -169,7 +169,6 @@ impl ReadFile {
         Layer::new(Place::File(self.source.clone()), self.content.clone())
     }
 
-    /// The process hooks that it would have run.
     pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, Mistake> {
         self.content.hooks.made(owner, below, |key| self.source.origin(key))
     }

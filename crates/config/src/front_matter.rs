@@ -7,7 +7,6 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 8;
 
-/// The keys of a front matter.
 pub(crate) type Fields = BTreeMap<String, Value>;
 
 /// What stands beside a key. Numbers and truth values are text: nothing here needs them.
@@ -123,7 +122,6 @@ fn value(events: &mut Events<'_>, first: Event<'_>, depth: usize) -> Result<Valu
     }
 }
 
-/// A field that is a text.
 pub(crate) fn text(fields: &Fields, key: &str) -> Result<Option<String>, String> {
     match fields.get(key) {
         None => Ok(None),

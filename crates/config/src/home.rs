@@ -109,7 +109,6 @@ impl Home {
         self.root.join("skills")
     }
 
-    /// Prompt templates of the user.
     pub(crate) fn prompts_dir(&self) -> PathBuf {
         self.root.join("prompts")
     }
@@ -134,7 +133,6 @@ impl Home {
         self.root.join("themes")
     }
 
-    /// A system prompt that replaces haft's own.
     pub(crate) fn system_prompt_file(&self) -> PathBuf {
         self.root.join("SYSTEM.md")
     }

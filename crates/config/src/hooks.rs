@@ -87,7 +87,6 @@ fn time(milliseconds: Option<i64>) -> Option<Duration> {
 /// What keeps a hook from being run as it is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// The key, with its tables.
     pub(crate) key: String,
     /// What is wrong with it, and what to do.
     pub(crate) detail: String,

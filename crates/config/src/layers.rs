@@ -55,7 +55,6 @@ pub struct Config {
     pub disabled_hooks: Vec<DisabledHook>,
     /// Whether the user keeps all of them from running.
     pub hooks_off: bool,
-    /// What is set for process hooks.
     pub(crate) hook_rows: Vec<Row>,
     /// What is not used, because the project is not trusted.
     pub unused: Option<Unused>,
@@ -226,7 +225,6 @@ impl Files {
 }
 
 impl Refused {
-    /// Takes it out of the project's file.
     fn take_out(project: &mut ReadFile, user: &ReadFile) -> Self {
         let content = &mut project.content;
         let mut refused = Self::default();
@@ -299,7 +297,6 @@ fn hidden(env: &Value) -> Value {
     names.map(|name| (name, Value::from(HIDDEN))).collect()
 }
 
-/// What both files say, by the extensions' names.
 fn extension_settings(
     user: &ReadFile,
     project: &ReadFile,

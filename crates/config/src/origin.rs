@@ -64,12 +64,10 @@ impl Source {
         Self { path: path.into(), lines }
     }
 
-    /// Where a key stands in this file.
     pub(crate) fn origin(&self, key: &str) -> SettingOrigin {
         SettingOrigin::File { path: self.path.clone(), line: self.line(key) }
     }
 
-    /// The line of a key.
     pub(crate) fn line(&self, key: &str) -> usize {
         self.lines.get(key).copied().unwrap_or(1)
     }

@@ -95,7 +95,6 @@ fn folded(hooks: &Value) -> Value {
     hooks
 }
 
-/// The names of keys at this depth.
 fn names(keys: &'static [Key], depth: usize) -> Vec<&'static str> {
     keys.iter().filter_map(|key| key.path.split('.').nth(depth)).collect()
 }

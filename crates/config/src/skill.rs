@@ -22,7 +22,6 @@ const MAX_DESCRIPTION: usize = 1024;
 /// The longest `SKILL.md`, in bytes: 1 MiB.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// The most skills that are offered.
 const MAX_SKILLS: usize = 200;
 
 /// The most files that are listed.
@@ -248,7 +247,6 @@ fn add_files(dir: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
     }
 }
 
-/// The real path of a file within a directory.
 fn within(dir: &Path, file: &str) -> Result<PathBuf, String> {
     let outside = || format!("{file} lies outside of the skill's directory; name a file of the skill");
     let plain =

@@ -128,7 +128,6 @@ fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
     (dir.is_dir() && !is_users()).then_some(dir)
 }
 
-/// The files in a place that may be templates, by name.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

@@ -17,7 +17,6 @@ pub use store::{Record, TrustError, TrustFile};
 /// A SHA-256 digest. Written as 64 hexadecimal digits.
 pub type Digest = haft_protocol::digest::Digest<false>;
 
-/// The digest of what a hasher was fed.
 fn digest_of(hasher: Sha256) -> Digest {
     Digest::new(hasher.finalize().into())
 }

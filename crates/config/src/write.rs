@@ -28,7 +28,6 @@ pub(crate) fn replace(target: &Path, text: &str, permissions: Option<Permissions
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }
 
-/// A value as indented JSON, ending in a line break.
 pub(crate) fn json_text(value: &impl serde::Serialize) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }

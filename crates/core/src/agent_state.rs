@@ -35,7 +35,6 @@ pub(crate) struct AgentConfig {
     pub(crate) compact: CompactSettings,
     pub(crate) gate_budget: Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
-    /// Finds the models that hooks name.
     pub(crate) models: Option<Arc<dyn ModelSource>>,
     /// A message that waits has calls that have not begun skipped.
     pub(crate) steering_skips: bool,
@@ -100,7 +99,6 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Whether a tool of this name is offered.
     pub(crate) fn offers(&self, name: &str) -> bool {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
@@ -161,7 +159,6 @@ impl ToolTable {
         Ok(Self { set, validators })
     }
 
-    /// What a model with this setup is told, in order.
     pub(crate) fn offered(&self, setup: &Setup) -> Vec<Arc<ToolSpec>> {
         let mut specs = self.set.specs();
         if setup.active.is_some() {
@@ -170,7 +167,6 @@ impl ToolTable {
         specs
     }
 
-    /// A tool, and what checks its arguments.
     pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
         Some((self.set.get(name)?, self.validators.get(name)?))
     }
@@ -189,13 +185,11 @@ impl Offered {
         Self { tools, setup, late: None }
     }
 
-    /// Offers a tool that came late, too.
     pub(crate) fn add(&mut self, tool: Arc<dyn Tool>) {
         let validator = LateValidator::new(tool.spec());
         self.late = Some((tool, validator));
     }
 
-    /// A tool that is offered, and what checks its arguments.
     pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
         self.known(name).filter(|_| self.setup.offers(name))
     }

@@ -33,7 +33,6 @@ pub(crate) struct ApprovedCall<'a> {
     pub(crate) tool: &'a dyn Tool,
 }
 
-/// The result of a call, as the hooks leave it.
 pub(crate) struct CallResult {
     pub(crate) output: ToolOutput,
     /// The refusal of a hook that ends the turn because of the result.
@@ -41,7 +40,6 @@ pub(crate) struct CallResult {
 }
 
 impl ApprovedCall<'_> {
-    /// Runs the tool and has the hooks review the result.
     pub(crate) async fn execute(self) -> CallResult {
         let Self { run, call, .. } = &self;
         // A call of an extension has events of its own.

@@ -27,7 +27,6 @@ use crate::tool::ToolOutput;
 /// and [`checked`](Self::checked).
 #[derive(Debug)]
 pub struct ToolChain {
-    /// The tool that was called.
     called: Arc<str>,
     stands: ChainCall,
     hooks: Vec<Hook>,
@@ -57,18 +56,9 @@ struct Response {
 #[derive(Debug)]
 enum Phase {
     Ordered,
-    /// A rewrite waits for its check.
-    Check {
-        rewriter: usize,
-        renamed: bool,
-    },
-    Final {
-        open: Vec<Open>,
-    },
-    Decided {
-        verdict: Verdict,
-        by: Option<usize>,
-    },
+    Check { rewriter: usize, renamed: bool },
+    Final { open: Vec<Open> },
+    Decided { verdict: Verdict, by: Option<usize> },
 }
 
 /// One hook in the last phase.

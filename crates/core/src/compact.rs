@@ -94,7 +94,6 @@ pub struct Compacted {
     pub answer: Option<Answer>,
 }
 
-/// The newest compaction of a branch.
 pub(crate) fn previous(branch: &[Arc<Entry>]) -> Option<&Compaction> {
     branch.iter().rev().find_map(|entry| {
         if let EntryBody::Compaction(compaction) = &entry.body { Some(compaction) } else { None }
@@ -124,7 +123,6 @@ fn message_of(entry: &Entry) -> Option<std::borrow::Cow<'_, Message>> {
     }
 }
 
-/// Roughly how many tokens of the context are an entry's.
 pub(crate) fn tokens_of(entry: &Entry) -> u64 {
     message_of(entry).map_or(0, |message| estimated_tokens(&message))
 }
@@ -162,13 +160,11 @@ const QUESTION: u64 = 1_000;
 /// How the tokens of a window are shared out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// From here on the context is full.
     pub(crate) full: u64,
     /// What is kept word for word.
     pub(crate) keep: u64,
     /// The most that a last step may take that alone is more than that.
     pub(crate) keep_at_most: u64,
-    /// The most a summary may take.
     pub(crate) summary: u64,
     /// The most that the conversation may take in the request for a summary.
     pub(crate) conversation: u64,
@@ -190,7 +186,6 @@ impl CompactSettings {
 /// How much is kept word for word, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// As much as this.
     pub(crate) usual: u64,
     /// And when the last step alone takes more, up to this.
     pub(crate) at_most: u64,
@@ -298,7 +293,6 @@ pub(crate) struct Files {
     pub(crate) modified: Vec<String>,
 }
 
-/// Tools and their arguments by call.
 type Calls = HashMap<ToolCallId, (String, RawJson)>;
 
 #[derive(Deserialize)]

@@ -23,7 +23,6 @@ pub(crate) struct Emitter {
 /// Who is told beside the observers.
 #[derive(Clone)]
 enum Events {
-    /// Whoever holds the run.
     Run(Sender),
     /// Whoever has a call made outside of any run. It takes what comes at once, so it is told no more than the beginnings of
     /// what is long.
@@ -35,7 +34,6 @@ impl Emitter {
         Self::to(observers, Events::Run(events))
     }
 
-    /// One outside of any run.
     pub(crate) fn outside(
         observers: Vec<Arc<dyn Observer>>,
         sink: Arc<dyn Fn(AgentEvent) + Send + Sync>,
@@ -108,7 +106,6 @@ pub(crate) struct RunMark(Arc<Marked>);
 
 #[derive(Default)]
 struct Marked {
-    /// How many pieces of progress wait.
     progress: AtomicUsize,
     /// The agent was asked to begin it, whether or not it was free.
     begun: AtomicBool,
@@ -157,7 +154,6 @@ impl Receiver {
         &self.run
     }
 
-    /// What is there.
     pub(crate) fn take(&mut self) -> Option<AgentEvent> {
         self.events.try_recv().ok().inspect(|event| self.taken(event))
     }

@@ -152,7 +152,6 @@ impl Line {
         self.moved.notify_waiters();
     }
 
-    /// Whether everybody in front has said what it wants.
     fn front_is_named(&self, ticket: u64) -> bool {
         self.claims().range(..ticket).all(|(_, claim)| !matches!(claim, Claim::Resolving))
     }

@@ -332,7 +332,6 @@ impl ModelResponse {
     }
 }
 
-/// What is told of a block while it comes.
 fn pieces(block: &AssistantBlock) -> Vec<ModelEvent> {
     match block {
         AssistantBlock::Text { text } => vec![ModelEvent::Text(text.clone())],

@@ -174,7 +174,6 @@ fn bounded<'a>(texts: impl Iterator<Item = (&'a str, String)>, limit: usize) -> 
     (!fences.is_empty()).then(|| fences.join("\n"))
 }
 
-/// Somebody's text between two lines that name the owner.
 fn fenced(owner: &str, text: &str) -> String {
     let owner: String =
         owner.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).collect();
@@ -235,7 +234,6 @@ fn files(files: &[ContextText]) -> Option<String> {
     (!files.is_empty()).then(|| format!("{FILES}\n{}", fences.collect::<Vec<_>>().join("\n")))
 }
 
-/// The skills, a line each.
 fn skills(skills: &[SkillSummary]) -> Option<String> {
     let lines =
         skills.iter().map(|skill| format!("{}: {}", skill.name, harmless(one_line(&skill.description))));

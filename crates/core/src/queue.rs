@@ -31,7 +31,6 @@ impl<T: Into<String>> From<T> for Prompt {
 pub(crate) enum Queue {
     /// Behind the tools that run now, before the next call of the model; or at once when no tool was called.
     Steering,
-    /// When the agent would stop.
     FollowUp,
     /// Before the next prompt; no run begins because of it.
     NextTurn,
@@ -89,7 +88,6 @@ impl Waiting {
     }
 }
 
-/// The queues of an agent.
 #[derive(Default)]
 pub(crate) struct Queues {
     state: Mutex<State>,
@@ -119,7 +117,6 @@ enum Announcing {
 }
 
 impl Queues {
-    /// Queues a message.
     pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
         self.push_if(queue, prompt, |_| true)
     }
@@ -159,7 +156,6 @@ impl Queues {
         self.lock().waiting.clone()
     }
 
-    /// Takes everything back.
     pub(crate) fn clear(&self) -> Waiting {
         let taken = std::mem::take(&mut self.lock().waiting);
         if !taken.is_empty() {
@@ -299,7 +295,6 @@ impl Queues {
 }
 
 impl State {
-    /// Whether this run is under way.
     fn is_run(&self, run: &RunMark) -> bool {
         self.run.as_ref().and_then(Emitter::run).is_some_and(|now| now.is(run))
     }
@@ -312,7 +307,6 @@ impl State {
         }
     }
 
-    /// Takes one message: the model answers each by itself.
     fn take_one(&mut self, queue: Queue) -> Vec<Taken> {
         let waiting = self.queue(queue);
         let first = waiting.len().min(1);
@@ -340,7 +334,6 @@ impl Prompt {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
     }
 
-    /// How long its text is.
     pub(crate) fn text_bytes(&self) -> u64 {
         self.content.iter().filter_map(Content::as_text).map(|text| text.len() as u64).sum()
     }

@@ -51,7 +51,6 @@ pub struct Run {
     outcome: watch::Sender<Outcome>,
     agent: Weak<AgentState>,
     events: emitter::Receiver,
-    /// The last event was taken.
     done: bool,
     cancel: CancellationToken,
     _cancel_on_drop: DropGuard,

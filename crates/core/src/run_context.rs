@@ -23,9 +23,7 @@ pub(crate) struct RunContext {
 /// The reason why a hook did not decide. The action that the hook was asked about does not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDecision {
-    /// The run was cancelled while the hook decided.
     Cancelled,
-    /// The hook panicked.
     Panicked,
 }
 

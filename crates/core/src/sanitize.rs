@@ -52,10 +52,8 @@ impl Sanitizer {
 /// Where the last piece ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Sequence {
-    /// Between sequences.
     #[default]
     Text,
-    /// Behind ESC.
     Escape,
     /// Behind ESC and one or more intermediate characters, before the final one.
     EscapeTail,
@@ -146,7 +144,6 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    /// What is shown for this character.
     fn shown(&mut self, c: char) -> Option<char> {
         let was_in_run = self.in_run;
         self.in_run = is_hidden(c) || !has_its_place(c, self.previous);

@@ -18,7 +18,6 @@ const MAX_FAULTS: usize = 5;
 /// The longest description of one mismatch, in bytes: it may quote what the model sent.
 const MAX_FAULT: usize = 400;
 
-/// Patterns in one schema.
 const MAX_PATTERNS: usize = 32;
 
 /// The size of one pattern compiled, in bytes.

@@ -296,7 +296,6 @@ async fn wait(synced: Option<Synced>) -> Result<(), SessionError> {
     }
 }
 
-/// A new session's first line.
 fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
     Header {
         id: SessionId::new(),
@@ -310,7 +309,6 @@ fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
 /// What the clones of a session and its thread have in common.
 struct Shared {
     state: Arc<Mutex<State>>,
-    /// Started when there is a file to sync.
     syncer: OnceLock<Syncer>,
 }
 

@@ -68,7 +68,6 @@ pub(crate) fn of_text(text: &str) -> u64 {
 /// What is known of tokens while a transcript grows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
-    /// Everything used so far.
     pub(crate) usage: Usage,
     /// The tokens of the context when the provider last counted them, and how many messages those were.
     counted: Option<(u64, usize)>,
@@ -130,7 +129,6 @@ impl Tally {
         self.counted.is_some()
     }
 
-    /// How full the context is that these messages make.
     pub(crate) fn context(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
         let (counted, known) = self.counted.unwrap_or_default();
         let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
@@ -149,7 +147,6 @@ fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
     usage
 }
 
-/// What an entry cost.
 fn used(body: &EntryBody) -> Usage {
     body.answer().map(|answer| answer.usage).unwrap_or_default()
 }

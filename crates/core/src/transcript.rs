@@ -32,7 +32,6 @@ struct State {
     unsaved: VecDeque<Said>,
     /// Results of the last answer's calls that the session's reader made up, since they had none.
     unwritten: Vec<ToolMessage>,
-    /// The calls of the last answer that were begun.
     started: Vec<ToolCallId>,
 }
 
@@ -51,7 +50,6 @@ impl Saved {
 }
 
 impl Transcript {
-    /// What a session says.
     pub(crate) fn new(session: Session) -> Self {
         let state = Mutex::new(State::of(&session));
         Self { session, state }
@@ -90,7 +88,6 @@ impl Transcript {
         self.lock().messages.clone()
     }
 
-    /// Everything used so far.
     pub(crate) fn usage(&self) -> Usage {
         self.lock().tally.usage
     }
@@ -206,7 +203,6 @@ impl Transcript {
 }
 
 impl State {
-    /// What a session says.
     fn of(session: &Session) -> Self {
         let branch = session.branch();
         let Context { messages, settings, unwritten, .. } = crate::session::context(&branch);

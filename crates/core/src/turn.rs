@@ -38,7 +38,6 @@ pub(crate) struct Turn {
     run: RunContext,
     /// The sections that hooks added to the system prompt, in order.
     sections: Vec<PromptSection>,
-    /// What the step works with.
     setup: Setup,
     /// What the user has seen of an answer that is not complete.
     answer: PartialAnswer,

@@ -53,7 +53,6 @@ pub(crate) enum Command {
     Send(Question<Ticket>),
     Cancel(RequestId),
     Tell(Words),
-    /// Events that came behind another command.
     Events(EventRun),
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -61,7 +60,6 @@ pub(crate) enum Command {
     Called(HostResult),
     /// An event was sent to it, the first since it was heard.
     Told,
-    /// It lost an event, the first of all.
     Lost,
     /// Nothing more is written to it.
     WriterEnd(WriterEnd),
@@ -102,7 +100,6 @@ impl Snapshot {
         }
     }
 
-    /// Whether it may still answer.
     pub(crate) fn is_alive(&self) -> bool {
         matches!(self.state, ExtensionState::Starting | ExtensionState::Ready)
     }

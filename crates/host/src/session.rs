@@ -141,7 +141,6 @@ impl<T> Session<T> {
         all.into_iter().flatten().min()
     }
 
-    /// The longest line that is taken at this moment.
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = *self.facts.limits;
         let long = self.facts.speech.is_wordy() || self.pending.expects_result();

@@ -150,7 +150,6 @@ fn start(mut spec: Spawn) -> io::Result<GroupChild> {
     Ok(GroupChild { group, started, kill_on_drop: true })
 }
 
-/// Has the launcher started instead of the program.
 #[cfg(unix)]
 fn through(launcher: crate::Launcher, spec: &mut Spawn) -> io::Result<()> {
     crate::program::check_startable(&spec.program)?;

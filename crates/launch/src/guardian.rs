@@ -97,7 +97,6 @@ fn let_go() -> io::Result<()> {
 struct Tree {
     /// What was started; the program, or what stays in front of it.
     program: Pid,
-    /// The group of the program itself.
     group: Pid,
     /// How the program ended, once it has.
     status: Option<WaitStatus>,
@@ -164,7 +163,6 @@ fn wait_for(inbox: &Inbox, host: Option<&HostWatch>) -> io::Result<()> {
     }
 }
 
-/// Ends as the program did.
 fn end_as(status: Option<WaitStatus>) -> ExitCode {
     let Some(status) = status else { return ExitCode::FAILURE };
     if let Some(signal) = status.terminating_signal() {

@@ -84,7 +84,6 @@ pub(crate) fn first_line(program: &Path) -> Option<(PathBuf, Option<String>)> {
     path.is_absolute().then(|| (path.to_owned(), rest))
 }
 
-/// What Linux reads of a first line.
 #[cfg(unix)]
 const LONGEST_FIRST_LINE: u64 = 256;
 

@@ -127,7 +127,6 @@ pub enum GrantError {
     },
 }
 
-/// Checks that an extension can ask for this variable.
 pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
     check_grant(name)?;
     match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {

@@ -21,7 +21,6 @@ pub(crate) struct Glance {
 }
 
 impl Glance {
-    /// Reads all of it from metadata.
     #[cfg(unix)]
     pub(crate) fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;

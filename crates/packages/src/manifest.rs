@@ -249,7 +249,6 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
         .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
 }
 
-/// Whether the directory brings a theme, which needs no process.
 fn has_theme(dir: &Path) -> bool {
     dir.join("theme.json").is_file() || dir.join("themes").join("theme.json").is_file()
 }
@@ -277,7 +276,6 @@ fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
 }
 
 impl ManifestError {
-    /// Changes the path that it names.
     pub(crate) fn change_path(&mut self, change: impl FnOnce(&mut PathBuf)) {
         match self {
             Self::NoDirectory { dir: path }

@@ -33,5 +33,4 @@ pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
 /// How long a change of what is installed waits for another one, or for a start that sweeps up.
 pub(crate) const WORKSHOP: Duration = Duration::from_secs(5);
 
-/// How often it looks.
 pub(crate) const WORKSHOP_LOOK: Duration = Duration::from_millis(10);

@@ -204,7 +204,6 @@ pub fn encode_into<F: FrameSet>(frame: &F, lines: &mut Vec<u8>) -> Result<(), se
     Ok(())
 }
 
-/// JSON's white space.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The second step: a line that is one unambiguous JSON object.

@@ -53,7 +53,6 @@ impl RawJson {
         Ok(Self::checked(&serde_json::to_string(value)?))
     }
 
-    /// Keeps valid JSON.
     pub(crate) fn checked(text: &str) -> Self {
         match compact::is_compact(text) {
             true => Self(text.into()),
@@ -133,7 +132,6 @@ impl<'de> Deserialize<'de> for RawJson {
     }
 }
 
-/// Reads arguments of a tool: an object.
 pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
     only_object(RawJson::deserialize(deserializer)?)
 }

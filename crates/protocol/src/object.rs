@@ -51,5 +51,4 @@ pub(crate) fn checked(line: &[u8], bounds: Bounds, known: Plain) -> Result<Objec
     }
 }
 
-/// JSON's white space.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];

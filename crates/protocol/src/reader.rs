@@ -31,7 +31,6 @@ pub(crate) const STRING: &str = "haft_protocol::String";
 /// JSON that is well-formed: of a line that was checked, or from a parser that checked it.
 #[derive(Debug, Clone, Copy)]
 pub struct Checked<'a> {
-    /// The text.
     pub(crate) text: &'a str,
     /// What is known of how it is written.
     pub(crate) form: Form,
@@ -47,9 +46,7 @@ pub(crate) fn keeps_text(name: &str) -> bool {
 /// What is known of how JSON is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Nothing.
     Any,
-    /// Without white space between tokens.
     Tight,
     /// As [`compact`](crate::compact::compact) writes it: tight, and without anything that ends a line.
     Compact,
@@ -151,7 +148,6 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// What the string that comes next says.
     fn string(&mut self) -> Result<Cow<'de, str>, Error> {
         let from = self.at + 1;
         self.at = self.plain_end(from);
@@ -195,7 +191,6 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// What comes next, for serde_json.
     fn library(&mut self) -> Result<serde_json::Deserializer<serde_json::de::StrRead<'de>>, Error> {
         self.skip().map(serde_json::Deserializer::from_str)
     }

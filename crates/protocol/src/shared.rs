@@ -15,7 +15,6 @@ thread_local! {
     static LINE: RefCell<ByteString> = RefCell::default();
 }
 
-/// Notes the line while it is read.
 pub(crate) fn while_reading<T>(line: &ByteString, read: impl FnOnce() -> T) -> T {
     /// What was noted before, put back even after a panic: a line must not live on here.
     struct Before(ByteString);

@@ -48,7 +48,6 @@ pub fn preload() {
     Catalog::builtin();
 }
 
-/// The catalogue's own row.
 pub(crate) fn spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
     let vendor = ProviderId::catalog(preset(provider)?.catalogue?)?;
     Catalog::builtin().find(vendor, model)

@@ -266,7 +266,6 @@ async fn http(
     Ok(Chosen { choice: Choice::Http(Box::new(config)), because })
 }
 
-/// The model that a server lists first.
 async fn first_listed(
     config: &ModelConfig,
     address: String,

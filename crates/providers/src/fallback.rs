@@ -46,12 +46,10 @@ impl Fallback {
 
 #[async_trait]
 impl Model for Fallback {
-    /// Of the model that is asked first now.
     fn info(&self) -> ModelInfo {
         self.shared.model(self.shared.first()).info()
     }
 
-    /// Of the model that is asked first now.
     fn facts(&self) -> ModelFacts {
         self.shared.model(self.shared.first()).facts()
     }
@@ -108,9 +106,7 @@ struct Asking {
     shared: Arc<Shared>,
     cancel: CancellationToken,
     request: ModelRequest,
-    /// The model that was asked first.
     first: usize,
-    /// The model that is asked.
     index: usize,
     /// Those that were not asked yet.
     others: VecDeque<usize>,
@@ -123,8 +119,10 @@ enum Phase {
     /// The model is to be asked.
     Ready,
     /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
-    Answering { stream: ModelStream, begun: bool },
-    /// Nothing follows.
+    Answering {
+        stream: ModelStream,
+        begun: bool,
+    },
     Over,
 }
 
@@ -170,7 +168,6 @@ impl Asking {
         ModelEvent::Answering(self.shared.model(self.index).info())
     }
 
-    /// The failure, or that the next model is asked.
     fn failed(&mut self, error: ModelError, begun: bool) -> Result<ModelEvent, ModelError> {
         let next = if !begun && another_may_answer(error.kind) { self.others.pop_front() } else { None };
         let Some(next) = next else {

@@ -52,7 +52,6 @@ pub(crate) struct Setup {
     provider: String,
     model: String,
     max_output_tokens: Option<u64>,
-    /// What the user says of the model.
     own_facts: ModelFacts,
     endpoint: Endpoint,
     client: Client,

@@ -25,7 +25,6 @@ pub struct Models {
 pub(crate) struct OwnProvider {
     pub(crate) dialect: Option<Dialect>,
     pub(crate) base_url: Option<String>,
-    /// The variable that holds the key.
     pub(crate) key_env: Option<String>,
     /// Names and values; in a value `$NAME` stands for a variable.
     pub(crate) headers: Vec<(String, String)>,
@@ -175,7 +174,6 @@ fn reference(behind: &str) -> (&str, &str) {
     if is_variable(name) { (name, rest) } else { ("", behind) }
 }
 
-/// Whether it can be the name of a variable.
 fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

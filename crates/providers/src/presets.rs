@@ -19,7 +19,6 @@ pub struct Preset {
     pub default_model: Option<&'static str>,
     /// The port a server on this machine listens on by default; such a server needs no key.
     pub local_port: Option<u16>,
-    /// The section of the catalogue with its models.
     pub(crate) catalogue: Option<&'static str>,
 }
 

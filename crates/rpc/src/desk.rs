@@ -23,7 +23,6 @@ pub(crate) const MOST_OPEN: usize = 256;
 /// What shall be done.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// The client is told this.
     Reply(Response),
     /// This is done beside the work; what it comes to is told with [`Desk::done`]. [`Command::Clear`] is done before
     /// anything else goes in, since nothing is worked on only now.
@@ -43,7 +42,6 @@ pub(crate) enum Job {
     Prompt(Prompt),
     /// A message for the model as it stands, whatever it begins with.
     Message(Prompt),
-    /// The conversation is summed up.
     Compact(Compact),
 }
 
@@ -54,18 +52,14 @@ pub(crate) struct Ticket(u64);
 /// The state of one session.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    /// How many tickets were given.
     tickets: u64,
-    /// Who waits for an answer.
     open: BTreeMap<Ticket, Asked>,
     /// Of these, the ones that change what a job works with: none begins before they are done.
     holding: BTreeSet<Ticket>,
-    /// Whether a job is worked on.
     works: bool,
     /// What is worked on next; nothing while nothing is worked on and nothing is changed.
     waiting: VecDeque<Waiting>,
     stage: Stage,
-    /// Who waits for the session to be closed.
     closer: Option<Asked>,
 }
 
@@ -96,7 +90,6 @@ enum Stage {
 }
 
 impl Desk {
-    /// A client's command.
     pub(crate) fn command(&mut self, request: Request) -> Vec<Effect> {
         let Request { id, command, session: _ } = request;
         let asked = Asked { id, kind: command.kind() };
@@ -155,7 +148,6 @@ impl Desk {
         }
     }
 
-    /// What was worked on has ended, in whatever way.
     pub(crate) fn ended(&mut self) -> Vec<Effect> {
         self.works = false;
         match self.stage {
@@ -191,12 +183,10 @@ impl Desk {
         effects
     }
 
-    /// The session is closed.
     pub(crate) fn closed(&mut self) -> Vec<Effect> {
         self.closer.take().map(|asked| asked.answered(Ok(Payload::of(NoData {})))).into_iter().collect()
     }
 
-    /// Whether something is worked on.
     pub(crate) fn works(&self) -> bool {
         self.works
     }
@@ -206,7 +196,6 @@ impl Desk {
         self.waiting.len()
     }
 
-    /// Whether the session is closed, or about to be.
     pub(crate) fn is_closed(&self) -> bool {
         self.stage == Stage::Closed
     }

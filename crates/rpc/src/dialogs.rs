@@ -20,9 +20,7 @@ use crate::shortened;
 pub(crate) struct Question {
     /// Who asks, if it is an extension.
     pub(crate) extension: Option<ExtensionName>,
-    /// What is asked for.
     pub(crate) kind: UiKind,
-    /// A line.
     pub(crate) title: String,
     /// What there is to know beside it.
     pub(crate) message: String,
@@ -43,16 +41,13 @@ pub(crate) struct Over {
     pub(crate) id: String,
     /// The answer; the default unless the client gave one.
     pub(crate) answer: UiAnswer,
-    /// Why.
     pub(crate) why: UiEnd,
 }
 
 /// The questions that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Dialogs {
-    /// Whether the client answers questions.
     answers: bool,
-    /// How many were asked.
     asked: u64,
     open: BTreeMap<u64, Open>,
 }
@@ -104,7 +99,6 @@ impl Dialogs {
         }
     }
 
-    /// The questions whose time is over.
     pub(crate) fn expire(&mut self, now: Instant) -> Vec<Over> {
         let late = self.open.extract_if(.., |_, open| open.deadline <= now);
         late.map(|(number, open)| over(number, open, UiEnd::Timeout)).collect()

@@ -29,7 +29,6 @@ impl Door {
         Self { token: token.filter(|token| Self::asks(Some(token))) }
     }
 
-    /// Whether this is a token that has to be shown.
     pub(crate) fn asks(token: Option<&Token>) -> bool {
         token.is_some_and(|token| !token.0.is_empty())
     }

@@ -8,14 +8,11 @@ use haft_protocol::rpc::{
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// What a client said.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// A command.
     Request(Request),
     /// Something that is none, which this answers.
     Unread(Response),
-    /// Nothing more comes.
     End,
 }
 

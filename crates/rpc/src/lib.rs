@@ -35,7 +35,6 @@ pub use serve::{End, Options, ServeError, serve, serve_local};
 pub use sessions::{Expanded, Opened, Sessions, Which, stored_info};
 pub use writer::{EventWriter, WriteError};
 
-/// A name that a client said, as errors repeat it.
 fn shortened(name: &str) -> String {
     name.chars().take(64).collect()
 }

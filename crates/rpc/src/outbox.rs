@@ -48,14 +48,12 @@ pub(crate) struct Outbox {
 /// What a client reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Lines of JSON.
     #[default]
     Text,
     /// Lines as they are: it is in the same process.
     Typed,
 }
 
-/// A line that waits.
 #[derive(Debug)]
 struct WaitingLine {
     kept: Kept,
@@ -95,7 +93,6 @@ struct Topic {
 enum About {
     /// The panel of the extension, of which it has one open at a time.
     Panel(Told),
-    /// The item of the status line with this key.
     Status(String),
 }
 
@@ -122,7 +119,6 @@ impl Topic {
 enum Worth {
     /// Something that nothing else tells.
     All,
-    /// A piece of what comes as a whole.
     Piece,
     /// Something that an extension tells as often as it likes.
     Note,
@@ -222,7 +218,6 @@ impl Outbox {
         self.bytes > self.room.notes
     }
 
-    /// A line in the form in which it waits.
     fn waiting_line(
         &self,
         line: impl Into<Line>,

@@ -47,7 +47,6 @@ impl Outlet {
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
-    /// Adds a reply.
     pub(crate) fn reply(&self, reply: Response) {
         self.add(|state| state.outbox.reply(reply));
     }
@@ -82,7 +81,6 @@ impl Outlet {
         }
     }
 
-    /// Nothing more comes.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.0.more.notify_one();

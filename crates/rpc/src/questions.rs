@@ -24,7 +24,6 @@ pub(crate) struct Questions {
 #[derive(Debug, Default)]
 struct State {
     dialogs: Dialogs,
-    /// Who waits, by the question.
     askers: BTreeMap<String, Asker>,
     /// The tools whose calls the client wants to be asked about.
     approve: Vec<String>,
@@ -107,7 +106,6 @@ impl Questions {
         drop(answer.send(over));
     }
 
-    /// Nobody answers any more.
     pub(crate) fn end(&self) {
         let over = self.lock().dialogs.end();
         over.into_iter().for_each(|over| self.conclude(over));
@@ -140,7 +138,6 @@ impl Drop for Withdrawn<'_> {
     }
 }
 
-/// Whether somebody said yes.
 pub(crate) fn confirmed(over: Option<&Over>) -> bool {
     over.is_some_and(|over| over.why == UiEnd::Answered && over.answer == UiAnswer::Confirmed(true))
 }

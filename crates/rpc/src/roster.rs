@@ -15,7 +15,6 @@ pub(crate) struct Roster<S> {
 }
 
 impl<S> Roster<S> {
-    /// With the first session, which is the current one.
     pub(crate) fn new(id: impl Into<String>, session: S) -> Self {
         let id = id.into();
         Self { current: id.clone(), open: vec![(id, session)] }
@@ -47,7 +46,6 @@ impl<S> Roster<S> {
         }
     }
 
-    /// The session of exactly this id.
     pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut S> {
         self.open.iter_mut().find(|(known, _)| known == id).map(|(_, session)| session)
     }

@@ -36,7 +36,6 @@ pub struct Screens {
     questions: Questions,
     /// Whether the client is told of sessions that begin.
     tells: bool,
-    /// Those that have begun.
     begun: Mutex<Vec<String>>,
 }
 
@@ -77,7 +76,6 @@ pub struct Screen {
     session: String,
     outlet: Outlet,
     questions: Questions,
-    /// The panel that each extension has open.
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
     /// Whether the conversation is being summed up, outside of a run.
     sums_up: AtomicBool,
@@ -102,7 +100,6 @@ impl Screen {
         &self.session
     }
 
-    /// Tells the client.
     pub(crate) fn event(&self, event: impl Into<Event>) {
         self.outlet.event(Some(&self.session), event);
     }
@@ -122,7 +119,6 @@ impl Screen {
         open
     }
 
-    /// Whether this panel is open.
     pub(crate) fn has_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
         lock(&self.panels).get(extension) == Some(panel)
     }

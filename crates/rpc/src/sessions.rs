@@ -152,7 +152,6 @@ pub struct Opened {
     pub(crate) extensions: Option<Extensions>,
 }
 
-/// The extensions of a session.
 pub(crate) struct Extensions {
     pub(crate) host: Host,
     /// The tools that are offered before theirs.
@@ -177,7 +176,6 @@ impl Opened {
         self.extensions.as_ref().map(|extensions| &extensions.host)
     }
 
-    /// Returns the host of a panel that is open.
     pub(crate) fn panel(&self, extension: &ExtensionName, panel: &PanelId) -> Result<&Host, Failure> {
         let host = self.extension_host()?;
         if self.screen.has_panel(extension, panel) {
@@ -188,7 +186,6 @@ impl Opened {
         Err(Failure::new(ErrorCode::NotOpen, error))
     }
 
-    /// Returns the host of the session's extensions.
     pub(crate) fn extension_host(&self) -> Result<&Host, Failure> {
         let none = || Failure::new(ErrorCode::Unsupported, "this session has no extensions");
         self.host().ok_or_else(none)

@@ -27,7 +27,6 @@ impl Calls {
         self.open().clear();
     }
 
-    /// Begins a call: its id, and the place where its result comes.
     pub(crate) fn begin(&self) -> (RequestId, oneshot::Receiver<HostResult>) {
         let id = RequestId::new(format!("c{}", self.last.fetch_add(1, Ordering::Relaxed) + 1));
         let (sender, receiver) = oneshot::channel();

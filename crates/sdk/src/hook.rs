@@ -324,7 +324,6 @@ impl Hook {
         check::refuse_first(faults)
     }
 
-    /// Its tools, as the model is offered them.
     pub(super) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
         self.tools.iter().map(|(tool, _)| {
             let schema = tool.schema.clone().unwrap_or_else(RawJson::empty_object_schema);

@@ -70,7 +70,6 @@ fn run(extension: Extension) -> Result<(), ServeError> {
     })
 }
 
-/// Serves the connection of this process.
 pub(crate) fn on_stdio<D: Dispatch>(dispatcher: impl FnOnce(Outbox) -> D) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
         // Panics inside a runtime: better here than at the first question.

@@ -33,7 +33,6 @@ where
     on_streams(dispatcher, reader, writer).await
 }
 
-/// Serves the connection over a pair of streams.
 pub(crate) async fn on_streams<D, R, W>(
     dispatcher: impl FnOnce(Outbox) -> D + Send,
     reader: R,

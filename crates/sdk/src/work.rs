@@ -49,7 +49,6 @@ impl Work {
         Ok(())
     }
 
-    /// Whether there is anything to [finish](Self::finish).
     pub(crate) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }

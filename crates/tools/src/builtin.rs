@@ -30,7 +30,6 @@ pub(crate) struct Ground {
 pub(crate) enum Reader {
     /// Remarks stand behind what they are about.
     Model,
-    /// Remarks stand alone.
     Program,
 }
 

@@ -61,7 +61,6 @@ impl Diff {
         }
     }
 
-    /// For the details of a result.
     pub(crate) fn details(&self, path: &str) -> Option<RawJson> {
         let cut = self.unified.len() > MAX_SHOWN;
         let kept = self.unified.get(..self.unified.floor_char_boundary(MAX_SHOWN)).unwrap_or_default();

@@ -84,9 +84,7 @@ fn replacement((index, edit): (usize, EditArg)) -> Result<Replacement, ToolFailu
 /// New content, and how it differs.
 struct Change {
     content: Vec<u8>,
-    /// For the model.
     diff: String,
-    /// For people.
     details: Option<RawJson>,
 }
 
@@ -143,7 +141,6 @@ fn to_bytes(text: String, lossy: bool) -> Vec<u8> {
     bytes
 }
 
-/// For people: what is no text is shown as such.
 fn readable(text: &str) -> String {
     text.chars().map(|char| if stands_for_byte(char) { char::REPLACEMENT_CHARACTER } else { char }).collect()
 }

@@ -75,7 +75,6 @@ impl BuiltIn for Read {
     }
 }
 
-/// What of a file is wanted.
 struct Wanted {
     path: PathBuf,
     offset: u64,
@@ -167,7 +166,6 @@ impl Wanted {
         output
     }
 
-    /// The number of the page's last line.
     fn last(&self, page: &Page) -> u64 {
         self.offset + page.lines - 1
     }

@@ -56,7 +56,6 @@ impl Seen {
         self.printer.clone()
     }
 
-    /// The content of a file is known.
     pub(crate) fn note(&self, key: FileKey, content: Print) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         // Another name of the same file, and another file that had the name before, say nothing any more.

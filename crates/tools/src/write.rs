@@ -60,7 +60,6 @@ impl BuiltIn for Write {
     }
 }
 
-/// A number of things, in words.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
@@ -111,7 +110,6 @@ pub(crate) async fn put(
     Ok(written)
 }
 
-/// A content with what stands for it.
 async fn printed(ground: &Ground, content: Vec<u8>) -> Result<(Vec<u8>, Print), ToolFailure> {
     let (printer, len) = (ground.seen.printer(), content.len());
     let work = move || {

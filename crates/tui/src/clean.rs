@@ -60,7 +60,6 @@ impl CleanLine {
         Self(Cow::Owned(clean.to_owned()))
     }
 
-    /// A printable character, many times.
     pub(crate) fn repeated(c: char, times: usize) -> Self {
         Self(Cow::Owned(std::iter::repeat_n(c, times).collect()))
     }

@@ -95,7 +95,6 @@ pub struct Popup {
     pub chosen: usize,
     /// How many rows to keep free for them: no fewer than before for the same word.
     pub room: usize,
-    /// Whether somebody moved to the chosen one.
     moved: bool,
     /// Whether somebody else says what may stand there: what is typed may be meant all the same.
     pub told: bool,
@@ -113,7 +112,6 @@ impl Popup {
 #[derive(Debug, Default)]
 pub struct Completer {
     popup: Option<Popup>,
-    /// The word that somebody closed the candidates of.
     closed: Option<(Kind, usize)>,
     fuzzy: Fuzzy,
 }

@@ -264,7 +264,6 @@ impl Dialog {
         Some(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
-    /// What is chosen or typed.
     fn answer(&mut self) -> Reply {
         let answer = match &self.control {
             Control::Choices(choices) => choices.answer(),

@@ -142,9 +142,7 @@ struct Part {
 /// Lines of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
-    /// The number of the next one.
     next: usize,
-    /// How many are to come.
     left: usize,
 }
 

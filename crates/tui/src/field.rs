@@ -69,7 +69,6 @@ impl Field {
         let _ = self.editor.act(edit, self.width);
     }
 
-    /// A row on, or back.
     pub(crate) fn move_row(&mut self, chord: Chord, edit: Edit) {
         if chord.code() == Code::Tab {
             self.editor.type_char('\t');
@@ -84,7 +83,6 @@ impl Field {
         self.editor.insert(text);
     }
 
-    /// How many rows it takes at a width.
     pub(crate) fn rows(&self, width: u16) -> usize {
         if self.one_line { 1 } else { self.editor.layout(width).len() }
     }

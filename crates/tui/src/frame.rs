@@ -22,7 +22,6 @@ pub(crate) struct Frame {
     /// At the right of the upper edge: the first of these that fits; the last one has more right to its room than the
     /// end of `left`.
     pub(crate) right: Vec<Span<'static>>,
-    /// In the lower edge, as far as there is one.
     pub(crate) lower: Vec<Span<'static>>,
 }
 
@@ -34,7 +33,6 @@ pub(crate) fn inner(area: Rect) -> Rect {
     Rect { x: area.x + side, y: area.y + top, width, height }
 }
 
-/// How many rows a frame with so many rows in it takes.
 pub(crate) fn rows_with(inner: u16) -> u16 {
     let both = inner.saturating_add(2);
     if both >= LOWER { both } else { inner.saturating_add(1) }

@@ -17,7 +17,6 @@ pub(crate) struct Needle(Vec<Atom>);
 /// What the texts are: where what is typed counts more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Texts {
-    /// Where words begin.
     Words,
     /// Where names of files and directories begin.
     Paths,
@@ -39,12 +38,10 @@ impl Needle {
         Self(if query.is_empty() { Vec::new() } else { vec![atom(query)] })
     }
 
-    /// Words in any order, all of which have to be there.
     pub(crate) fn words(query: &str) -> Self {
         Self(query.split_whitespace().map(atom).collect())
     }
 
-    /// Whether it fits everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -158,7 +158,6 @@ impl<'t> Pen<'t> {
     }
 }
 
-/// The innermost scope that means something decides.
 fn role(stack: &[Scope]) -> Role {
     let of = |scope: &Scope| ROLES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
     stack.iter().rev().find_map(of).map_or(Role::Code, |(_, role)| *role)

@@ -112,7 +112,6 @@ impl CellSize {
 #[derive(Debug, Clone)]
 pub struct Images {
     cell: CellSize,
-    /// Those that cannot be shown.
     broken: Vec<Weak<Image>>,
 }
 
@@ -187,7 +186,6 @@ pub struct Placement {
     pub area: Rect,
     /// The marked rows: as wide as the words that stand there where the image is not.
     space: Rect,
-    /// What the first row says then, cell by cell.
     instead: Vec<Cell>,
 }
 

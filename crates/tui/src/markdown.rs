@@ -140,7 +140,6 @@ impl Streaming {
         self.text.as_str().get(..end).unwrap_or_default()
     }
 
-    /// The byte that a block begins at.
     fn begin_of(&self, block: usize) -> usize {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
@@ -260,7 +259,6 @@ impl Drawn {
         Self { width, theme, lines: Vec::new(), blocks: Vec::new(), grown: None, upto: 0, finished: false }
     }
 
-    /// Leaves a line free where another block begins.
     fn begin_block(&mut self, made: &Made) {
         if !made.lines.is_empty() && !self.lines.is_empty() {
             self.lines.push(Line::default());

@@ -50,7 +50,6 @@ pub struct Picker {
     mode: Mode,
     /// The first line that is shown.
     top: usize,
-    /// How many lines were shown.
     shown: usize,
 }
 
@@ -61,7 +60,6 @@ enum Mode {
     Pick,
     /// It is given another name.
     Rename(Box<Field>),
-    /// It is asked whether to delete it.
     Delete,
 }
 

@@ -83,7 +83,6 @@ struct Sent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// A prompt, as it was in the editor.
     Prompt(Content),
     /// What this command of the person's printed.
     Shell(String),
@@ -156,7 +155,6 @@ impl Queue {
         })
     }
 
-    /// The command of the person's that printed this.
     fn command_of(&self, text: &str) -> Option<&str> {
         self.sent.iter().find_map(|sent| match &sent.what {
             What::Shell(command) if sent.text == text => Some(command.as_str()),

@@ -67,7 +67,6 @@ const MOST_CELLS: (u16, u16) = (1024, 512);
 /// What a terminal has that does not say.
 const USUAL_CELLS: (u16, u16) = (80, 24);
 
-/// How many columns and rows the terminal has.
 fn cells() -> (u16, u16) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };

@@ -56,7 +56,6 @@ struct Inner {
     description: CleanLine,
     appearance: Appearance,
     spinner: SpinnerStyle,
-    /// By role: what is written for it.
     written: Vec<Style>,
     /// By role: with what it takes from whom it follows.
     styles: Vec<Style>,
@@ -74,14 +73,12 @@ pub struct SpinnerStyle {
 }
 
 impl SpinnerStyle {
-    /// The picture of what has run for so long.
     pub(crate) fn picture(&self, elapsed: Duration) -> CleanLine {
         let turn = elapsed.as_nanos() / self.interval.as_nanos().max(1);
         let at = usize::try_from(turn).unwrap_or_default() % self.frames.len().max(1);
         self.frames.get(at).cloned().unwrap_or_else(|| "●".into())
     }
 
-    /// When what began then has another picture.
     pub(crate) fn changes_at(&self, began: Instant, now: Instant) -> Option<Instant> {
         let turns = now.saturating_duration_since(began).as_nanos() / self.interval.as_nanos().max(1) + 1;
         began.checked_add(self.interval.checked_mul(u32::try_from(turns).ok()?)?)

@@ -108,7 +108,6 @@ impl Transcript {
         self.calls.put_running(&mut self.doc, running);
     }
 
-    /// Adds a message of an earlier run.
     fn read(&mut self, message: &Message) {
         let Self { doc, calls, .. } = self;
         match message {

@@ -192,7 +192,6 @@ impl Grapheme<'_> {
     }
 }
 
-/// Those of a line, which may be of several spans.
 fn graphemes<'l>(line: &'l [Span<'static>]) -> Vec<Grapheme<'l>> {
     let of = |span: &'l Span<'static>| {
         let style = span.style;

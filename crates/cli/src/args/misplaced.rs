@@ -35,7 +35,6 @@ fn misplaced(definition: &Command, words: &[String]) -> Option<String> {
     })
 }
 
-/// Two words that are a command but for a letter.
 fn misspelt(definition: &Command, words: &[String]) -> Option<String> {
     /// A name that is shorter is like too many words.
     const SHORTEST: usize = 4;

@@ -51,7 +51,6 @@ pub(crate) struct ModeArgs {
 }
 
 impl RpcArgs {
-    /// Whether new sessions are recorded.
     pub(crate) fn records(&self) -> bool {
         self.record
     }

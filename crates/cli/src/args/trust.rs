@@ -26,7 +26,6 @@ pub(crate) struct TrustProject {
 }
 
 impl TrustProject {
-    /// What is asked for.
     pub(crate) fn asked(&self) -> Asked {
         self.trust_project.unwrap_or_default()
     }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Who shows notes in the place of standard error.
 type Shows = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Where notes go.
 enum Place {
     StandardError,
     /// They wait for a screen, or for its end.
@@ -15,7 +14,6 @@ enum Place {
 
 static PLACE: Mutex<Place> = Mutex::new(Place::StandardError);
 
-/// From here on notes wait.
 pub(crate) fn hold() {
     let mut place = place();
     if !matches!(*place, Place::Held(_)) {
@@ -36,7 +34,6 @@ pub(crate) fn release() {
     held(before).iter().for_each(|text| super::note(text));
 }
 
-/// Whether a note went elsewhere than to standard error.
 pub(super) fn taken(text: &str) -> bool {
     let shows = match &mut *place() {
         Place::StandardError => return false,

@@ -57,7 +57,6 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     findings
 }
 
-/// One that would be started.
 fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
     let name = spec.name.as_str();
     if let Some((why, next)) = impossible(seen, spec) {
@@ -106,7 +105,6 @@ fn beside(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
     loosened.lines().into_iter().chain(missing).map(note).collect()
 }
 
-/// Version, origin, level.
 fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
     let version = spec.version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
     let whose = match spec.origin {
@@ -146,7 +144,6 @@ fn entry<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a Entry> {
     spec.pin.as_ref().and_then(|_| seen.approved.find(spec.name.as_str())).map(|(_, entry)| entry)
 }
 
-/// Of a time, the day.
 fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }

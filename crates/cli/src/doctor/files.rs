@@ -132,7 +132,6 @@ fn without_approval(seen: &Seen, lost: &Lost) -> Finding {
     }
 }
 
-/// An error with its causes.
 pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", with_causes(source)),
@@ -140,7 +139,6 @@ pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// Opens a file, which is a word already.
 pub(super) fn editor(word: &str) -> String {
     format!("${{EDITOR:-vi}} {word}")
 }

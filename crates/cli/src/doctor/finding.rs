@@ -16,12 +16,9 @@ pub(super) enum Area {
     Sessions,
 }
 
-/// How it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// As it should be.
     Ok,
-    /// Worth knowing.
     Note,
     /// Something does not work, or is not what the user decided.
     Wrong,
@@ -31,7 +28,6 @@ pub(super) enum State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) area: Area,
-    /// What was looked at.
     pub(super) name: String,
     pub(super) state: State,
     pub(super) text: String,
@@ -51,7 +47,6 @@ impl Area {
         Self::Sessions,
     ];
 
-    /// Its heading.
     pub(super) fn heading(self) -> &'static str {
         match self {
             Self::Home => "haft's own files",
@@ -64,7 +59,6 @@ impl Area {
         }
     }
 
-    /// For programs.
     fn code(self) -> &'static str {
         match self {
             Self::Home => "home",
@@ -123,7 +117,6 @@ impl Finding {
         Self { next: Some(next.into()), ..self }
     }
 
-    /// For programs.
     pub(super) fn json(&self) -> Value {
         let state = self.state.word().to_ascii_lowercase();
         json!({"area": self.area.code(), "name": self.name, "state": state, "text": self.text, "next": self.next})
@@ -153,7 +146,6 @@ impl Words {
         }
     }
 
-    /// For people: a sentence that holds paths.
     pub(super) fn sentence(&self, text: &str) -> String {
         let Some(home) = &self.user_home else { return text.to_owned() };
         let below = format!("{}/", home.display());

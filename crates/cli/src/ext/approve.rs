@@ -41,7 +41,6 @@ pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow
     }
 }
 
-/// Fetches extensions again.
 pub(super) fn update(store: &Store, home: &Home, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
     let rows = match name {
         Some(name) => vec![store.find(name, Some(Origin::Global))?],
@@ -91,7 +90,6 @@ fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
     Ok(store.propose(source)?)
 }
 
-/// Shows what is proposed, asks, and does it.
 fn decide(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {

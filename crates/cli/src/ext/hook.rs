@@ -15,7 +15,6 @@ use crate::hooks::{self, Ground, Loosened};
 /// What a list says of a process hook alone.
 #[derive(Debug, Clone)]
 pub(crate) struct OfHook {
-    /// Where it is named.
     pub(crate) origin: SettingOrigin,
     /// Where it is asked, and whether it is told what happens; empty for one that does not run.
     pub(crate) asked: String,

@@ -25,7 +25,6 @@ use crate::extensions::unborne;
 /// The project that is listed beside what is the user's own.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// Where the user is.
     pub(super) cwd: PathBuf,
     pub(super) trusted: bool,
     /// Why it is not trusted any more.

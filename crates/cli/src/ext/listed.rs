@@ -24,7 +24,6 @@ pub(crate) struct Listed {
     pub(crate) is_slow: bool,
     /// Where the user's own lies that has its name, and comes first.
     pub(crate) behind: Option<PathBuf>,
-    /// Whether the project is trusted that it may belong to.
     pub(crate) trusted: bool,
     /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
@@ -35,7 +34,6 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Its state in a word.
     pub(super) fn word(&self) -> &'static str {
         match (&self.row.state, self.row.origin, &self.failure) {
             (State::Broken(_), _, _) => "broken",
@@ -54,7 +52,6 @@ impl Listed {
         self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
     }
 
-    /// Whether a run starts something of it.
     pub(super) fn runs(&self) -> bool {
         self.row.state == State::Enabled
             && !self.is_untrusted()
@@ -62,7 +59,6 @@ impl Listed {
             && self.row.exec.is_some()
     }
 
-    /// Whose it is.
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
             Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
@@ -168,7 +164,6 @@ fn failed_json(LastFailure { at, code, message }: &LastFailure) -> Value {
     json!({"at": at, "code": code, "message": message})
 }
 
-/// A paragraph for each.
 pub(crate) fn long_text(listed: &[Listed]) -> String {
     let paragraph = |listed: &Listed| {
         let lines = lines(listed);
@@ -229,7 +224,6 @@ fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
     lines
 }
 
-/// The line about the approval of an extension.
 pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
     let how = match how {
         How::Terminal => "in a terminal",

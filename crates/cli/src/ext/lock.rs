@@ -13,7 +13,6 @@ use super::listed::{approval, older};
 use super::problem::again;
 use crate::console::{note, print as show};
 
-/// Prints what is approved.
 pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     if json {

@@ -40,7 +40,6 @@ fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
     }
 }
 
-/// A line of a log as a terminal is sent it.
 pub(crate) fn shown(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
     sanitizer.push(&String::from_utf8_lossy(line))
 }
@@ -71,7 +70,6 @@ impl Tail {
         }
     }
 
-    /// A log that got shorter was begun anew.
     fn reopen_if_replaced(&mut self, path: &Path) -> anyhow::Result<()> {
         let shorter = std::fs::metadata(path).is_ok_and(|data| data.len() < self.read);
         if shorter {

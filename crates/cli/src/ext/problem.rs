@@ -29,7 +29,6 @@ impl Problem {
         Self { text: text.into(), next: None, does: "" }
     }
 
-    /// The whole of it in a sentence.
     pub(crate) fn sentence(&self) -> String {
         match (&self.next, self.does) {
             (None, _) | (Some(_), "") => self.text.clone(),
@@ -44,7 +43,6 @@ pub(crate) fn slow(name: &str) -> Problem {
     Problem::new(text, format!("haft ext logs {name}"), "shows all it printed")
 }
 
-/// How it failed, and what there is to be done.
 pub(crate) fn failed(
     name: &str,
     origin: Origin,

@@ -107,7 +107,6 @@ impl Places {
     }
 }
 
-/// The first of a text that has room.
 fn beginning_of(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();

@@ -32,17 +32,14 @@ pub(super) struct Desk {
     /// What takes time is done there.
     pub(super) runtime: Handle,
     pub(super) ground: Arc<Ground>,
-    /// The person's commands that run.
     pub(super) shells: Arc<Shells>,
 }
 
 /// What does not change while haft runs.
 pub(super) struct Ground {
     pub(super) home: Home,
-    /// Where haft works.
     pub(super) cwd: PathBuf,
     pub(super) args: Arc<RunArgs>,
-    /// The sessions that are open.
     pub(super) open: Arc<Open>,
 }
 
@@ -145,7 +142,6 @@ impl Desk {
         self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost)
     }
 
-    /// Does what waits for others.
     async fn spawned<T: Send + 'static>(
         &self,
         work: impl Future<Output = anyhow::Result<T>> + Send + 'static,

@@ -25,15 +25,12 @@ use crate::timeouts::SCREEN_END;
 /// How many rows of the conversation stay on the normal screen.
 const TAIL: usize = 40;
 
-/// What the screen begins with.
 pub(super) struct Start {
     /// What is said at once.
     pub(super) prompt: Option<String>,
     /// Whether a session is chosen first.
     pub(super) picks: bool,
-    /// What keys do.
     pub(super) keymap: Keymap,
-    /// How it looks and behaves.
     pub(super) settings: Settings,
 }
 
@@ -72,7 +69,6 @@ pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
 /// The screen's thread.
 pub(super) struct Screen {
     over: oneshot::Receiver<()>,
-    /// How the terminal was.
     before: Terminal,
     thread: Option<JoinHandle<anyhow::Result<End>>>,
 }
@@ -134,7 +130,6 @@ pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync 
     }
 }
 
-/// Shows it, to its end.
 async fn shown(
     start: Start,
     desk: Desk,

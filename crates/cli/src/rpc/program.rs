@@ -25,11 +25,9 @@ pub(crate) struct Program {
     stored: Arc<Sessions>,
     /// What the first session is made of, until it is opened.
     begin: Mutex<Option<(Setup, Chosen)>>,
-    /// The model of the first session.
     first: OnceLock<ModelInfo>,
     /// Templates and skills, as they were when the latest session was opened.
     resources: Mutex<Arc<Resources>>,
-    /// Who is told of each session that is open.
     opened: Box<dyn Fn(&Session) + Send + Sync>,
 }
 
@@ -37,7 +35,6 @@ pub(crate) struct Program {
 enum Wanted {
     /// One as a run has it.
     Chosen(Chosen),
-    /// The copy of a conversation of this process.
     Copy(Session),
 }
 
@@ -204,7 +201,6 @@ fn not_found(error: &anyhow::Error) -> Failure {
     if Exit::of(error) == Exit::Session { coded(ErrorCode::SessionNotFound, error) } else { failed(error) }
 }
 
-/// An error with this code.
 fn coded(code: ErrorCode, error: &anyhow::Error) -> Failure {
     Failure::new(code, format!("{error:#}"))
 }

@@ -14,7 +14,6 @@ use crate::session::{short, spent};
 /// What is wanted of a summary.
 #[derive(Debug)]
 pub(crate) struct Wish {
-    /// What it shall heed.
     pub(crate) instructions: Option<String>,
     /// Whether programs read of it, who get the agent's events.
     pub(crate) json: bool,

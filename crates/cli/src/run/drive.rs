@@ -21,11 +21,9 @@ use crate::console::note;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 
-/// What there is to do.
 pub(super) enum Task {
     /// To work on a prompt; without one, to go on where the session stopped.
     Prompt(Option<String>),
-    /// To sum up the session.
     Compact(Wish),
 }
 
@@ -164,12 +162,10 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
     }
 }
 
-/// Whose command this is.
 fn owner_of(name: &str, commands: &[CommandInfo]) -> Option<String> {
     commands.iter().find(|command| command.name == name).map(|command| command.extension.to_string())
 }
 
-/// The names of all commands.
 fn known(commands: &[CommandInfo], templates: &Templates) -> Vec<String> {
     let templates = templates.templates.iter().map(|template| template.name.clone());
     commands.iter().map(|command| command.name.clone()).chain(templates).collect()

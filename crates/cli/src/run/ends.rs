@@ -14,11 +14,9 @@ use super::queue::{self, Receiver, Sender};
 
 /// What differs between a run that is printed and a session that a program drives.
 pub(crate) struct Ends {
-    /// Where extensions tell their events.
     pub(crate) events: EventSink,
     /// What extensions show panels on, and who is asked for them.
     pub(crate) frontend: Arc<dyn Frontend>,
-    /// What the agent gets last of all.
     pub(crate) joined: Box<dyn FnOnce(AgentBuilder) -> AgentBuilder + Send>,
 }
 

@@ -42,12 +42,10 @@ use super::model::{self, OtherModels};
 
 /// Everything a run is made of, before anything is started.
 pub(crate) struct Parts {
-    /// What everything is kept in.
     pub(crate) session: Session,
     pub(crate) model: Arc<dyn Model>,
     /// Those that hooks may name; none where no hook runs.
     pub(crate) others: Option<OtherModels>,
-    /// Where haft keeps its files.
     pub(crate) home: Home,
     /// The host of the extensions, but for the names and the program that only [`join`] knows.
     pub(crate) host: HostConfig,
@@ -56,7 +54,6 @@ pub(crate) struct Parts {
     /// What programs that read events are told when the run begins.
     pub(crate) told: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
-    /// Skills and templates.
     pub(crate) resources: Resources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
@@ -150,7 +147,6 @@ impl Parts {
     }
 }
 
-/// The host with what the user sets for single extensions.
 fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
     let allows =
         |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
@@ -165,7 +161,6 @@ fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig
     })
 }
 
-/// Where process hooks are started.
 fn ground(home: &Home, cwd: &Path, search: &Search) -> Ground {
     let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
     Ground { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
@@ -194,7 +189,6 @@ fn extension_config(
     Ok(all)
 }
 
-/// The variables that the user lets extensions have.
 fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
     let mut granted = BTreeMap::new();
     for (name, grant) in &config.grant {
@@ -221,7 +215,6 @@ pub(crate) struct Joined {
     pub(crate) host: Host,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
-    /// Skills and templates.
     pub(crate) resources: Resources,
     /// Those that are offered before the extensions'.
     pub(crate) builtin: Vec<Arc<dyn Tool>>,

@@ -12,7 +12,6 @@ use crate::setup::Setup;
 
 use super::model::Keyed;
 
-/// How the list is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// For people: in columns of a terminal this wide, or a line for each model where there is no terminal.
@@ -21,7 +20,6 @@ pub(super) enum Form {
     Json,
 }
 
-/// A model of the list.
 #[derive(Debug, Clone, PartialEq)]
 struct Listed {
     provider: String,

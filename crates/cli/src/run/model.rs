@@ -114,7 +114,6 @@ async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Resul
     Ok(model)
 }
 
-/// A fallback is named in full.
 fn fallback_wish(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =

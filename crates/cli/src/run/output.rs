@@ -24,9 +24,7 @@ pub(crate) enum Output {
         answer: Option<String>,
         /// Whether to tell what happens meanwhile.
         progress: bool,
-        /// The calls that have no result yet.
         calls: Calls,
-        /// What the run used, and what the session has used since it began.
         used: [Usage; 2],
     },
     /// `--json`: an event a line.
@@ -34,7 +32,6 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// The answer alone.
     pub(crate) fn answer() -> Self {
         Self::answer_with(io::stderr().is_terminal())
     }
@@ -48,7 +45,6 @@ impl Output {
         Self::Answer { answer: None, progress, calls: Calls::default(), used: Default::default() }
     }
 
-    /// Every event.
     pub(crate) fn json() -> Self {
         Self::Json(EventWriter::new(tokio::io::stdout()))
     }
@@ -74,7 +70,6 @@ impl Output {
         }
     }
 
-    /// Takes one event.
     pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
             Self::Json(writer) => {
@@ -141,7 +136,6 @@ fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     }
 }
 
-/// What a terminal is sent for an event.
 #[cfg(test)]
 pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
     match told(event, || width) {
@@ -155,11 +149,9 @@ pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
 enum Told {
     /// What an extension's command shows: a result, on standard output.
     Shown(String),
-    /// What nobody should miss.
     Always(String),
     /// What is told while people wait.
     Meanwhile(String),
-    /// Nothing.
     Nothing,
 }
 
@@ -279,7 +271,6 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     }
 }
 
-/// What people are told of a call of a tool.
 fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
     match event {
@@ -365,7 +356,6 @@ impl Calls {
     }
 }
 
-/// A result, and whether it is the tool's own.
 fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
     match synthetic_by {
         None => format!("{} {text}", short(name)),

@@ -63,7 +63,6 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next event, when there is one.
     pub(crate) async fn recv(&mut self) -> Option<AgentEvent> {
         match self.try_recv() {
             None => self.events.recv().await.inspect(|event| self.taken(event)),

@@ -17,7 +17,6 @@ pub(super) struct Screen {
     pub(super) interrupts: Interrupts,
     /// Notes and faults of the extensions, and the agent's own events that no run tells.
     pub(super) events: Receiver,
-    /// Cancelled by the first interrupt.
     pub(super) cancel: CancellationToken,
 }
 
@@ -25,12 +24,10 @@ pub(super) struct Screen {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     GoOn,
-    /// The second interrupt came.
     StopAtOnce,
 }
 
 impl Screen {
-    /// Shows an event.
     pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
         let shown = self.output.event(event);
         tokio::pin!(shown);

@@ -24,13 +24,11 @@ const SCRIPTED: &str = "scripted";
 
 /// What the arguments come to.
 pub(crate) enum Opened {
-    /// A session to work in.
     Session(Chosen),
     /// The user was shown which there are, or chose none: there is nothing left to do.
     Nothing(Exit),
 }
 
-/// A session to work in.
 pub(crate) struct Chosen {
     pub(crate) session: Session,
     /// Whether it was there before.

@@ -14,7 +14,6 @@ use crate::args::ExportArgs;
 use crate::console::{self, note};
 use crate::session::find::entry;
 
-/// Exports the session in a file.
 pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
     let session = readable(path)?;
     for repair in &session.repairs {
@@ -42,7 +41,6 @@ pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
     }
 }
 
-/// What a session is exported as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Lines,

@@ -30,7 +30,6 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Nothing is read yet.
     pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
         // The same directory by another way has the same sessions.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
@@ -52,7 +51,6 @@ impl Sessions {
         Ok(self.store.list_all()?)
     }
 
-    /// The latest of the directory.
     pub(crate) fn latest(&self) -> anyhow::Result<Found> {
         self.here()?.into_iter().next().ok_or_else(|| self.none()).or_exit(Exit::Session)
     }
@@ -82,7 +80,6 @@ impl Sessions {
         self.by_id(name)
     }
 
-    /// The one whose id begins so.
     pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<Found> {
         let mut found = self.all()?;
         found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
@@ -135,7 +132,6 @@ fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
     anyhow::anyhow!(text)
 }
 
-/// The entry whose id begins so.
 pub(super) fn entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
     let mut found: Vec<EntryId> =
         ids.filter(|id| !prefix.is_empty() && id.to_string().starts_with(prefix)).collect();

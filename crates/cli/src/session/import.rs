@@ -15,7 +15,6 @@ use crate::console::{self, note};
 /// Problems that are told one by one.
 const TOLD: usize = 10;
 
-/// Makes a new session and prints its id.
 pub(super) fn run(store: &Store, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
     let dir = cwd.canonicalize().with_context(|| format!("there is no directory {}", cwd.display()))?;
     let limits = Limits::default();

@@ -10,7 +10,6 @@ use super::find::Sessions;
 use super::text::{Row, digits, heading};
 use crate::console::{columns, note, print, write};
 
-/// Prints the sessions of the directory, or of all.
 pub(super) fn run(sessions: &Sessions, all: bool, json: bool) -> anyhow::Result<()> {
     let rows = rows(&if all { sessions.all()? } else { sessions.here()? });
     if json {

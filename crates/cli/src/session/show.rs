@@ -16,7 +16,6 @@ use serde_json::json;
 use super::text::{Row, cut, entries, first_line, spent};
 use crate::console::{columns, print, rows, width, write};
 
-/// Prints the branch that the session goes on with.
 pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
     let entries = entries(found)?;
     let row = Row::of(found)?;
@@ -30,7 +29,6 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
     print(&format!("{}\n{transcript}\n{}", head(&row, &settings), foot(&row, calls)))
 }
 
-/// All that people read of a branch.
 fn transcript(branch: &[Arc<Entry>]) -> String {
     let pieces = pieces(branch);
     // What the session began with is told above it.
@@ -79,7 +77,6 @@ fn is_prompt(body: &EntryBody) -> bool {
     matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
 }
 
-/// The tools that were called, by the names of the calls.
 fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
     let mut tools = HashMap::new();
     for entry in branch {
@@ -90,7 +87,6 @@ fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
     tools
 }
 
-/// From the root to the last entry.
 fn branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
     let mut next = entries.last().map(|entry| entry.id);
     let mut known: HashMap<EntryId, Entry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
@@ -223,7 +219,6 @@ fn gist(result: &ToolMessage) -> String {
     }
 }
 
-/// One row, whatever it quotes.
 fn line(text: &str) -> String {
     cut(&sanitize_line(text), columns())
 }

@@ -12,7 +12,6 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 use crate::console::note;
 use crate::exit::Exit;
 
-/// One session in a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) found: Found,
@@ -94,12 +93,10 @@ pub(crate) fn spent(usage: &Usage) -> String {
     format!("tokens: {input} in{read}{written}, {output} out{price}")
 }
 
-/// The first line that says something.
 pub(crate) fn first_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// As much of a line as fits.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.trim_end().to_owned();

@@ -15,7 +15,6 @@ use crate::console::{columns, print};
 /// How many digits of an entry's id are shown.
 const DIGITS: usize = 8;
 
-/// Prints the tree.
 pub(super) fn run(found: &Found) -> anyhow::Result<()> {
     print(&drawn(&entries(found)?, columns()))
 }

@@ -157,12 +157,10 @@ fn runs_as_hook(config: &Config, hook: &ProcessHook) -> Vec<Brought> {
     all
 }
 
-/// Whether a variable may have other code run than a command names.
 fn has_code_run(variable: &str) -> bool {
     variable.eq_ignore_ascii_case("PATH") || check_grant(variable).is_err()
 }
 
-/// What a hook of the user's runs of the project.
 fn runs_of_project(home: &Home, hook: &ProcessHook, dir: &Path) -> Vec<Brought> {
     let files = hook.code_in_project(home, dir).into_iter();
     files

@@ -114,7 +114,6 @@ pub(crate) fn kind_of(path: &[&str]) -> Option<ValueKind> {
     Some(exact.map_or(ValueKind::Table(TableKind::Keys), |known| known.kind))
 }
 
-/// The present name of a key.
 fn current_name<'a>(above: &[&str], name: &'a str) -> &'a str {
     let renamed = all_keys().find(|known| above.is_empty() && known.former == Some(name));
     renamed.map_or(name, |known| known.path)

@@ -119,7 +119,6 @@ fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> 
     ))
 }
 
-/// An error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", chain(source)),

@@ -19,7 +19,6 @@ use crate::origin::Owner;
 use crate::project;
 use walk::Walk;
 
-/// The most files that a project can be trusted with.
 const MAX_FILES: usize = 20_000;
 
 /// The most bytes that a project can be trusted with: 200 MiB.

@@ -13,7 +13,6 @@ use super::snapshot::Snapshot;
 use crate::home::Home;
 use crate::write;
 
-/// The version of the form that is written.
 const VERSION: u32 = 1;
 
 /// The longest file that is read, in bytes: 64 MiB.

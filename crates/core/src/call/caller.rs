@@ -71,7 +71,6 @@ impl Callable {
         self.tool.spec()
     }
 
-    /// Makes a call whose arguments fit.
     async fn call(&self, run: &RunContext, call: &ToolCall, validator: &Validator) -> Called {
         // Another tool than the extension's cannot be called.
         let scope = Scope { validator: Some(validator), others: None };

@@ -26,7 +26,6 @@ use crate::timeouts::LONGEST_PATIENCE;
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = names::HAFT;
 
-/// What a call may come to.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     /// What checks its arguments, which fit; nothing for a tool that only hooks know.
@@ -75,7 +74,6 @@ pub(crate) fn fit<'a>(call: &ToolCall, validator: &'a LateValidator) -> Result<&
 }
 
 impl<'a> ToolGate<'a> {
-    /// A gate for a call whose arguments fit.
     pub(crate) fn new(run: &'a RunContext, call: &'a ToolCall, scope: Scope<'a>) -> Self {
         let Hooks { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = run.agent.hooks();
         if let Some(caller) = &run.caller {
@@ -196,7 +194,6 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    /// The call with another tool or other arguments.
     fn with(&self, ChainCall { tool, args }: &ChainCall) -> ToolCall {
         ToolCall { id: self.call.id.clone(), name: tool.to_string(), args: args.clone() }
     }
@@ -300,7 +297,6 @@ impl<'a> ToolGate<'a> {
         }
     }
 
-    /// Reports which hook changed what, and over whose change.
     fn report(&self, Change { by, tool, changed, conflicts }: Change, args: &RawJson) {
         let emitter = &self.run.emitter;
         let (id, args) = (self.call.id.clone(), args.clone());

@@ -12,7 +12,6 @@ const MOST: usize = 4096;
 /// The most that is told of one of many arguments, in bytes.
 const MOST_OF_ONE: usize = 512;
 
-/// What is told of an event of such a call.
 pub(crate) fn event(whole: AgentEvent) -> AgentEvent {
     use AgentEvent as E;
     #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]

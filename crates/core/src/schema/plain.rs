@@ -42,7 +42,6 @@ impl<'de> Deserialize<'de> for PlainSchema {
     }
 }
 
-/// Reads the keywords of a schema.
 struct Keywords;
 
 impl<'de> Visitor<'de> for Keywords {

@@ -27,7 +27,6 @@ const ELEMENTS: [&str; 4] = ["items", "additionalItems", "contains", "unevaluate
 /// Why a check is not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMuch {
-    /// Too many steps, or too deep.
     #[error("it takes more than {MAX_STEPS} steps to check; make schema or arguments smaller")]
     Steps,
     /// A reference that is not a path inside the schema.

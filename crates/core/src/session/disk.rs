@@ -18,13 +18,11 @@ pub(super) trait Disk: Send + Sync {
     /// What lies at a path now; links are not followed.
     fn look(&self, path: &Path) -> io::Result<Seen>;
 
-    /// Gives a file another name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
     /// Makes sure that the names in a directory survive a loss of power.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
-    /// Starts the thread that syncs.
     fn start_thread(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         std::thread::Builder::new().name("haft-session".to_owned()).spawn(work).map(drop)
     }
@@ -32,16 +30,13 @@ pub(super) trait Disk: Send + Sync {
 
 /// An open file that is written at its end.
 pub(super) trait DiskFile: Send + Sync {
-    /// Writes at the end, with one call of the system.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Cuts it to this length.
     fn truncate(&self, length: u64) -> io::Result<()>;
 
     /// Waits until everything that was written survives a loss of power.
     fn sync(&self) -> io::Result<()>;
 
-    /// Reads at a place.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// The file itself, wherever its name points by now.

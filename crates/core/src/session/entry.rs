@@ -62,9 +62,7 @@ pub struct Entry {
 
 /// What the line of a body is made of.
 pub(super) enum Fields<'a> {
-    /// Fields of its own, as one JSON object.
     Own(Vec<u8>),
-    /// A line that is written as it stands.
     Line(&'a str),
 }
 

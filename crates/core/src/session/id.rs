@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Digits of an id.
 const DIGITS: usize = 32;
 
 macro_rules! id {
@@ -71,7 +70,6 @@ id! {
 }
 
 impl SessionId {
-    /// Returns the name of the session's file.
     pub(super) fn file_name(self) -> String {
         format!("{self}.jsonl")
     }

@@ -87,7 +87,6 @@ impl Head {
     }
 }
 
-/// A line that was read.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) entry: Entry,

@@ -139,7 +139,6 @@ impl Log {
         }
     }
 
-    /// Takes back what a failed write left.
     fn cut_back(&mut self) {
         if self.disk_file().truncate(self.end).is_ok() {
             return;

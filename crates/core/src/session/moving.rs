@@ -24,9 +24,7 @@ pub(super) const MOVING: &str = "moving";
 /// What has to be in the new file.
 pub(super) struct Moving {
     pub(super) disk: Arc<dyn Disk>,
-    /// The old file.
     pub(super) source: Source,
-    /// What is in memory.
     pub(super) entries: Vec<Arc<Entry>>,
     /// What the new file begins with.
     pub(super) header: Header,
@@ -38,14 +36,12 @@ pub(super) struct Moved {
     pub(super) log: Log,
     pub(super) header: Header,
     pub(super) repair: Repair,
-    /// The entries in it.
     there: HashSet<EntryId>,
     /// How many entries were in memory when it was begun.
     seen: usize,
 }
 
 impl Moving {
-    /// Makes the new file.
     pub(super) fn carry_out(self) -> Result<Moved, SessionError> {
         let seen = self.entries.len();
         let (lines, there) = self.source.lines(&self.header, &self.entries)?;

@@ -75,7 +75,6 @@ enum Wanted {
 }
 
 enum Ended {
-    /// The branch is there.
     Whole,
     /// Something is not as it should be.
     Odd,

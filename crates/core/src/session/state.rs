@@ -34,7 +34,6 @@ pub(super) struct State {
     pub(super) name: Option<String>,
 }
 
-/// Where the entries are kept.
 enum Kept {
     Memory,
     /// In a file that is made with the first entry that is worth one.
@@ -60,7 +59,6 @@ enum Kept {
 pub(super) struct Whole {
     pub(super) header: Header,
     pub(super) leaf: Option<EntryId>,
-    /// The entries in memory.
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) home: Home,
 }
@@ -101,7 +99,6 @@ pub(super) enum Work {
 /// Where an entry went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It is handed to the system, or the session has no file.
     Handed,
     /// It is in memory, until there is another file.
     Owed,

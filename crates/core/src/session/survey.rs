@@ -16,7 +16,6 @@ use super::line::{self, Head};
 /// The bytes that are read at a time.
 const CHUNK: usize = 256 * 1024;
 
-/// The messages among which the first text of the user is searched.
 const FIRST_TEXT_AMONG: usize = 20;
 
 /// The length of the end of a line in which its answer is searched.
@@ -31,7 +30,6 @@ static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Find
 /// A summary of the entries of a file, those of all branches.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// The time of the last entry.
     pub(super) last: Option<Time>,
     pub(super) name: Option<String>,
     pub(super) tags: Vec<String>,
@@ -41,7 +39,6 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Reads a file.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(CHUNK, file);
         let (mut survey, mut line, mut last) = (Self::default(), Vec::new(), Vec::new());

@@ -46,7 +46,6 @@ impl Syncer {
         Ok(Self { requests, pending })
     }
 
-    /// Has it synced with the next group.
     pub(super) fn soon(&self) {
         if !self.pending.swap(true, Ordering::AcqRel) {
             // The thread lives as long as this does.

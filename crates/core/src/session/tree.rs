@@ -27,7 +27,6 @@ impl Tree {
         &self.entries
     }
 
-    /// Every entry behind the one that it follows.
     pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<Entry>> {
         // A branch that was read later may be older than what was there.
         let mut seen = HashSet::new();

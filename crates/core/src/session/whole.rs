@@ -155,7 +155,6 @@ impl Whole {
     }
 }
 
-/// The way from the root to an entry.
 fn way(entries: Vec<Arc<Entry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, SessionError> {
     let tree: Tree = entries.into_iter().collect();
     leaf.map_or(Ok(Vec::new()), |leaf| tree.way(leaf).map_err(SessionError::NoEntry))

@@ -26,7 +26,6 @@ use crate::transcript::Saved;
 pub(super) struct PartialAnswer {
     /// The model that was asked; the setup's, unless a hook named another.
     asked: Option<ModelInfo>,
-    /// The model that answers, where the stream says so.
     answering: Option<ModelInfo>,
     /// The user was told that there is an answer.
     begun: bool,
@@ -35,7 +34,6 @@ pub(super) struct PartialAnswer {
 
 /// Why there is no answer.
 enum Unanswered {
-    /// The model failed.
     Model(ModelError),
     /// What the user said could not be put on the disk.
     Session(SessionError),
@@ -161,7 +159,6 @@ impl Turn {
         answering.as_ref().or(asked.as_ref()).cloned().unwrap_or_else(|| self.setup.model.info())
     }
 
-    /// The user stopped the answer.
     async fn aborted(&mut self) -> Input {
         let kept = match self.keep_partial(Stop::Aborted) {
             Ok(None) => return Input::Cancelled,
@@ -323,7 +320,6 @@ fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedR
     }
 }
 
-/// The event about an answer.
 fn response_event(response: &ModelResponse) -> AgentEvent {
     let thinks = |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
     AgentEvent::ModelResponse {

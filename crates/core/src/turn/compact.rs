@@ -32,7 +32,6 @@ const SMALL: u64 = 2_000;
 /// How often a request for a summary that is too long is made shorter.
 const ATTEMPTS: u64 = 3;
 
-/// A summary, and where it came from.
 struct Summary {
     text: String,
     by: Option<String>,
@@ -70,7 +69,6 @@ pub(crate) async fn by_hand(
 pub(super) struct Compactor<'a> {
     pub(super) run: &'a RunContext,
     pub(super) setup: &'a Setup,
-    /// The sections that hooks added to the system prompt.
     pub(super) sections: &'a [PromptSection],
 }
 
@@ -145,7 +143,6 @@ impl Compactor<'_> {
         system + tools.sum::<u64>()
     }
 
-    /// Carries out a plan and reports the outcome.
     async fn carry_out(&self, plan: Plan) -> Result<Compacted, CompactError> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
         self.run.emitter.emit(AgentEvent::CompactionStart { reason });
@@ -180,7 +177,6 @@ impl Compactor<'_> {
         outcome
     }
 
-    /// Asks for the summary.
     async fn sum_up(
         &self,
         compacting: Compacting,

@@ -23,7 +23,6 @@ pub(super) struct RequestDraft<'a> {
     request: OutgoingRequest,
 }
 
-/// The event about a request.
 fn event(request: &OutgoingRequest) -> AgentEvent {
     AgentEvent::ModelRequest {
         step: request.step,
@@ -116,7 +115,6 @@ impl<'a> RequestDraft<'a> {
         refused
     }
 
-    /// Has another model asked.
     async fn ask_model(&mut self, name: &str) -> Result<(), String> {
         let (setup, models) = (self.setup, self.run.agent.config.models.as_deref());
         let is = |model: &dyn Model| {

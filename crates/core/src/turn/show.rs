@@ -20,7 +20,6 @@ pub(super) struct ShownAnswer<'a> {
 }
 
 impl ShownAnswer<'_> {
-    /// Lets the hooks decide, then shows what they left.
     pub(super) async fn show(&self) -> Input {
         let Self { response, held, .. } = self;
         let original = text_of(&response.content);

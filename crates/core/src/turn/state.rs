@@ -11,18 +11,38 @@ use crate::model::{ModelError, ModelResponse};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
     /// Hooks decide whether the step may begin; `last` when no other may follow.
-    Starting { step: u32, last: bool },
-    /// The model is asked.
-    Asking { step: u32, last: bool },
+    Starting {
+        step: u32,
+        last: bool,
+    },
+    Asking {
+        step: u32,
+        last: bool,
+    },
     /// Hooks decide what the user sees of the answer.
-    Showing { step: u32, last: bool, response: ModelResponse, held: Held },
+    Showing {
+        step: u32,
+        last: bool,
+        response: ModelResponse,
+        held: Held,
+    },
     /// Tools run; `cut` when the answer was cut, so that no call can be trusted to be whole.
-    Executing { step: u32, calls: Vec<ToolCall>, cut: bool },
-    /// The step is over and is reported as such.
-    Ended { step: u32, stop: Stop, error: Option<String>, then: Then },
+    Executing {
+        step: u32,
+        calls: Vec<ToolCall>,
+        cut: bool,
+    },
+    Ended {
+        step: u32,
+        stop: Stop,
+        error: Option<String>,
+        then: Then,
+    },
     /// The user may have said more; `stopping` when nothing else is left to do.
-    Between { step: u32, stopping: bool },
-    /// Nothing is left to do.
+    Between {
+        step: u32,
+        stopping: bool,
+    },
     Done(Result<(), TurnError>),
 }
 
@@ -45,40 +65,46 @@ impl Held {
 /// What follows a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Then {
-    /// The next one.
     Step,
     /// What the user has said meanwhile, if it was good; otherwise nothing.
     Finish(Result<(), TurnErrorKind>),
     /// Nothing, whatever the user has said meanwhile.
     Stop,
     /// Nothing; what was said since the user's last message is left.
-    Discard { by: String, reason: String },
+    Discard {
+        by: String,
+        reason: String,
+    },
 }
 
 /// What came of the last thing the driver did.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Input {
-    /// The step may begin.
     Allowed,
     /// A hook ended the turn, or more.
     Refused(Refusal),
-    /// The model answered.
-    Answered { response: ModelResponse, held: Held },
+    Answered {
+        response: ModelResponse,
+        held: Held,
+    },
     /// The model did not.
     Failed(ModelError),
     /// The user has seen the answer, or what hooks made of it.
     Shown,
     /// All tool calls have results; `handled` when the user has all of them already.
-    Executed { handled: bool },
+    Executed {
+        handled: bool,
+    },
     /// The end of the step is reported.
     Noted,
     /// What the user said is in the transcript; `any` when there was something.
-    Taken { any: bool },
+    Taken {
+        any: bool,
+    },
     /// The user wants an end; what the model is told is in the transcript.
     Interrupted,
     /// The session could not be written.
     Unsaved(TurnErrorKind),
-    /// The user stopped the run.
     Cancelled,
 }
 

@@ -25,7 +25,6 @@ use crate::tool::{Concurrency, Tool, ToolOutput};
 /// How many calls of one message run at once.
 const MAX_PARALLEL: usize = 16;
 
-/// The tool calls of one message.
 pub(super) struct ToolCalls<'a> {
     pub(super) run: &'a RunContext,
     pub(super) setup: &'a Setup,
@@ -33,7 +32,6 @@ pub(super) struct ToolCalls<'a> {
 
 /// A call of the model after its preflight.
 struct Planned {
-    /// As the model made it.
     call: ToolCall,
     plan: Plan,
 }
@@ -48,9 +46,7 @@ enum Plan {
 /// Who gave a result; nobody but haft itself, if none is there.
 #[derive(Default)]
 struct Source {
-    /// The extension whose tool ran.
     extension: Option<ExtensionName>,
-    /// The hook that answered in place of the tool.
     synthetic_by: Option<String>,
     /// Why the call was passed over.
     skip: Option<Skip>,
@@ -74,7 +70,6 @@ impl Skip {
         }
     }
 
-    /// What observers are told.
     fn reason(self) -> &'static str {
         match self {
             Self::Interrupted => texts::INTERRUPT_REASON,
@@ -271,7 +266,6 @@ impl ToolCalls<'_> {
         (agent.config.steering_skips && agent.queues.is_steered()).then_some(Skip::Steered)
     }
 
-    /// Calls that may run.
     fn begun(&self, batch: Vec<Planned>) -> BoxStream<'_, (Planned, Result<(), SessionError>)> {
         let batch = stream::iter(batch).chunks(MAX_PARALLEL);
         batch.then(|plans| self.put_on_record(plans)).flat_map(stream::iter).boxed()

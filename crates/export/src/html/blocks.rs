@@ -26,7 +26,6 @@ pub(super) fn plain(out: &mut String, content: &[Content]) {
     }
 }
 
-/// Text as it stands.
 pub(super) fn pre(out: &mut String, class: &str, said: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
     let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", text(said.trim_end_matches('\n')));
@@ -52,7 +51,6 @@ pub(super) fn picture(out: &mut String, image: &Image) {
     };
 }
 
-/// A diff, line by line.
 pub(super) fn diff(out: &mut String, unified: &str) {
     out.push_str("<pre class=\"diff\" tabindex=\"0\">");
     let mut inside = false;
@@ -74,7 +72,6 @@ pub(super) fn diff(out: &mut String, unified: &str) {
     out.push_str("</pre>");
 }
 
-/// The arguments of a call, each by its name.
 pub(super) fn arguments(out: &mut String, args: &RawJson) {
     let Ok(Fields(fields)) = args.read::<Fields>() else { return pre(out, "", args.as_str()) };
     out.push_str("<dl class=\"args\">");

@@ -249,7 +249,6 @@ impl<'a> Writer<'a> {
         self.out.push_str("</section>");
     }
 
-    /// One quiet line.
     fn row(&mut self, html: &str) {
         let _ = write!(self.out, "<p class=\"row\">{html}</p>");
     }

@@ -78,7 +78,6 @@ impl Facts {
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())
     }
 
-    /// The head of the page.
     pub(super) fn head(&self, out: &mut String, session: &Recovered) {
         let _ = write!(
             out,

@@ -183,7 +183,6 @@ fn turn_axis(out: &mut String, turns: usize, height: f64) {
     );
 }
 
-/// What a pointer is shown over each turn.
 fn hovers(out: &mut String, turns: &[Usage], height: f64) {
     let slot = slot(turns.len());
     let mut sum = 0.0;
@@ -209,7 +208,6 @@ fn hovers(out: &mut String, turns: &[Usage], height: f64) {
     }
 }
 
-/// The room that each turn has.
 fn slot(turns: usize) -> f64 {
     (RIGHT - LEFT) / turns.max(1) as f64
 }

@@ -58,7 +58,6 @@ pub(super) fn markdown(text: &str) -> String {
 /// Takes out of Markdown what could do something.
 #[derive(Default)]
 struct Tamer {
-    /// What ends each link and each picture that is open.
     open: Vec<&'static str>,
 }
 

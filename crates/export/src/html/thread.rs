@@ -18,11 +18,8 @@ pub(super) struct Thread<'a> {
 
 /// What is shown in one piece.
 pub(super) enum Item<'a> {
-    /// An entry that stands for itself.
     Entry(&'a Entry),
-    /// What the model said, and what came of its calls.
     Said(Box<Step<'a>>),
-    /// Other branches that begin here.
     Branches(Vec<Thread<'a>>),
     /// So many other branches begin here, and are not shown.
     Hidden(usize),
@@ -38,7 +35,6 @@ pub(super) struct Step<'a> {
     pub(super) interventions: Vec<Intervention>,
 }
 
-/// One call of a tool.
 pub(super) struct Call<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) start: Option<&'a ToolStart>,

@@ -14,7 +14,6 @@ use super::thread::Call;
 /// Arguments that say most about a call.
 const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_path", "name"];
 
-/// One call.
 pub(super) fn call(out: &mut String, call: &Call<'_>) {
     let failed = call.result.is_some_and(|result| result.is_error);
     let class = match call.interventions.iter().any(|it| it.action.is_stop()) {

@@ -15,11 +15,9 @@ use super::Problem;
 pub(super) struct Maker {
     entries: Vec<Entry>,
     problems: Vec<Problem>,
-    /// What the next entry follows.
     pub(super) leaf: Option<EntryId>,
     /// When what comes next was said.
     pub(super) time: Time,
-    /// The line that is read.
     pub(super) line: u64,
 }
 
@@ -28,7 +26,6 @@ impl Maker {
         Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Time(String::new()), line: 0 }
     }
 
-    /// Adds an entry behind the last one.
     pub(super) fn add(&mut self, body: impl Into<EntryBody>) -> EntryId {
         let id = EntryId::new();
         self.entries.push(Entry { id, parent: self.leaf, time: self.time.clone(), body: body.into() });
@@ -36,7 +33,6 @@ impl Maker {
         id
     }
 
-    /// Keeps what haft has no entry for as its owner's state.
     pub(super) fn keep(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
         self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data })
     }
@@ -57,7 +53,6 @@ impl Maker {
         self.problems.push(Problem { line: Some(self.line), what: what.into() });
     }
 
-    /// The last entry, to add to it.
     pub(super) fn last(&mut self) -> Option<&mut Entry> {
         self.entries.last_mut()
     }
@@ -85,7 +80,6 @@ impl Maker {
     }
 }
 
-/// Model, thinking and tools above an entry.
 fn in_force(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> Settings {
     let mut found = Settings::default();
     let parent = |at: usize| entries.get(at)?.parent.and_then(|parent| places.get(&parent).copied());

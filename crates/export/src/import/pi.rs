@@ -72,11 +72,9 @@ pub(super) fn read(bytes: &[u8]) -> Source {
 struct Reader {
     maker: Maker,
     created: Option<Time>,
-    /// What each entry of the file became.
     ids: HashMap<String, EntryId>,
     /// The same by place, for version 1, which has no ids.
     order: Vec<Option<EntryId>>,
-    /// The entry that the last line became.
     last: Option<EntryId>,
 }
 

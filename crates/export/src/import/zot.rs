@@ -98,7 +98,6 @@ pub(super) fn read(bytes: &[u8]) -> Source {
 
 struct Reader {
     maker: Maker,
-    /// Who answers.
     model: ModelChange,
     created: Option<Time>,
     /// The tools of the calls, which results do not name.

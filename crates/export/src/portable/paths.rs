@@ -103,7 +103,6 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Where the string that begins here ends.
 fn string_end(from: &str) -> usize {
     let mut escaped = false;
     let end = from.bytes().position(|byte| match byte {

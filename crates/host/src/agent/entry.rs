@@ -68,7 +68,6 @@ impl Entry {
         self.slot.borrow().instance.clone()
     }
 
-    /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
         self.slot.borrow().offers()
     }

@@ -20,7 +20,6 @@ pub(crate) struct Gates(Mutex<HashMap<ExtensionName, Health>>);
 /// the second each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Deciding {
-    /// What becomes of a call.
     Call,
     /// Whether a call that gates have let pass may be made.
     Approval,
@@ -49,12 +48,8 @@ enum Opinion {
 #[derive(Debug)]
 pub(crate) enum Due<'a> {
     Nothing,
-    /// The person has to be asked.
     Ask(Asking<'a>),
-    /// The person has said that everything shall stop.
-    Stop {
-        reason: String,
-    },
+    Stop { reason: String },
 }
 
 impl Gates {

@@ -24,7 +24,6 @@ pub(crate) trait RestartGate: Send + Sync {
 pub(crate) struct HookContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) gates: Arc<Gates>,
-    /// Results that are too long for a model.
     pub(crate) results: Arc<Results>,
     pub(crate) restarts: Arc<dyn RestartGate>,
 }

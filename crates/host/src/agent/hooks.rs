@@ -246,7 +246,6 @@ fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
     }
 }
 
-/// What extensions are told of an event that has a topic.
 fn told(event: &AgentEvent) -> Option<Event> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
     match event {

@@ -42,7 +42,6 @@ pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error:
     verdict(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
 }
 
-/// The same for a process hook.
 pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> Verdict {
     verdict(point_fails_closed(point), loosened, error)
 }

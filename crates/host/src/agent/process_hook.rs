@@ -28,7 +28,6 @@ const CHANNEL: &str = "cli";
 /// The conversation on the channel.
 const CHAT: &str = "direct";
 
-/// Adds the parts that a hook takes in a turn.
 pub(crate) fn add(
     hooks: &mut Hooks,
     watch: &haft_protocol::hook::Watch,

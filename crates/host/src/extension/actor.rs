@@ -53,9 +53,7 @@ pub(crate) struct Start {
     pub(crate) frontend: Arc<dyn Frontend>,
     pub(crate) status: StatusPlace,
     pub(crate) log: Arc<Log>,
-    /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
-    /// Is told how it ended.
     pub(crate) on_end: EndHandler,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
@@ -110,7 +108,6 @@ struct Actor {
     framer: Framer,
     /// A long line that is being read. Until it is, nothing else is.
     decoding: Option<Decoding>,
-    /// Gone when the extension closed its output.
     reader: Option<pipe::Output>,
     /// Its output was made larger, or could not be.
     wide: bool,

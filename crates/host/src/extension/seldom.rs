@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Wake, Waker};
 #[derive(Debug)]
 pub(super) struct Seldom {
     mark: Arc<Mark>,
-    /// Wakes the mark.
     waker: Waker,
 }
 

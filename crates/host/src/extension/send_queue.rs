@@ -46,7 +46,6 @@ pub(crate) struct SendQueue {
     stall: Duration,
     runtime: Handle,
     pump: Arc<EventPump>,
-    /// The mailbox of the extension's task.
     mailbox: Weak<mpsc::UnboundedSender<Command>>,
     /// Commands in the mailbox that may become lines, which have their place before any event that comes now.
     ahead: AtomicUsize,
@@ -59,7 +58,6 @@ struct State {
     /// None after the end.
     outlet: Option<Outlet>,
     lines: WaitingLines,
-    /// Events that the extension is sent.
     filter: EventFilter,
     /// The number of the last line that left.
     written: u64,
@@ -75,18 +73,15 @@ struct State {
     /// The pump writes what waits as soon as it is its turn.
     is_pumped: bool,
     task: Option<AbortHandle>,
-    /// Wakes the task while it has nothing to write.
     idle: Option<Waker>,
 }
 
-/// How writing ended.
 #[derive(Debug)]
 pub(crate) enum WriterEnd {
     /// Everything was written and the input closed.
     Done,
     /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
     Stalled,
-    /// The extension closed its end.
     Broken(io::Error),
 }
 
@@ -209,7 +204,6 @@ impl SendQueue {
         }
     }
 
-    /// Notes that the extension was sent events, and lost so many.
     fn told(&self, lost: usize) {
         self.lose(lost);
         if !self.was_told.swap(true, Ordering::Relaxed) {
@@ -265,17 +259,14 @@ impl SendQueue {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    /// So many commands from the mailbox have become lines.
     pub(crate) fn taken(&self, commands: usize) {
         self.ahead.fetch_sub(commands, Ordering::AcqRel);
     }
 
-    /// Events that were lost.
     pub(crate) fn lost(&self) -> usize {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Counts lost events.
     pub(crate) fn lose(&self, events: usize) {
         if events > 0 && self.lost.fetch_add(events, Ordering::Relaxed) == 0 {
             self.notify(Command::Lost);

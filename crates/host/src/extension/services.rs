@@ -14,7 +14,6 @@ use tokio::sync::watch;
 pub(crate) use desk::Desk;
 pub use haft_core::services::{ServiceReach, Services, Within};
 
-/// What all extensions of a host share of its services.
 pub(crate) struct Provided {
     services: Arc<dyn Services>,
     /// Who runs them, as soon as there is an agent.

@@ -34,7 +34,6 @@ impl StatusLine {
         Self { frontend, items: Mutex::default(), turn: Mutex::default() }
     }
 
-    /// The place of a process that is about to start.
     pub(crate) fn place(self: &Arc<Self>, extension: &ExtensionName) -> StatusPlace {
         let mut items = self.items();
         items.last += 1;
@@ -55,7 +54,6 @@ impl StatusLine {
 }
 
 impl Items {
-    /// What an item says, whoever of the extension says it.
     fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
         let mut processes = self.of.get(extension)?.values().rev();
         processes.find_map(|said| said.get(key))

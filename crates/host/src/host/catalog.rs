@@ -47,7 +47,6 @@ impl Names {
         Self { most: Some(most), ..self }
     }
 
-    /// Claims a name. Claiming one's own again is granted.
     pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
         let known = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             true => Cow::Owned(name.to_ascii_lowercase()),

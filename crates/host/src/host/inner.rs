@@ -25,11 +25,9 @@ pub type SpecSource = Arc<dyn Fn() -> Found + Send + Sync>;
 /// The state that the clones of one host share.
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
-    /// Results that are too long for a model.
     pub(super) results: Arc<Results>,
     /// The texts of tools as the model was told them before.
     pub(super) pins: Arc<Pins>,
-    /// The turn of the moment, for process hooks.
     pub(super) turns: Arc<Turns>,
     pub(super) source: SpecSource,
     pub(super) gates: Arc<Gates>,

@@ -213,7 +213,6 @@ pub(super) async fn settled(entries: &[Arc<Entry>]) {
 /// The moment at which extensions are started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Begin {
-    /// Each at the moment that its manifest declares.
     AsDeclared,
     /// All at once: whoever reloads wants to know that they work.
     AllAtOnce,
@@ -231,7 +230,6 @@ enum Progress {
     },
 }
 
-/// What a start waits for.
 #[derive(Debug, PartialEq, Eq)]
 enum Wait {
     No,

@@ -16,7 +16,6 @@ use crate::wire::scratch;
 
 /// How the two sides are joined.
 pub(crate) enum Connection {
-    /// A child process.
     Process(Box<(Process, Pipes)>),
     /// Any pair of streams: an extension in this program, a test.
     Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),

@@ -21,7 +21,6 @@ use crate::wire::fault::{Failure, PRINTED};
 /// The end of what an extension printed, kept for the report of its exit.
 const TAIL: usize = 4 * 1024;
 
-/// Lines of the tail that a report quotes.
 const TAIL_LINES: usize = 20;
 
 /// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
@@ -43,7 +42,6 @@ struct Inner {
     /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
     burst: usize,
     file: Option<File>,
-    /// Whether the file was opened, or that was tried.
     opened: bool,
     length: u64,
     tail: VecDeque<u8>,

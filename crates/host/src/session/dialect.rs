@@ -27,7 +27,6 @@ pub(crate) enum Speech {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
 pub(crate) enum Words {
-    /// A frame of the native dialect.
     Frame(HostFrame),
     /// A call of a hook, as a line: it may be as long as the conversation, so whoever asks writes it.
     Call(String),
@@ -40,9 +39,7 @@ pub(crate) enum Words {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
 pub(crate) enum Answer {
-    /// A frame of the native dialect.
     Frame(Response),
-    /// The result that a hook gave.
     Result(RawJson),
 }
 
@@ -103,7 +100,6 @@ impl Words {
         Line::request(id, call).encode().map(Self::Call).map_err(no_form)
     }
 
-    /// The same about a question that is still needed.
     pub(crate) fn asking(id: u64, question: &impl Question) -> Result<Self, String> {
         Line::asking(id, question).map(Self::Call).map_err(no_form)
     }

@@ -407,7 +407,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// Blank lines came. They mean nothing.
     pub(crate) fn handle_blank(&mut self, lines: usize, now: Instant) {
         if lines > 0 {
             let counted = self.unasked.count_blank(lines, now, &mut self.out);
@@ -503,7 +502,6 @@ impl<T> Session<T> {
     }
 }
 
-/// Whether it says what the extension is there for.
 fn registers(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))

@@ -42,7 +42,6 @@ impl Greeting {
         Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
     }
 
-    /// The whole line, or why it has no form.
     pub(crate) fn line(&self) -> Result<String, String> {
         let common = self.common.as_ref().as_ref().map_err(Clone::clone)?;
         let places = RawJson::from_value(&self.places)

@@ -25,7 +25,6 @@ impl Ids {
         Self { prefix: prefix.into(), next: AtomicU64::new(1) }
     }
 
-    /// Ids that are numbers, the first one this.
     pub(crate) fn counted_from(first: u64) -> Self {
         Self { prefix: String::new(), next: AtomicU64::new(first) }
     }

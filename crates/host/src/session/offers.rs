@@ -27,15 +27,12 @@ pub(crate) struct Offers {
     pub(crate) events: BTreeSet<String>,
     /// Of the event `tool_call`: for which tools.
     pub(crate) watched_tools: ToolFilter,
-    /// What it is asked about.
     pub(crate) intercepts: BTreeSet<InterceptKind>,
     /// Of the intercept `tool_call`: for which tools, and in which role.
     pub(crate) tool_calls: ToolCallRoles,
-    /// Other intercepts that it takes part in as a gate.
     pub(crate) gates: BTreeSet<InterceptKind>,
     /// What `hello` announced.
     pub(crate) capabilities: Vec<String>,
-    /// What the rules measure by.
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -150,7 +147,6 @@ impl Offers {
         }
     }
 
-    /// Whether it watches and nothing is asked of it.
     pub(crate) fn only_watch(&self) -> bool {
         let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
         !self.events.is_empty() && !asked

@@ -22,7 +22,6 @@ pub(crate) enum Output<T> {
     /// Nothing more will be written: the extension's input ends here.
     CloseInput,
     Terminate,
-    /// A question is decided.
     Answer(T, Result<Answer, CallError>),
     Fault(FaultCode, String),
     Log(String),
@@ -54,7 +53,6 @@ pub(crate) struct Wanted {
 /// The outputs that nobody has taken yet. Counts the lines, and decides which mistakes are reported.
 #[derive(Debug)]
 pub(super) struct OutputQueue<T> {
-    /// The number of the last line.
     pub(super) lines: u64,
     pub(super) reports: Reports,
     /// Mistakes are only logged: the extension is being stopped, or gone.

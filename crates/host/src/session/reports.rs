@@ -21,12 +21,10 @@ pub(super) struct Reports {
     unknown_type_at: Option<Instant>,
     /// Tools and commands beyond what one may register, and whether that was said.
     surplus: (u32, bool),
-    /// Whether a note may be on the screen.
     noted: bool,
 }
 
 impl Reports {
-    /// Counts one fault and says whether it is reported.
     pub(super) fn admit(&mut self, code: FaultCode) -> bool {
         let count = self.counts.entry(code).or_default();
         *count = count.saturating_add(1);

@@ -14,7 +14,6 @@ use super::rates::Bucket;
 pub(super) struct Status {
     bucket: Bucket,
     said: BTreeMap<String, String>,
-    /// What it said when it was shown last.
     shown: BTreeMap<String, String>,
     /// The items whose last word waits, in the order in which it is shown.
     waiting: VecDeque<String>,

@@ -75,7 +75,6 @@ impl UnaskedFrames {
         self.keep_to_rate(unasked, now, out)
     }
 
-    /// Counts blank lines, which mean nothing.
     pub(super) fn count_blank<T>(
         &mut self,
         lines: usize,

@@ -80,7 +80,6 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// What the extension looked like.
     looks: String,
     /// How it was started; older files do not say.
     #[serde(default)]

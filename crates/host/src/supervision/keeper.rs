@@ -23,7 +23,6 @@ use crate::supervision::slot::{Slot, Stage};
 use crate::supervision::supervisor::{Supervisor, Verdict};
 use crate::wire::fault::{Failure, FaultCode};
 
-/// What a keeper is told to do.
 #[derive(Debug)]
 pub(crate) enum Order {
     /// Start an extension that left, or was not used yet, and say when that has begun. While it runs, nothing.
@@ -32,7 +31,6 @@ pub(crate) enum Order {
     Restart(oneshot::Sender<()>),
     /// Leave for good; another one answers questions from now on, and open ones may still be answered.
     Retire,
-    /// Leave for good.
     Leave,
 }
 
@@ -45,7 +43,6 @@ pub(crate) struct Keeper {
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     /// Made when there is something to write: most extensions that wait for their first use never have.
     pub(crate) log: OnceLock<Arc<Log>>,
-    /// Events that started it.
     pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
@@ -339,7 +336,6 @@ impl Keeper {
         }
     }
 
-    /// Waits for an order that changes something.
     async fn order(&mut self) -> Order {
         loop {
             let order = received(&mut self.orders, &self.shared).await;

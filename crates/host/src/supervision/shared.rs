@@ -45,7 +45,6 @@ pub(crate) struct Shared {
     pub(crate) limits: Arc<Limits>,
     pub(crate) events: EventSink,
     pub(crate) frontend: Arc<dyn Frontend>,
-    /// What extensions say there.
     pub(crate) status_line: Arc<StatusLine>,
     /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
@@ -56,15 +55,12 @@ pub(crate) struct Shared {
     pub(crate) silent: SilentStarts,
     /// Where it is remembered how extensions did.
     pub(crate) state: Arc<StateFiles>,
-    /// How the project looked last.
     looked: Looked,
-    /// What hooks ran first.
     first_code: Arc<FirstCode>,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
     common: OnceLock<Common>,
-    /// Writes events to extensions.
     pub(crate) pump: Arc<EventPump>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
@@ -133,7 +129,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Starts the process of an extension.
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
         let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
@@ -209,7 +204,6 @@ impl Shared {
         }
     }
 
-    /// What answers the hello of an extension with these deadlines.
     fn greeting(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> Greeting {
         let common = match Arc::ptr_eq(timeouts, &self.timeouts) {
             true => Arc::clone(self.common.get_or_init(|| self.common(timeouts))),
@@ -259,7 +253,6 @@ impl Shared {
         always.into_iter().chain(services).map(str::to_owned).collect()
     }
 
-    /// What does things for an extension, where there is something.
     pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);

@@ -34,7 +34,6 @@ impl SilentStarts {
         self.files.write(&name(&spec.name), &now(spec));
     }
 
-    /// It said hello.
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
         self.files.remove(&name(&spec.name));
     }

@@ -27,13 +27,11 @@ pub(crate) enum Stage {
         since: Option<Instant>,
         greeted: bool,
     },
-    /// It is ready.
     Running,
     /// It crashed, and starts again by itself.
     Restarting(Failure),
     /// It left, as it may, or waits for its first use; the next question starts it.
     Idle,
-    /// It is asked to leave.
     Stopping,
     /// It left when it was asked to.
     Stopped,
@@ -63,7 +61,6 @@ impl Slot {
         }
     }
 
-    /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
         match (&self.stand_in, &self.instance) {
             (Some(stand_in), _) => Arc::clone(stand_in),

@@ -15,12 +15,10 @@ use crate::wire::fault::{Failure, FaultCode};
 /// What becomes of an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is started again.
     Restart {
         /// When this much time has passed.
         after: Duration,
     },
-    /// It stays down.
     Down,
 }
 
@@ -34,7 +32,6 @@ pub(crate) struct Supervisor {
     restartable: bool,
     /// Decides how much longer than the others' each pause is.
     seed: u64,
-    /// When the present process was started.
     started: Option<Instant>,
     greeted: bool,
     crashes: VecDeque<Instant>,
@@ -66,7 +63,6 @@ impl Supervisor {
         self.last = None;
     }
 
-    /// A process is being started.
     pub(crate) fn started(&mut self, now: Instant) {
         self.started = Some(now);
         self.last = None;

@@ -5,7 +5,6 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-/// The result of the last look, and when that look began.
 #[derive(Debug, Default)]
 pub(crate) struct Looked(Mutex<Option<(Instant, Result<(), String>)>>);
 

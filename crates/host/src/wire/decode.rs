@@ -31,9 +31,7 @@ static AT_ONCE: Semaphore = Semaphore::const_new(4);
 /// How the lines of a connection are read, also where the connection is not at hand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ear {
-    /// As frames of the native dialect, within these bounds.
     Frames(Bounds),
-    /// As replies of a hook, within these bounds.
     Replies(Bounds),
 }
 
@@ -72,7 +70,6 @@ pub(crate) struct Unreadable {
 }
 
 impl Ear {
-    /// Reads a line, of which so much is known.
     pub(crate) fn hear(self, line: &Bytes, known: Plain) -> Heard {
         let said = match self {
             Self::Frames(bounds) => {
@@ -88,7 +85,6 @@ impl Ear {
     }
 }
 
-/// Whether a line is better read beside.
 pub(crate) fn takes_long(line: &[u8]) -> bool {
     line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
 }

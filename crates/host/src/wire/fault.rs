@@ -136,10 +136,8 @@ pub(crate) enum CallError {
     /// No answer before the deadline.
     #[error("did not answer within {} s", after.as_secs_f64())]
     TimedOut { after: std::time::Duration },
-    /// The answer makes no sense.
     #[error("sent an answer that makes no sense: {detail}")]
     BadResponse { detail: String },
-    /// Whoever asked went away.
     #[error("was not waited for: the run was cancelled")]
     Cancelled,
     /// The extension is not running, or stopped running.

@@ -60,7 +60,6 @@ pub struct Framer {
     scanned: usize,
     /// What is known of the line that is not complete yet.
     growing: Plain,
-    /// What is known of the line that was complete last.
     known: Plain,
     /// Whether the rest of an overlong line is still to come.
     swallowing: bool,

@@ -25,7 +25,6 @@ enum State {
 }
 
 impl Input {
-    /// A pipe, and the end of it that the extension reads.
     pub(crate) fn pipe() -> io::Result<(PipeReader, Self)> {
         let (theirs, ours) = io::pipe()?;
         // Only this end: the extension may read as it likes. It is new, so no other flag can be lost.

@@ -12,7 +12,6 @@ use super::pipe::widen;
 
 /// See the module.
 pub(crate) enum Outlet {
-    /// The standard input of a process.
     Process(Input),
     /// Anything else.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),

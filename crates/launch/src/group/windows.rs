@@ -35,7 +35,6 @@ impl Group {
         self.job.inner_mut().wait().await
     }
 
-    /// No launcher stands between.
     pub(crate) fn never_started(&self, _status: ExitStatus) -> bool {
         false
     }

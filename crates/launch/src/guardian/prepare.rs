@@ -17,7 +17,6 @@ use crate::program::explain;
 use crate::sandbox::Confinement;
 use crate::sys;
 
-/// Open files that a program may have.
 const OPEN_FILES: u64 = 1024;
 
 /// How much sooner than others a program is ended when memory runs out, from 0 to 1000.
@@ -44,7 +43,6 @@ pub(super) fn this_process() {
     }
 }
 
-/// A process that was started.
 pub(super) struct Started {
     pub(super) pid: Pid,
     /// Where it says whether it has become the program; none if it has.
@@ -130,7 +128,6 @@ fn started(
     })
 }
 
-/// Runs in the new process.
 fn program_process(guardian: Pid) -> io::Result<()> {
     // Its own session: no terminal to read from, to write to or to put words into.
     rustix::process::setsid()?;

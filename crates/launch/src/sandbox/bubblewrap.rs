@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::places;
 use super::{Net, Sandbox};
 
-/// A bubblewrap that works here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bubblewrap {
@@ -23,9 +22,7 @@ pub(crate) struct Bubblewrap {
 pub(crate) struct Wrapped<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) program: &'a Path,
-    /// The directory it starts in.
     pub(crate) cwd: &'a Path,
-    /// The file of this program.
     pub(crate) launcher: &'a Path,
     /// What the launcher is told inside.
     pub(crate) args: Vec<OsString>,

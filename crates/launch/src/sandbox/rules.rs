@@ -16,9 +16,7 @@ use super::{Level, Net, Sandbox};
 /// Where a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Among all others.
     Outside,
-    /// In namespaces of its own.
     Inside,
 }
 

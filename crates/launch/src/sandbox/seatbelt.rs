@@ -35,7 +35,6 @@ pub(crate) fn words(sandbox: &Sandbox, program: &Path, args: &[OsString]) -> Vec
     own.into_iter().chain(args.iter().cloned()).collect()
 }
 
-/// The whole profile.
 fn profile(sandbox: &Sandbox, program: &Path) -> String {
     let system = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
     let programs = system(PROGRAMS);

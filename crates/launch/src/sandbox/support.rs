@@ -25,7 +25,6 @@ pub fn available() -> Support {
     Support { standard: system::standard(), strict: system::strict() }
 }
 
-/// Whether a level can be had.
 pub(super) fn check(level: Level) -> Result<(), SandboxError> {
     let basis = match level {
         Level::Standard => system::standard(),

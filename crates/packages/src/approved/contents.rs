@@ -26,12 +26,8 @@ pub struct Contents {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
     Directory,
-    /// With what it leads to.
     Link(PathBuf),
-    File {
-        executable: bool,
-        digest: Digest,
-    },
+    File { executable: bool, digest: Digest },
 }
 
 impl Contents {

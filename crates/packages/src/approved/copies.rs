@@ -83,7 +83,6 @@ pub(crate) fn clear(code: &Contents, copy: &Path) {
     _ = fs::remove_dir(copy);
 }
 
-/// Makes it a directory. Whether it was none.
 fn directory(path: &Path) -> Result<bool, InstallError> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => return Ok(false),
@@ -94,7 +93,6 @@ fn directory(path: &Path) -> Result<bool, InstallError> {
     Ok(true)
 }
 
-/// Makes it a link there. Whether it was none.
 fn link(target: &Path, path: &Path) -> Result<bool, InstallError> {
     if fs::read_link(path).is_ok_and(|now| now == target) {
         return Ok(false);
@@ -126,7 +124,6 @@ fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
         && open(path, false).is_ok_and(|file| holds(file, executable, digest))
 }
 
-/// Whether an open file is this one.
 fn holds(file: File, executable: bool, digest: &Digest) -> bool {
     let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
     file.metadata().is_ok_and(same_kind) && digest::copied(file, None).is_ok_and(|now| now == *digest)

@@ -11,7 +11,6 @@ const PIECE: usize = 64 * 1024;
 /// A SHA-256 digest. Written as `sha256:` and 64 hexadecimal digits in lower case.
 pub type Digest = haft_protocol::digest::Digest<true>;
 
-/// The digest of what a hasher was fed.
 pub(super) fn of(hasher: Sha256) -> Digest {
     Digest::new(hasher.finalize().into())
 }

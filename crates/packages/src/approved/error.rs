@@ -199,7 +199,6 @@ fn shown(dir: &Path) -> String {
 }
 
 impl InstallError {
-    /// A tree exceeds a limit.
     pub(super) fn too_large(dir: &Path, what: String) -> Self {
         Self::TooLarge { dir: dir.into(), what }
     }
@@ -246,7 +245,6 @@ impl InstallError {
     }
 }
 
-/// An error with its causes, for people.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", with_causes(source)),

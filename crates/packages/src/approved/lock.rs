@@ -23,7 +23,6 @@ use crate::glance::Glance;
 pub use entry::{Approval, Came, Entry, How, Waiting};
 pub use open::LockError;
 
-/// The version of the form that is written.
 const VERSION: u32 = 1;
 
 /// What the next lock file is called until it is whole.

@@ -88,7 +88,6 @@ impl Pin {
     }
 }
 
-/// Whether a program can still be started.
 pub(super) fn is_there(program: &Path) -> Result<(), String> {
     let ok =
         fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && crate::manifest::may_run(&metadata));

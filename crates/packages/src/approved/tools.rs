@@ -31,7 +31,6 @@ struct State {
     writes: bool,
 }
 
-/// What an extension registered.
 #[derive(Debug)]
 struct Registered {
     extension: ExtensionName,

@@ -168,7 +168,6 @@ impl Trees {
     }
 }
 
-/// The tree that goes by this name in the store.
 fn tree_of(name: &str) -> Option<Digest> {
     format!("sha256:{name}").parse().ok()
 }

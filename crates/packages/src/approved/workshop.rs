@@ -100,12 +100,10 @@ impl Workshop {
 }
 
 impl Bench {
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// Leaves it where it is.
     #[cfg(test)]
     pub(super) fn keep(self) -> PathBuf {
         self.dir.keep()

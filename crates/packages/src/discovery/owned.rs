@@ -27,7 +27,6 @@ pub(crate) struct Owned<'a> {
 pub(crate) struct Held<'a> {
     pub(crate) name: &'a ExtensionName,
     pub(crate) entry: &'a Entry,
-    /// Where it runs.
     pub(crate) dir: PathBuf,
     /// Why it is not run: how what is there differs from what was approved.
     pub(crate) changed: Option<String>,

@@ -82,7 +82,6 @@ impl SkipReason {
 }
 
 impl Skipped {
-    /// Why, and what to do.
     fn why(&self) -> String {
         let Self { name, origin, reason, .. } = self;
         let scope = if *origin == Origin::Project { " --scope project" } else { "" };

@@ -106,7 +106,6 @@ impl Store {
         Workshop::open(self.approved.trees().dir())
     }
 
-    /// What lies in the global directory is approved there.
     fn refuse_own(&self, dir: &Path) -> Result<(), InstallError> {
         let (dir, global) = (dir.canonicalize(), self.global.canonicalize());
         match (dir, global) {

@@ -138,7 +138,6 @@ impl<'a> Git<'a> {
         command
     }
 
-    /// The name of the commit that is checked out.
     fn commit(&self, checkout: &Path) -> Result<String, String> {
         let mut command = self.command();
         command.arg("--git-dir").arg(checkout.join(".git"));

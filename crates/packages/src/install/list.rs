@@ -67,7 +67,6 @@ pub(super) fn rows(dir: &Path, origin: Origin, path: Option<&OsStr>) -> Vec<Row>
     scan(dir).into_iter().map(|candidate| row(candidate, origin, path)).collect()
 }
 
-/// One of the user's own.
 pub(super) fn owned(owned: Owned<'_>, path: Option<&OsStr>) -> Row {
     let mut row = row(owned.candidate, Origin::Global, path);
     let Some(Held { name, entry, dir, changed }) = owned.held else {

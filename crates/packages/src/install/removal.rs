@@ -166,7 +166,6 @@ impl Aside {
     }
 }
 
-/// A name in a place that nothing has.
 fn free(place: &Path, name: &str) -> PathBuf {
     let mut number = 1_u32;
     loop {

@@ -103,7 +103,6 @@ fn candidates(file: &Path) -> Vec<PathBuf> {
     vec![file.into()]
 }
 
-/// The file itself, and with each ending that Windows runs.
 #[cfg(windows)]
 fn candidates(file: &Path) -> Vec<PathBuf> {
     let endings = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());

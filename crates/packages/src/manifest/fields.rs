@@ -27,7 +27,6 @@ pub(crate) struct Fields<'a> {
 #[derive(Debug)]
 pub(crate) struct Object(Vec<(String, Field)>);
 
-/// The value of one field.
 #[derive(Debug)]
 enum Field {
     Value(Value),
@@ -141,12 +140,10 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Whether there is anything.
     pub(super) fn has(&self, field: &str) -> bool {
         self.get(field).is_some()
     }
 
-    /// The fields of each object of a list.
     pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
             let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
@@ -247,7 +244,6 @@ impl<'de> Deserialize<'de> for Object {
 
 /// Reads the entries of an object.
 struct Entries {
-    /// The fields that are kept as they are written.
     texts: &'static [&'static str],
 }
 

@@ -21,7 +21,6 @@ pub struct ImageData(Kept);
 enum Kept {
     /// A JSON string that says what stands between its quotes, as base64 does: written again without a look at it.
     Json(ByteString),
-    /// Any other text.
     Text(Arc<str>),
 }
 

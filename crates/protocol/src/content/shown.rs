@@ -47,7 +47,6 @@ impl ShownContent<'_> {
     }
 }
 
-/// Writes content as it is shown.
 pub(crate) fn shown<S: Serializer>(content: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }

@@ -160,7 +160,6 @@ pub(super) fn plain_id(json: &str) -> Option<u64> {
     json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
 }
 
-/// The fields of a line.
 pub(super) fn fields<'a>(line: &'a Object<'_>) -> Result<Fields<'a>, Unread> {
     Fields::of(&line.text).map_err(|error| Unread::invalid(None, error.to_string()))
 }
@@ -198,7 +197,6 @@ const TEXT: &[&str] = &[
 /// Fields in which every key is somebody's own.
 const FREE: &[&str] = &["arguments", "options", "parameters"];
 
-/// Whether a value holds a replacement in a key, or in a text that is in none of these fields.
 fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
     match value {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
@@ -213,7 +211,6 @@ fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
     }
 }
 
-/// One line of JSON.
 pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
     let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
     line.push('\n');

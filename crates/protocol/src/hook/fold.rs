@@ -52,7 +52,6 @@ fn at(name: &str, path: &str, error: &Error) -> String {
     }
 }
 
-/// Characters of a message.
 const LONGEST_MESSAGE: usize = 200;
 
 /// The fields of an object, in order.
@@ -94,7 +93,6 @@ impl<'a> Fields<'a> {
         self.named(name).next().is_some()
     }
 
-    /// The names, as they are written.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)
     }
@@ -139,7 +137,6 @@ impl<'de> Visitor<'de> for AllFields {
     }
 }
 
-/// A value as text.
 #[derive(Clone, Copy)]
 struct Value<'de>(&'de str);
 
@@ -148,7 +145,6 @@ impl<'de> Value<'de> {
         self.0 == NULL
     }
 
-    /// With serde_json, whose messages are those that people know.
     fn plainly(self) -> serde_json::Deserializer<serde_json::de::StrRead<'de>> {
         serde_json::Deserializer::from_str(self.0)
     }

@@ -122,7 +122,6 @@ pub(super) struct Reading<'a, Q> {
 pub(super) struct Payload {
     /// The field of the result that it is.
     pub(super) name: &'static str,
-    /// Its own fields.
     pub(super) fields: &'static [&'static str],
     /// Names that are used by mistake, and what is meant.
     pub(super) misnamed: &'static [(&'static str, &'static str)],
@@ -138,7 +137,6 @@ impl<'a, Q: Question> Reading<'a, Q> {
         Malformed { method: Q::METHOD, detail: detail.into(), found, shape: Q::SHAPE }
     }
 
-    /// The result as a whole.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Malformed> {
         fold::read(self.result).map_err(|detail| self.malformed(detail))
     }
@@ -194,7 +192,6 @@ impl<'a, Q: Question> Reading<'a, Q> {
             })
     }
 
-    /// An action that means nothing where it was given.
     pub(super) fn not_here(&self, action: Action) -> Malformed {
         self.malformed(format!("the action {:?} means nothing here", action.name()))
     }

@@ -96,7 +96,6 @@ enum Kind {
 }
 
 impl Block {
-    /// A block of what a model is shown.
     fn shown(self) -> Result<Content, Unfit> {
         match self.kind {
             Kind::Text => Ok(Content::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
@@ -108,7 +107,6 @@ impl Block {
         }
     }
 
-    /// A block of what a model said.
     fn said(self) -> Result<AssistantBlock, Unfit> {
         match self.kind {
             Kind::Text => Ok(AssistantBlock::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),

@@ -11,10 +11,8 @@ pub(super) struct Keys<'a> {
     all: Vec<&'a [u8]>,
 }
 
-/// The keys of one object.
 #[derive(Debug)]
 pub(super) struct Object<'a> {
-    /// Where its keys begin.
     from: usize,
     /// The same keys, once there are many.
     many: Option<HashSet<&'a [u8]>>,
@@ -26,7 +24,6 @@ impl<'a> Keys<'a> {
         Self { all: Vec::with_capacity(FEW) }
     }
 
-    /// An object begins.
     pub(super) fn open(&self) -> Object<'a> {
         Object { from: self.all.len(), many: None }
     }
@@ -41,7 +38,6 @@ impl<'a> Keys<'a> {
         new.then(|| self.all.push(key))
     }
 
-    /// The innermost object ends.
     pub(super) fn close(&mut self, object: &Object<'a>) {
         self.all.truncate(object.from);
     }

@@ -1,6 +1,5 @@
 //! Strings of JSON: where they end, and what they say.
 
-/// What an escape stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Escape {
     /// The character.

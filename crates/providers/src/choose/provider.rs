@@ -69,9 +69,7 @@ fn own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Provider<'a> {
     pub(super) name: &'a str,
-    /// The preset whose habits it has.
     pub(super) preset: Option<&'static Preset>,
-    /// What the user says.
     pub(super) own: Option<&'a OwnProvider>,
     /// What the user says of all.
     pub(super) models: &'a Models,
@@ -84,7 +82,6 @@ impl<'a> Provider<'a> {
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
     }
 
-    /// The provider of a preset.
     pub(super) fn of(preset: &'static Preset, models: &'a Models) -> Self {
         Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name), models }
     }
@@ -107,13 +104,11 @@ impl<'a> Provider<'a> {
         from_env.or_else(|| self.own?.base_url.clone())
     }
 
-    /// The variable that holds the key.
     pub(super) fn key_env(&self) -> Option<&'a str> {
         let own = self.own.and_then(|own| own.key_env.as_deref());
         own.or_else(|| self.preset.and_then(|preset| preset.key_env))
     }
 
-    /// The key, and where it is from.
     pub(super) fn key(&self, around: &dyn Surroundings) -> Option<(SecretString, Because)> {
         if let Some(variable) = self.key_env()
             && let Some(key) = value(around, variable)
@@ -140,13 +135,11 @@ impl<'a> Provider<'a> {
         self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(Because::Own))
     }
 
-    /// Whether it is known to have this model.
     pub(super) fn knows(&self, model: &str) -> bool {
         self.own.is_some_and(|own| own.models.contains_key(model))
             || catalogue::find(self.name, model).is_some()
     }
 
-    /// The model when none is asked for.
     pub(super) fn default_model(&self) -> Option<String> {
         let own = self.own.and_then(|own| own.default_model.clone());
         let only = || {

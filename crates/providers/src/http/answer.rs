@@ -17,7 +17,6 @@ use rig_core::streaming::{CompletionStream, Item, Part, PartKind, StreamEvent};
 use super::Setup;
 use super::call_ids::CallIds;
 
-/// An answer in the making.
 pub(super) struct Answer {
     /// [`None`] once the answer is complete.
     stream: Option<CompletionStream>,
@@ -34,10 +33,8 @@ struct Call {
     args: String,
 }
 
-/// Why an answer is none.
 #[derive(Debug)]
 pub(super) enum Unanswered {
-    /// The request or the stream failed.
     Failed(ProviderError),
     /// The provider ended the answer with a refusal or an error of its own.
     Refused(String),

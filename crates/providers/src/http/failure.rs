@@ -22,7 +22,6 @@ pub(super) struct Blame {
     pub(super) provider: String,
     /// Scheme, host and port of the server.
     pub(super) address: String,
-    /// The variable that holds this provider's key.
     pub(super) key_env: Option<String>,
     pub(super) key_sent: bool,
     pub(super) redactor: Redactor,
@@ -32,7 +31,6 @@ pub(super) struct Blame {
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: ModelError,
-    /// Whether another attempt may succeed.
     pub(super) passes: bool,
     /// The wait the provider asked for.
     pub(super) retry_after: Option<Duration>,

@@ -34,7 +34,6 @@ struct History<'a> {
     /// The wire library's names for the calls so far, where they differ in kind from haft's.
     ids: HashMap<ToolCallId, CallId>,
     out: Vec<rig::Message>,
-    /// Results of one assistant message belong into one message.
     results: Vec<rig::ToolResult>,
 }
 

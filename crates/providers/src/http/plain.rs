@@ -13,7 +13,6 @@ use crate::timeouts::Timeouts;
 #[derive(Debug)]
 pub(crate) struct Plain {
     pub(crate) status: u16,
-    /// Its beginning.
     pub(crate) body: String,
 }
 

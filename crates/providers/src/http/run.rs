@@ -32,8 +32,10 @@ enum Phase {
     /// The wait before the next attempt.
     Waiting(Pin<Box<tokio::time::Sleep>>),
     /// An attempt is under way; `begun` once it gave a piece of answer, after which it cannot be repeated.
-    Asking { answer: Box<Answer>, begun: bool },
-    /// Nothing follows.
+    Asking {
+        answer: Box<Answer>,
+        begun: bool,
+    },
     Over,
 }
 

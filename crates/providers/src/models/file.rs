@@ -12,7 +12,6 @@ use super::is_variable;
 use crate::config::Dialect;
 use crate::presets::preset;
 
-/// What is wrong with the file.
 #[derive(Debug)]
 pub(super) enum Mistake {
     Syntax(String),
@@ -22,7 +21,6 @@ pub(super) enum Mistake {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
-    /// For editors.
     #[serde(default, rename = "$schema")]
     _schema: Option<String>,
     providers: BTreeMap<String, WrittenProvider>,

@@ -14,7 +14,6 @@ use super::script::{Call, Role, Script, Step, When};
 
 type Item = Result<ModelEvent, ModelError>;
 
-/// Where in the script we are.
 #[derive(Debug)]
 pub(super) struct Player {
     used: Vec<bool>,

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use super::ScriptError;
 
-/// A whole script.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) model: String,
@@ -143,7 +142,6 @@ enum FailureKind {
     Cancelled,
 }
 
-/// The script as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<S> {

@@ -34,7 +34,6 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    /// What is about no single session.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are a session's")]
     fn of_process(&mut self, about: Option<&str>, ticket: Ticket, command: Command) -> Option<Carried> {
         let about = about.unwrap_or_default();
@@ -72,7 +71,6 @@ impl<S: Sessions> Hub<S> {
         })
     }
 
-    /// What is about the session of this id.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are the process's, or the desk's")]
     fn of_session(&mut self, id: &str, ticket: Ticket, command: Command) -> Option<Carried> {
         let sessions = Arc::clone(&self.sessions);

@@ -61,7 +61,6 @@ pub(super) async fn run_command(
     data(CommandResult { action, extension }).map(|reply| (reply, job))
 }
 
-/// What may follow a command.
 pub(super) fn complete(session: &Arc<Opened>, closing: CancellationToken, wish: CompleteCommand) -> Carried {
     let session = Arc::clone(session);
     Carried::later(async move {

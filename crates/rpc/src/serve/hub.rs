@@ -28,7 +28,6 @@ use crate::sessions::{Opened, Sessions, Which};
 
 /// Why a client is not served any more.
 pub(super) enum Broken {
-    /// It cannot be heard.
     Input(io::Error),
     /// It cannot be told anything, although it has not left.
     Output(io::Error),
@@ -38,7 +37,6 @@ pub(super) enum Broken {
 /// as many.
 const MOST_BULKY: usize = 4;
 
-/// Everything that is served.
 pub(super) struct Hub<S> {
     pub(super) sessions: Arc<S>,
     pub(super) version: String,
@@ -55,7 +53,6 @@ pub(super) struct Hub<S> {
     pub(super) holds: bool,
     /// How many commands are under way whose replies may be long.
     pub(super) bulky: usize,
-    /// Why nothing more is accepted.
     end: Option<End>,
 }
 
@@ -194,7 +191,6 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    /// A command is done.
     pub(super) fn done(&mut self, place: &Place, ticket: Ticket, outcome: Result<Payload, Failure>) {
         let effects = self.desk(place).map(|desk| desk.done(ticket, outcome)).unwrap_or_default();
         self.apply(place, None, effects);
@@ -341,7 +337,6 @@ impl<S: Sessions> Hub<S> {
         None
     }
 
-    /// From here on, commands that name no session mean this one.
     pub(super) fn switch_session(&mut self, ticket: Ticket, named: &str) -> Option<Carried> {
         match self.roster.find(Some(named)).map(str::to_owned) {
             Ok(id) if self.roster.is_leaving(&id) => Some(Carried::Now(Err(seat::leaving()))),

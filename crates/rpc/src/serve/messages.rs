@@ -54,7 +54,6 @@ pub(super) fn messages(session: &Opened) -> Outcome {
     data(MessagesData::of(session.agent.messages().iter()))
 }
 
-/// Takes back what waits.
 pub(super) fn take_queued(session: &Opened) -> Outcome {
     let taken = session.agent.take_queued();
     // A run tells by itself.
@@ -69,7 +68,6 @@ fn tell_queue(session: &Opened) {
     session.screen.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn });
 }
 
-/// What waits, as text.
 pub(super) fn queue(session: &Opened) -> QueueData {
     as_text(&session.agent.queued())
 }

@@ -11,10 +11,8 @@ use tokio_util::sync::CancellationToken;
 /// What a command comes to.
 pub(super) type Outcome = Result<Payload, Failure>;
 
-/// When.
 pub(super) enum Carried {
     Now(Outcome),
-    /// The task that does it.
     Later(BoxFuture<'static, Outcome>),
     /// The same, where the reply may be long.
     Bulky(BoxFuture<'static, Outcome>),
@@ -47,12 +45,10 @@ pub(super) async fn off_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
 }
 
-/// The data of a reply.
 pub(super) fn data(data: impl Serialize + Send + Sync + 'static) -> Outcome {
     Ok(Payload::of(data))
 }
 
-/// Done, and nothing to say of it.
 pub(super) fn nothing() -> Outcome {
     data(NoData {})
 }

@@ -14,7 +14,6 @@ use crate::sessions::Opened;
 pub(super) struct Seat {
     pub(super) opened: Arc<Opened>,
     pub(super) desk: Desk,
-    /// Stops what is worked on.
     pub(super) stop: CancellationToken,
     /// Cancelled when the session is closed: stops what is under way beside that, too.
     pub(super) closing: CancellationToken,
@@ -49,14 +48,12 @@ impl Seat {
         }
     }
 
-    /// The id by which the client knows it.
     pub(super) fn id(&self) -> String {
         self.opened.screen.session().to_owned()
     }
 }
 
 impl Roster<Seat> {
-    /// Returns an open session.
     pub(super) fn opened(&self, id: &str) -> Option<&Opened> {
         self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &*seat.opened)
     }
@@ -76,7 +73,6 @@ impl Roster<Seat> {
         })
     }
 
-    /// Checks that a session may be closed: one stays open.
     pub(super) fn may_close_one(&self, id: &str) -> Result<(), Failure> {
         let open = |other: &str, seat: &Seat| other != id && seat.life == Life::Open;
         match self.iter().any(|(other, seat)| open(other, seat)) {

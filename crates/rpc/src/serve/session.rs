@@ -63,7 +63,6 @@ pub(super) fn name(session: &Session) -> Option<String> {
     })
 }
 
-/// Names the session.
 pub(super) fn set_name(session: &Opened, wish: SetName) -> Carried {
     let named = session.agent.session().append(Name { name: wish.name }, Durability::Now);
     Carried::later(async move {
@@ -98,7 +97,6 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
     }
 }
 
-/// Forgets the conversation.
 pub(super) fn clear(session: &Opened) -> Outcome {
     leave(session, Session::clear)?;
     nothing()
@@ -132,7 +130,6 @@ fn before(session: &Session, id: EntryId) -> Result<(Option<EntryId>, Option<Str
     Ok((entry.and_then(|entry| entry.parent), text))
 }
 
-/// Leaves the branch that the session stands on, for another one.
 fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Result<(), Failure> {
     // What the disk refused before belongs to what is left, and not to what comes.
     session.agent.reload().map_err(Failure::other)?;
@@ -140,7 +137,6 @@ fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>
     session.agent.reload().map_err(Failure::other)
 }
 
-/// The entries with all branches.
 pub(super) fn tree(session: &Opened) -> Carried {
     let session: Session = session.agent.session().clone();
     Carried::blocking(move || {
@@ -175,7 +171,6 @@ fn shown(entry: &Entry, labels: &HashMap<EntryId, String>) -> EntryInfo {
     }
 }
 
-/// What an entry says that is no message.
 fn other_text(body: &EntryBody) -> String {
     match body {
         EntryBody::Compaction(compaction) => compaction.summary.clone(),
@@ -194,7 +189,6 @@ fn other_text(body: &EntryBody) -> String {
     }
 }
 
-/// The entry whose id begins so.
 pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
     let entries = session.entries().map_err(|error| of_session(&error))?;
     let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
@@ -210,7 +204,6 @@ pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Fai
     }
 }
 
-/// What went wrong with a session's file.
 pub(super) fn of_session(error: &SessionError) -> Failure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all else has no code of its own")]
     let code = match error {

@@ -17,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use crate::desk::{Job, Ticket};
 use crate::sessions::{Expanded, Extensions, Opened, Sessions};
 
-/// How a job ended.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     /// The event that ends it. It is told once nothing is worked on any more: who has heard it finds the session idle.
@@ -90,13 +89,10 @@ async fn prompt(
 
 /// What a command came to.
 pub(super) enum Ran {
-    /// A message for the model as it stands.
     Message(String),
-    /// Something that the client was shown, or nothing.
     Shown(CommandAction, haft_protocol::ids::ExtensionName),
     /// It failed; why, for people.
     Failed(String),
-    /// There is none.
     Unknown,
 }
 
@@ -132,7 +128,6 @@ pub(super) async fn command(session: &Opened, sessions: &Arc<impl Sessions>, nam
     }
 }
 
-/// A message for the model, to the end of the run.
 async fn message(session: &Opened, stop: &CancellationToken, said: rpc::Prompt) -> Ended {
     session.offer_tools();
     let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
@@ -175,7 +170,6 @@ async fn compact(session: &Opened, stop: &CancellationToken, wish: rpc::Compact)
     }
 }
 
-/// Text, then images.
 pub(super) fn content(message: String, images: Vec<haft_protocol::content::Image>) -> Prompt {
     let text = (!message.is_empty()).then(|| Content::text(message));
     Prompt { content: text.into_iter().chain(images.into_iter().map(Content::Image)).collect() }
@@ -188,11 +182,9 @@ pub(super) fn error(message: impl std::fmt::Display) -> AgentEvent {
 
 /// What became of something that was under way.
 pub(super) enum News {
-    /// What a session worked on.
     Ended(String, Ended),
     /// A command whose reply may be long.
     Bulky(Place, Ticket, Result<Payload, Failure>),
-    /// A command.
     Done(Place, Ticket, Result<Payload, Failure>),
     /// A command of an extension, or a template: beside its reply, the job that comes of it.
     Ran(String, Ticket, Result<(Payload, Option<Job>), Failure>),
@@ -209,7 +201,6 @@ pub(super) enum News {
 pub(super) enum Place {
     /// The process's.
     Lobby,
-    /// That of the session with this id.
     Session(String),
 }
 

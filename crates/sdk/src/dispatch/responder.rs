@@ -23,7 +23,6 @@ pub(crate) trait Question {
 
     fn frame(answer: Self::Answer, id: RequestId) -> ExtensionFrame;
 
-    /// The frame that says the handler failed.
     fn failed(reason: String, id: RequestId) -> ExtensionFrame;
 }
 

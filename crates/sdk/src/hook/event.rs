@@ -36,7 +36,6 @@ impl Event {
         Kind::from_name(&self.name)
     }
 
-    /// Reads the params of a notification.
     pub(super) fn read(method: Method, params: RawJson) -> Result<Self, String> {
         match Call::read(method, &params)? {
             Call::Event(event) => Ok(Self::legacy(event, params)),

@@ -58,7 +58,6 @@ pub(super) trait Asked: Question + DeserializeOwned + Send + 'static {
     /// What is decided where there is no handler.
     fn unasked() -> Self::Answer;
 
-    /// The result of the reply to the question of these params, or, for people, why there is none.
     fn reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;
 }
 

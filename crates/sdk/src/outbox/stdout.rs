@@ -24,7 +24,6 @@ pub(super) struct Stdout {
     at_once: bool,
     state: Mutex<State>,
     changed: Condvar,
-    /// A write failed: nothing follows.
     broken: AtomicBool,
 }
 
@@ -32,7 +31,6 @@ pub(super) struct Stdout {
 struct State {
     /// What stdout did not take yet. Whoever has more to say puts it behind this.
     backlog: Vec<u8>,
-    /// The thread writes what was the backlog.
     writing: bool,
     /// Panels want the thread to look after them.
     alarm: bool,

@@ -25,7 +25,6 @@ pub(crate) struct Cutter {
     start: usize,
     /// Before this there is no newline in it.
     searched: usize,
-    /// Where what was read ends.
     end: usize,
     longest: usize,
 }
@@ -83,7 +82,6 @@ impl Cutter {
     }
 }
 
-/// The lines of a stream.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     reader: R,

@@ -21,7 +21,6 @@ pub(super) struct Seen {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
-    /// How many events were handled.
     pub(super) handled: u64,
     /// How it ended, once it has.
     pub(super) outcome: Option<Result<(), String>>,
@@ -97,7 +96,6 @@ impl Seen {
         self.frames.iter().fold(None, |shown, frame| next_panel(shown, frame, id))
     }
 
-    /// What it had the host do, in order.
     pub(super) fn host_calls(&self) -> impl Iterator<Item = &HostCall> {
         self.frames
             .iter()

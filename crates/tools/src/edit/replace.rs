@@ -1,15 +1,12 @@
 //! Exact replacements in a text. Pure.
 
-/// One replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replacement {
     /// What is there, once.
     pub(super) old: String,
-    /// What is to be there.
     pub(super) new: String,
 }
 
-/// Where a replacement goes.
 struct Place<'a> {
     index: usize,
     start: usize,

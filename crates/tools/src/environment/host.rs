@@ -131,7 +131,6 @@ impl HostEnvironment {
         Ok(self)
     }
 
-    /// The environment of commands.
     fn variables(&self) -> EnvPolicy {
         let set = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
         EnvPolicy::Inherit { remove: self.withheld.clone(), set: set.into() }

@@ -14,7 +14,6 @@ pub(crate) async fn with_bytes<T: Send + 'static>(
     if len <= FEW { Ok(work()) } else { off_thread(|| Ok(work())).await }
 }
 
-/// Does blocking work on a thread where it may block.
 pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
 ) -> Result<T, EnvironmentError> {

@@ -11,7 +11,6 @@ pub(super) struct Areas {
     pub(super) work: Rect,
     pub(super) queue: Rect,
     pub(super) search: Rect,
-    /// The editor, or a question.
     pub(super) ask: Rect,
     /// What is offered while one types, where that has a place of its own.
     pub(super) popup: Rect,

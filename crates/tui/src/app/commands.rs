@@ -86,7 +86,6 @@ pub(super) fn own() -> Vec<OwnCommand> {
     COMMANDS.iter().map(own).collect()
 }
 
-/// Runs one of them.
 pub(super) fn run(state: &mut State, name: &str, args: &str) {
     if let Some(command) = Command::named(name) {
         (command.run)(state, args.trim());

@@ -19,7 +19,6 @@ use super::outbox::Outbox;
 /// The outcome of offering input to a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The component took the input.
     Handled,
     /// The component is not open: the next one is asked.
     PassedOn,
@@ -46,7 +45,6 @@ pub(super) const CLOSE: &str = ":close";
 /// The surroundings of a component while it handles input.
 #[derive(Debug)]
 pub(super) struct Scope<'s> {
-    /// The time of the input.
     pub(super) now: Instant,
     pub(super) keymap: &'s Keymap,
     /// The columns of the text in the composer.
@@ -70,16 +68,13 @@ pub(super) trait Component {
         None
     }
 
-    /// The time at which the component looks different by itself.
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
         let _ = now;
         None
     }
 
-    /// Handles a key.
     fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow;
 
-    /// Handles text that was pasted.
     fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
 
     /// Handles a line that was typed, where lines are typed and not keys.
@@ -88,14 +83,12 @@ pub(super) trait Component {
         Flow::PassedOn
     }
 
-    /// Handles the mouse.
     fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
         let _ = (mouse, scope);
         Flow::PassedOn
     }
 }
 
-/// Draws a line into a row of an area.
 pub(super) fn put(buffer: &mut Buffer, area: Rect, row: u16, line: &Line<'_>) {
     if row < area.height {
         buffer.set_line(area.x, area.y + row, line, area.width);

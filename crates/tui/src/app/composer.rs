@@ -48,7 +48,6 @@ enum Files {
     /// Nobody has asked for it, or it may be out of date.
     #[default]
     Unknown,
-    /// The program is asked for it.
     Asked,
     Known,
 }
@@ -81,7 +80,6 @@ impl Composer {
         &self.editor
     }
 
-    /// The sources of completion.
     pub(super) fn known(&self) -> &Known {
         &self.known
     }
@@ -96,7 +94,6 @@ impl Composer {
         self.complete();
     }
 
-    /// The candidates that are shown.
     pub(super) fn popup(&self) -> Option<&Popup> {
         self.completer.popup().filter(|_| self.search.is_none())
     }
@@ -105,7 +102,6 @@ impl Composer {
         self.completer.close();
     }
 
-    /// The search in the earlier prompts, with its outcome.
     pub(super) fn search(&self) -> Option<(&SearchField, Found)> {
         let search = self.search.as_ref()?;
         let found = if search.search.has_failed() { Found::Nothing } else { Found::Match };
@@ -171,19 +167,16 @@ impl Composer {
         self.editor.put_before(contents);
     }
 
-    /// Puts in text of an extension.
     pub(super) fn insert(&mut self, text: &str) {
         self.editor.insert(text);
         self.completer.close();
     }
 
-    /// Replaces the text.
     pub(super) fn write(&mut self, text: &str) {
         self.editor.set_text(text);
         self.complete();
     }
 
-    /// Keeps a text to be put in with the key for that.
     pub(super) fn keep_cut(&mut self, text: &str) {
         self.editor.keep_cut(text);
     }
@@ -218,7 +211,6 @@ impl Composer {
         true
     }
 
-    /// Completes the text at the cursor.
     pub(super) fn complete(&mut self) {
         if self.history.is_shown(&self.editor.content()) {
             // Up and down go on among the earlier prompts, also where one of them is a command.
@@ -227,7 +219,6 @@ impl Composer {
         self.completer.update(self.editor.text(), self.editor.cursor(), &self.known);
     }
 
-    /// Asks for the candidates that are missing for the text.
     pub(super) fn ask_for_candidates(&mut self, out: &mut Outbox) {
         let revision = self.editor.revision();
         if std::mem::replace(&mut self.asked_at, revision) == revision {

@@ -17,32 +17,25 @@ use crate::transcript::{Browsed, Found, Said, Transcript};
 /// The rows that one turn of the wheel moves.
 const WHEEL: i32 = 3;
 
-/// The conversation that is shown.
 #[derive(Debug)]
 pub(super) struct Conversation {
     transcript: Transcript,
     arrival: Arrival,
     /// True while the keyboard is in the transcript.
     browses: bool,
-    /// True while the matches of a search are shown.
     searched: bool,
     search: Option<SearchField>,
-    /// When a long search continues.
     searches_at: Option<Instant>,
     /// Whether calls and thoughts were unfolded before the transcript was opened over the terminal's own screen.
     folds: Option<(bool, bool)>,
 }
 
-/// Whether the conversation of the session is here.
 #[derive(Debug)]
 enum Arrival {
-    /// It is being read. These follow it.
     Read(Vec<Following>),
-    /// It is shown.
     Shown,
 }
 
-/// Something that follows a conversation that is being read.
 #[derive(Debug)]
 pub(super) enum Following {
     Event(AgentEvent),
@@ -88,7 +81,6 @@ impl Conversation {
         self.arrival = Arrival::Read(Vec::new());
     }
 
-    /// Shows the messages of the session.
     pub(super) fn restore(&mut self, messages: &[Message]) {
         self.transcript.restore(messages);
     }
@@ -120,7 +112,6 @@ impl Conversation {
         }
     }
 
-    /// Begins another conversation.
     pub(super) fn begin_anew(&mut self) {
         self.transcript.restore(&[]);
         (self.browses, self.searched) = (false, false);
@@ -131,7 +122,6 @@ impl Conversation {
         self.browses
     }
 
-    /// The search that is typed.
     pub(super) fn search(&self) -> Option<&SearchField> {
         self.search.as_ref()
     }
@@ -155,7 +145,6 @@ impl Conversation {
         self.transcript.browse();
     }
 
-    /// Begins a search.
     pub(super) fn begin_search(&mut self) {
         self.search = Some(SearchField::new("search: "));
     }

@@ -22,7 +22,6 @@ pub(super) const CLOSED: &str = "the question is closed";
 #[derive(Debug, Default)]
 pub(super) struct Dialogs {
     open: Vec<Asked>,
-    /// How many there have been.
     count: u64,
     /// Keys that were meant for a question that is over.
     late: Option<Late>,
@@ -52,12 +51,10 @@ impl Dialogs {
         self.open.insert(at, Asked { dialog: Dialog::open(question, now), purpose, number });
     }
 
-    /// The question that is shown.
     pub(super) fn shown(&mut self) -> Option<&mut Dialog> {
         self.open.first_mut().map(|asked| &mut asked.dialog)
     }
 
-    /// The same, to look at.
     pub(super) fn first(&self) -> Option<&Dialog> {
         self.open.first().map(|asked| &asked.dialog)
     }
@@ -123,7 +120,6 @@ impl Dialogs {
         self.open.is_empty()
     }
 
-    /// How many wait behind the one that is shown.
     pub(super) fn behind(&self) -> usize {
         self.open.len().saturating_sub(1)
     }

@@ -16,9 +16,7 @@ const MOST_EVENTS: usize = 1024;
 pub(super) struct Held {
     /// The session that is being opened to be shown in the place of this one.
     pub(super) next: Option<Next>,
-    /// What the person said meanwhile.
     pub(super) unsent: VecDeque<Unsent>,
-    /// What is known of what waits at the agent.
     pub(super) waiting: Queued,
     /// How often that was told, or something was sent there: what is known of an earlier time does not count.
     pub(super) told: u64,
@@ -30,16 +28,13 @@ pub(super) struct Next {
     pub(super) origin: Origin,
     /// What happens in any other session than the one that is shown.
     events: Vec<(String, Event)>,
-    /// What is asked there.
     questions: Vec<(String, UiRequest)>,
 }
 
 /// Where a session comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It is a new one.
     New,
-    /// There was one already.
     Stored,
     /// It has the conversation of the one that is shown, up to an entry where one was named.
     Fork(Option<String>),
@@ -58,16 +53,13 @@ pub(super) struct Unsent {
 pub(super) enum Form {
     /// With the command line: it is a prompt, whatever it begins with.
     Prompt,
-    /// In the editor.
     Typed,
-    /// As a line, which stands on the terminal.
     Line,
 }
 
 /// What is known of what waits at the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
-    /// All that it has told.
     Told,
     /// Something was said to an agent that was at work no more.
     Unheard,
@@ -95,7 +87,6 @@ impl Next {
         Self { origin, events: Vec::new(), questions: Vec::new() }
     }
 
-    /// Something happens in another session, which may be the next one.
     pub(super) fn happens(&mut self, session: String, event: Event) {
         match event {
             Event::Rpc(RpcEvent::UiRequest(request)) => self.questions.push((session, request)),

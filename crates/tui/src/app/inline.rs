@@ -9,7 +9,6 @@ use crate::theme::Role;
 
 use super::settings::Screen;
 
-/// The longest name of a session that is printed.
 const LONGEST_NAME: usize = 60;
 
 /// What the terminal's own screen shows next.
@@ -58,7 +57,6 @@ impl Inline {
         self.left.extend(rows);
     }
 
-    /// Begins another conversation.
     pub(super) fn begin(&mut self, name: &str) {
         if self.on && self.greeted {
             let name = CleanLine::new(name.lines().next().unwrap_or_default()).shortened(LONGEST_NAME);

@@ -16,23 +16,20 @@ pub(super) enum Intent {
     Info(String),
     /// Prints a row, where lines are printed.
     Print(String),
-    /// Prints the output of the last call.
     PrintOutput,
     /// Prints the rows of the list that come next, or the first ones.
-    PrintRows { anew: bool },
-    /// Says something that was typed as a line.
+    PrintRows {
+        anew: bool,
+    },
     Say(Box<Submission>, When),
-    /// Carries out the answer to a question.
     Answer(AnswerUse, UiAnswer),
     /// Shows a theme that is not chosen yet.
     PreviewTheme(String),
-    /// Carries out the choice of a row, by its key.
     Pick(ChoiceUse, String),
     /// Gives a session another name. The flag is true for a session that is open.
     Rename(String, String, bool),
     /// A list was closed without a choice.
     CloseMenu(ChoiceUse),
-    /// Stays at the match of a search in the conversation.
     ShowMatch,
     /// Says what could not be said so far.
     SayUnsent,
@@ -40,32 +37,30 @@ pub(super) enum Intent {
     Submit(When),
     /// Stops the work, or takes away what stands in the way.
     Abort,
-    /// Takes back what waits at the agent.
     TakeBack,
     /// Quits if the key was pressed a moment ago, too.
     QuitTwice,
 }
 
-/// What becomes of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AnswerUse {
-    /// It goes to whoever asked.
     Reply {
-        /// The question's id.
         id: String,
         session: Option<String>,
     },
-    /// It is the key of a provider.
-    Key { provider: String },
+    Key {
+        provider: String,
+    },
     /// It trusts what the project brings.
-    Grant { digest: String },
-    /// It is the value of a setting.
-    Setting { name: String },
-    /// It begins a new session.
+    Grant {
+        digest: String,
+    },
+    Setting {
+        name: String,
+    },
     NewSession,
 }
 
-/// The use of what is picked.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ChoiceUse {
     Model,
@@ -74,11 +69,9 @@ pub(super) enum ChoiceUse {
     Tree(Vec<EntryInfo>),
     Tools,
     Extensions,
-    /// The action on an extension.
     Extension(String),
     Skills,
     Settings(Vec<SettingRow>),
-    /// The value of a setting.
     Value(String),
     Theme,
     Login,

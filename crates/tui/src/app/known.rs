@@ -38,7 +38,6 @@ pub(super) struct OwnCommand {
 /// What completion knows.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    /// haft's own commands.
     own: Vec<OwnCommand>,
     commands: Vec<Command>,
     /// Those that are not haft's own.
@@ -70,7 +69,6 @@ const SKILLS: &str = "skill:";
 /// What comes from a skill.
 pub(super) const SKILL: &str = "skill";
 
-/// Where a command comes from, for people.
 pub(super) fn source_of(info: &CommandInfo) -> String {
     match &info.extension {
         Some(extension) => extension.to_string(),
@@ -80,7 +78,6 @@ pub(super) fn source_of(info: &CommandInfo) -> String {
 }
 
 impl Known {
-    /// Takes haft's own commands.
     pub(super) fn set_own(&mut self, own: Vec<OwnCommand>) {
         self.own = own;
         self.set_commands(Vec::new());
@@ -117,12 +114,10 @@ impl Known {
         self.others.iter().find(|info| info.name.eq_ignore_ascii_case(name))
     }
 
-    /// The skills there are.
     pub(super) fn skills(&self) -> impl Iterator<Item = &CommandInfo> {
         self.others.iter().filter(|info| info.extension.is_none() && info.name.starts_with(SKILLS))
     }
 
-    /// The names of all commands.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.commands.iter().map(|command| command.name.as_str())
     }
@@ -177,7 +172,6 @@ fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
     }
 }
 
-/// What a session is about, in a line.
 pub(super) fn about(session: &SessionInfo) -> &str {
     let name = session.name.as_deref().filter(|name| !name.is_empty());
     name.or(session.first_text.as_deref()).unwrap_or_default()

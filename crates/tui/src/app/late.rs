@@ -29,7 +29,6 @@ impl Late {
         Self { until: now + QUIET, what: What::Everything }
     }
 
-    /// A key answered a question.
     pub(super) fn answered(chord: Chord, now: Instant) -> Option<Self> {
         let begun = chord.text()?.to_lowercase().to_string();
         let is_word = WORDS.iter().any(|word| word.starts_with(&begun));
@@ -41,7 +40,6 @@ impl Late {
         self.what == What::Everything
     }
 
-    /// Whether what comes now may be meant for it.
     pub(super) fn counts(&self, now: Instant) -> bool {
         now < self.until
     }

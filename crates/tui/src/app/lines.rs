@@ -51,7 +51,6 @@ pub(super) struct Lines {
     said: Vec<CleanLine>,
     /// Until when a line is taken for the answer to a question that has gone by itself.
     late_until: Option<Instant>,
-    /// The lines of a text that goes on.
     draft: String,
     told: Told,
 }
@@ -71,7 +70,6 @@ struct Told {
     panel: Option<Panel>,
 }
 
-/// A panel, as it was printed.
 #[derive(Debug)]
 struct Panel {
     extension: ExtensionName,
@@ -110,13 +108,11 @@ impl Lines {
         self.lists += 1;
     }
 
-    /// Prints the list from its first row on.
     pub(super) fn list_narrowed(&mut self) {
         self.lists += 1;
         self.told.list = None;
     }
 
-    /// Forgets the question that was printed last: it is answered.
     pub(super) fn dialog_answered(&mut self) {
         self.told.dialog = None;
     }
@@ -131,7 +127,6 @@ impl Lines {
         Some(std::mem::take(&mut self.draft) + line)
     }
 
-    /// Drops the lines of a text that continues.
     pub(super) fn drop_draft(&mut self) {
         self.draft.clear();
     }

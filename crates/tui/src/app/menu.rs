@@ -30,7 +30,6 @@ pub(super) enum Coming {
     Logout,
 }
 
-/// A setting, as the row of a list shows it.
 pub(super) fn setting_row(row: &SettingRow) -> Row {
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
     let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
@@ -51,7 +50,6 @@ impl Menu {
         &self.picker
     }
 
-    /// Chooses the row of that key.
     pub(super) fn choose(&mut self, key: &str) {
         self.picker.choose(key);
     }

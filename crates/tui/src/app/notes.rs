@@ -7,7 +7,6 @@ use haft_protocol::event::Level;
 /// How many notes are kept.
 const MOST: usize = 50;
 
-/// A note of an extension.
 #[derive(Debug)]
 pub(super) struct Note {
     pub(super) owner: String,
@@ -19,7 +18,6 @@ pub(super) struct Note {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     notes: VecDeque<Note>,
-    /// How many there have been.
     count: u64,
 }
 
@@ -32,7 +30,6 @@ impl Notes {
         }
     }
 
-    /// How many there have been.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

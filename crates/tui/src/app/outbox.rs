@@ -20,11 +20,9 @@ pub(super) struct Outbox {
     intents: VecDeque<Intent>,
     /// The session that is shown. None until `hello` is answered.
     session: Option<String>,
-    /// How many requests there have been.
     requests: u64,
     /// Requests without a reply.
     open: BTreeMap<String, Pending>,
-    /// The last number that was given out.
     number: u64,
 }
 
@@ -52,13 +50,11 @@ impl Outbox {
         self.effects.push(Effect::Ask(ask));
     }
 
-    /// Sends a command about the session that is shown.
     pub(super) fn send(&mut self, command: impl Into<Command>, pending: Pending) {
         let session = self.session.clone();
         self.send_to(command, session, pending);
     }
 
-    /// Sends a command about a session.
     pub(super) fn send_to(&mut self, command: impl Into<Command>, session: Option<String>, pending: Pending) {
         self.requests += 1;
         let id = format!("ui-{}", self.requests);
@@ -67,7 +63,6 @@ impl Outbox {
         self.effects.push(Effect::Send(Box::new(request)));
     }
 
-    /// Takes the use of a reply.
     pub(super) fn take_pending(&mut self, id: &str) -> Option<Pending> {
         self.open.remove(id)
     }

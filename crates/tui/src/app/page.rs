@@ -16,7 +16,6 @@ use crate::theme::{Role, Theme};
 /// The rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
 
-/// A page to read.
 #[derive(Debug)]
 pub(super) struct Page {
     title: String,
@@ -93,7 +92,6 @@ impl Page {
         (lines.get(self.top..end).unwrap_or_default(), above, below)
     }
 
-    /// Draws the page with its frame.
     fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
         let theme = &look.theme;
         let title = CleanLine::new(&self.title).shortened(usize::from(area.width.saturating_sub(2)));

@@ -33,7 +33,6 @@ const KEYS: &[&str] = &[
     "pagedown",
 ];
 
-/// The panel that is open.
 #[derive(Debug, Default)]
 pub(super) struct PanelHost {
     panel: Option<Panel>,
@@ -51,7 +50,6 @@ impl PanelHost {
         self.panel.as_ref()
     }
 
-    /// Closes the panel: its session is over.
     pub(super) fn close(&mut self) {
         self.panel = None;
     }
@@ -61,7 +59,6 @@ impl PanelHost {
         self.shut.clear();
     }
 
-    /// Lets the extensions of a tool open panels again: the tool is called.
     pub(super) fn tool_starts(&mut self, name: &str, extensions: &[ExtensionInfo]) {
         for info in extensions.iter().filter(|info| info.tools.iter().any(|tool| tool == name)) {
             self.shut.remove(&info.name);

@@ -6,7 +6,6 @@ use super::Ask;
 use super::outbox::Outbox;
 use crate::queue::When;
 
-/// Pastes that may be images.
 #[derive(Debug, Default)]
 pub(super) struct Pastes {
     waiting: Vec<MayBeImages>,
@@ -14,7 +13,6 @@ pub(super) struct Pastes {
     sends: Option<When>,
 }
 
-/// A paste that may be images.
 #[derive(Debug)]
 struct MayBeImages {
     text: String,
@@ -24,7 +22,6 @@ struct MayBeImages {
 }
 
 impl Pastes {
-    /// Asks the program for the images of a paste.
     pub(super) fn ask(&mut self, text: String, paths: Vec<PathBuf>, out: &mut Outbox) {
         let mut asked = Vec::new();
         for path in paths.clone() {

@@ -19,7 +19,6 @@ pub(super) enum Pending {
     Sessions(Shown),
     Tools(Shown),
     Tree,
-    /// A prompt, and what it was in the editor.
     Prompt(Box<Submission>),
     /// Something said to the agent at work.
     Said(Box<Submission>),
@@ -34,16 +33,13 @@ pub(super) enum Pending {
     /// What may follow a command, and what was typed behind it.
     Completions(String, String),
     Abort,
-    /// What waits comes back.
     Taken(Taken),
     Model,
     Thinking,
     SetTools,
-    /// A session was made, which shall be shown.
     Made,
     /// That session has the model of the one before it.
     CarriedOver(String),
-    /// A session shall be shown.
     Switched,
     Cleared,
     Compacted,
@@ -51,7 +47,6 @@ pub(super) enum Pending {
     Named(Option<String>),
     /// The session goes on from another entry.
     Moved,
-    /// An answer to a question.
     Answered,
     /// Nothing more; a failure is said.
     Quiet,
@@ -64,7 +59,6 @@ pub(super) enum Pending {
 pub(super) enum Shown {
     /// It is only to be known.
     No,
-    /// It is picked from.
     Picker,
     /// It is about one of them.
     One(String),

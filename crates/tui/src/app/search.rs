@@ -12,7 +12,6 @@ use crate::look::Look;
 use crate::theme::Role;
 use crate::transcript::Found;
 
-/// The field of a search.
 #[derive(Debug)]
 pub(super) struct SearchField {
     label: &'static str,
@@ -22,14 +21,16 @@ pub(super) struct SearchField {
 /// The outcome of a key in a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Searched {
-    /// Nothing changed but the cursor.
     Nothing,
-    /// The words are others.
     Changed,
     /// The next match is wanted: an older one, or a newer one.
-    Next { older: bool },
+    Next {
+        older: bool,
+    },
     /// The search is over: its match is taken, or what was there before counts.
-    Over { taken: bool },
+    Over {
+        taken: bool,
+    },
 }
 
 impl SearchField {
@@ -37,7 +38,6 @@ impl SearchField {
         Self { label, editor: Editor::one_line() }
     }
 
-    /// The words.
     pub(super) fn text(&self) -> &str {
         self.editor.text()
     }
@@ -77,7 +77,6 @@ impl SearchField {
         put(buffer, area, 0, &line);
     }
 
-    /// The place of the cursor.
     pub(super) fn cursor(&self, area: Rect) -> Option<(u16, u16)> {
         if area.is_empty() {
             return None;
@@ -94,7 +93,6 @@ impl SearchField {
     }
 }
 
-/// The outcome of a search, where it is worth a word.
 fn outcome(found: Found) -> Option<(String, Role)> {
     match found {
         Found::Match => None,

@@ -13,7 +13,6 @@ pub(super) struct Sending {
     pub(super) when: When,
     /// True if it is no command, whatever it begins with.
     pub(super) plain: bool,
-    /// The images by the numbers of the questions for them.
     images: Vec<(u64, Option<Image>)>,
 }
 
@@ -26,9 +25,7 @@ pub(super) struct Sendings {
 /// The outcome of an image.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    /// The prompt waits for other images, or there is none that waits for this one.
     Waits,
-    /// The prompt can be sent with its images.
     Complete(Sending, Vec<Image>),
     /// The prompt is not sent.
     Failed(Sending, Failure),
@@ -41,7 +38,6 @@ impl Sendings {
         self.open.push(Sending { submission, when, plain, images });
     }
 
-    /// Takes an image that was read.
     pub(super) fn arrived(&mut self, number: u64, image: Result<Image, Failure>) -> Arrival {
         let is_its = |sending: &Sending| sending.images.iter().any(|(of, _)| *of == number);
         let Some(at) = self.open.iter().position(is_its) else { return Arrival::Waits };

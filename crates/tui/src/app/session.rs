@@ -25,7 +25,6 @@ pub(super) struct Session {
     pub(super) wanted_thinking: Option<Thinking>,
     pub(super) cwd: String,
     pub(super) name: Option<String>,
-    /// What was said first.
     pub(super) first_text: Option<String>,
     pub(super) usage: Usage,
     pub(super) context: u64,
@@ -60,13 +59,11 @@ impl Session {
         };
     }
 
-    /// The session asks this model from here on.
     pub(super) fn set_own_model(&mut self, provider: String, model: String) {
         self.own_model = Some(format!("{provider}/{model}"));
         (self.provider, self.model) = (provider, model);
     }
 
-    /// What was said first, as far as it is of use.
     pub(super) fn said_first(&mut self, text: &str) {
         let from = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
         self.first_text = Some(beginning(text.get(from..).unwrap_or_default()).to_owned());
@@ -115,14 +112,12 @@ impl Session {
         self.extensions.iter().filter(was_down).map(|info| info.name.to_string()).collect()
     }
 
-    /// Whether some extension will soon be in another state.
     pub(super) fn changes_soon(&self) -> bool {
         let soon = |state: &str| matches!(state, "starting" | "restarting" | "stopping");
         self.extensions.iter().any(|info| soon(&info.state))
     }
 }
 
-/// The beginning of a text that is shown in one line.
 fn beginning(text: &str) -> &str {
     let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)

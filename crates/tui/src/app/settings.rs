@@ -45,7 +45,6 @@ pub struct SettingError {
 /// The values of the interface's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// As a person writes them.
     values: BTreeMap<&'static str, String>,
 }
 
@@ -55,7 +54,6 @@ impl Default for Settings {
     }
 }
 
-/// The default of a setting, as a person writes it.
 fn default(key: &Key) -> String {
     key.default.map(|default| value_text(&default())).unwrap_or_default()
 }

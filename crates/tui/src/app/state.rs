@@ -93,7 +93,6 @@ pub struct State {
     pub(super) held: Held,
     pub(super) status: StatusBar,
     pub(super) extensions_at: Option<Instant>,
-    /// What is reloaded as soon as nothing is worked on.
     pub(super) reloads: Option<ReloadExt>,
     /// Whether a session is to be picked before anything is said.
     pub(super) resumes: bool,
@@ -209,7 +208,6 @@ impl State {
         }
     }
 
-    /// How many columns the text of the editor has.
     pub(super) fn text_width(&self) -> u16 {
         self.size.0.saturating_sub(MARK)
     }
@@ -260,7 +258,6 @@ impl State {
         self.inline.is_on() && self.stack.shows_conversation()
     }
 
-    /// Another conversation begins.
     pub(super) fn begin_printing(&mut self, fallback: &str) {
         self.inline.begin(self.session.about().unwrap_or(fallback));
     }
@@ -293,7 +290,6 @@ impl State {
         self.stack.dialogs.hidden();
     }
 
-    /// Asks something of haft's own.
     pub(super) fn ask_person(&mut self, question: Question, purpose: AnswerUse) {
         self.stack.dialogs.open(question, purpose, self.now);
         if self.settings.bell() {

@@ -29,7 +29,6 @@ const OVERFULL: u64 = 95;
 /// What parts the items.
 const BETWEEN: &str = " · ";
 
-/// The longest item.
 const LONGEST: usize = 40;
 
 /// The last row of the screen: a word about what was done, or the items of the session.
@@ -57,7 +56,6 @@ pub(super) struct StatusFacts<'s> {
     pub(super) searching: Option<u8>,
     /// True while the keyboard is in the transcript.
     pub(super) browses: bool,
-    /// True while the agent works.
     pub(super) works: bool,
     /// The questions behind the one that is shown.
     pub(super) questions: usize,
@@ -99,7 +97,6 @@ impl StatusBar {
         [word, self.quits_until].into_iter().flatten().min()
     }
 
-    /// Draws the row.
     pub(super) fn draw(&self, facts: StatusFacts<'_>, area: Rect, buffer: &mut Buffer, look: &Look) {
         if area.is_empty() {
             return;
@@ -202,7 +199,6 @@ fn context(session: &Session) -> String {
     }
 }
 
-/// The items that there is room for, whole ones.
 fn fitting(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'static>> {
     let needed = |items: &[(u8, Span<'static>)]| {
         let texts: usize = items.iter().map(|(_, item)| columns(&item.content)).sum();

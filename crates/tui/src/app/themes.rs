@@ -2,7 +2,6 @@
 
 use crate::theme::{Appearance, Theme};
 
-/// The themes there are.
 #[derive(Debug)]
 pub(super) struct Themes {
     appearance: Appearance,
@@ -28,7 +27,6 @@ impl Themes {
         &self.chosen
     }
 
-    /// The terminal's background is another.
     pub(super) fn set_appearance(&mut self, appearance: Appearance) {
         if appearance != self.appearance {
             self.appearance = appearance;
@@ -59,7 +57,6 @@ impl Themes {
         problems
     }
 
-    /// The names that can be chosen.
     pub(super) fn names(&self) -> Vec<String> {
         let built_in = ["auto", "dark", "light"].map(str::to_owned).into_iter();
         built_in.chain(self.files.iter().map(|(name, _)| name.clone())).collect()

@@ -71,7 +71,6 @@ pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
     state.out.take_effects()
 }
 
-/// Whether the person did it.
 fn is_of_person(event: &Event) -> bool {
     match event {
         Event::Key(_) | Event::Typed(_) | Event::Interrupt | Event::Paste(_) | Event::Mouse(_) => true,
@@ -127,7 +126,6 @@ fn gone(state: &mut State) {
     state.out.effect(Effect::Quit);
 }
 
-/// The person's own editor is closed.
 fn set_edited(state: &mut State, edited: Result<String, String>) {
     match (edited, state.stack.dialogs.take_edited()) {
         (Ok(text), Some(number)) => question_edited(state, number, &text),

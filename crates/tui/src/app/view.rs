@@ -104,7 +104,6 @@ fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Opt
     cursor
 }
 
-/// The search that is typed, and its outcome so far.
 pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
     let in_conversation =
         state.stack.conversation.search().map(|search| (search, state.stack.conversation.found()));

@@ -4,16 +4,11 @@ use crate::queue::{Queue, When};
 
 use super::held::Held;
 
-/// What something waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// The agent's next step.
     Step,
-    /// That the agent is done.
     Done,
-    /// The person's next prompt.
     Prompt,
-    /// A session and its conversation.
     Session,
 }
 

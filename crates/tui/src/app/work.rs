@@ -2,20 +2,15 @@
 
 use std::time::Instant;
 
-/// What is being worked on.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// The agent works on a prompt.
     pub(super) runs: bool,
-    /// The conversation is being summed up.
     pub(super) sums_up: bool,
     /// Prompts that were sent and are not replied to.
     pub(super) prompts: usize,
     /// How often something began or ended: what is known of an earlier time does not count.
     pub(super) begun: u64,
-    /// Since when something is worked on.
     pub(super) since: Option<Instant>,
-    /// Commands of the person's that run in the shell.
     pub(super) shells: Vec<Shell>,
 }
 
@@ -29,7 +24,6 @@ pub(super) struct Shell {
 }
 
 impl Work {
-    /// Whether the agent works.
     pub(super) fn is_on(&self) -> bool {
         self.runs || self.sums_up || self.prompts > 0
     }
@@ -49,7 +43,6 @@ impl Work {
         (self.runs, self.sums_up, self.prompts) = (false, false, 0);
     }
 
-    /// Keeps the time.
     pub(super) fn keep_time(&mut self, now: Instant) {
         self.since = match self.is_on() || !self.shells.is_empty() {
             true => self.since.or(Some(now)),

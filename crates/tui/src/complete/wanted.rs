@@ -109,7 +109,6 @@ fn quoted_length(rest: &str) -> usize {
     word.find('"').map_or(0, |quote| quote + 1)
 }
 
-/// How far the word goes on behind the cursor.
 fn word_length(rest: &str) -> usize {
     rest.find(char::is_whitespace).unwrap_or(rest.len())
 }

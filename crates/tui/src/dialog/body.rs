@@ -32,7 +32,6 @@ pub(super) struct Body {
     /// The same, where the only row is shared with how much more there is.
     narrow: Option<Laid>,
     top: Top,
-    /// How many rows were shown.
     shown: usize,
     drawn: Option<Part>,
     read: Read,
@@ -62,7 +61,6 @@ struct Part {
 /// What was on the screen.
 #[derive(Debug, Clone, Copy, Default)]
 struct Read {
-    /// From the first row on.
     upto: usize,
     all: bool,
     end: bool,
@@ -86,7 +84,6 @@ impl Read {
 }
 
 impl Body {
-    /// How many rows there are at a width.
     pub(super) fn rows(&mut self, question: &Question, width: u16, theme: &Theme) -> usize {
         Laid::at(&mut self.laid, question, width, theme).len()
     }
@@ -99,7 +96,6 @@ impl Body {
         self.top.ends &= on;
     }
 
-    /// To the first row, or to the last.
     pub(super) fn go(&mut self, last: bool) {
         self.top = if last { Top { ends: true, ..self.top } } else { Top::default() };
     }
@@ -111,7 +107,6 @@ impl Body {
         !before && self.is_through()
     }
 
-    /// Whether its end was seen.
     pub(super) fn is_through(&self) -> bool {
         self.read.is_through()
     }

@@ -27,7 +27,6 @@ pub(super) enum Mark {
     /// It is no line of a string.
     #[default]
     No,
-    /// It is one.
     Line,
     /// It is one that is taken away.
     Removed,
@@ -36,7 +35,6 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// By the name of what the string is.
     fn of(name: &str) -> Self {
         match name {
             "\"old_text\"" => Self::Removed,
@@ -57,7 +55,6 @@ pub(super) struct Row {
     pub(super) text: String,
 }
 
-/// The name, so that all of it is seen.
 pub(super) fn name(call: &ToolCall) -> String {
     visible(&call.name)
 }
@@ -86,7 +83,6 @@ pub(super) fn place(call: &ToolCall, cwd: &Path) -> Option<String> {
     (!path.is_empty()).then(|| format!("{what}: {}", visible(&shown)))
 }
 
-/// The arguments in rows.
 pub(super) fn arguments(call: &ToolCall) -> Vec<Row> {
     let mut rows = Rows::default();
     let mut rest = call.args.as_str().trim();
@@ -128,7 +124,6 @@ pub(super) fn arguments(call: &ToolCall) -> Vec<Row> {
     rows.rows
 }
 
-/// Rows that are being made.
 #[derive(Debug, Default)]
 struct Rows {
     rows: Vec<Row>,
@@ -138,7 +133,6 @@ struct Rows {
 }
 
 impl Rows {
-    /// The next row begins.
     fn begin(&mut self) {
         let indent = self.level * INDENT;
         self.rows.push(Row { indent, mark: Mark::No, text: String::new() });
@@ -189,7 +183,6 @@ impl Rows {
     }
 }
 
-/// The token that a text begins with.
 fn token(text: &str, first: char) -> &str {
     let end = match first {
         '"' => string_end(text),
@@ -200,7 +193,6 @@ fn token(text: &str, first: char) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// Behind the quote that ends a string.
 fn string_end(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

@@ -18,7 +18,6 @@ const STOP: &str = "stop";
 /// What stands before the chosen one.
 const CHOSEN: &str = "›";
 
-/// What can be chosen in a dialog.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Choices {
     choices: Vec<Choice>,
@@ -35,7 +34,6 @@ pub(super) struct Choices {
 struct Choice {
     words: CleanLine,
     answer: UiAnswer,
-    /// Whether it grants something.
     grants: bool,
 }
 
@@ -121,7 +119,6 @@ impl Choices {
         CleanLine::new(&format!("{}, {} {rows} not read", choice.words, self.unread))
     }
 
-    /// How many rows they take at a width.
     pub(super) fn rows(&self, width: u16) -> usize {
         if self.fits_across(width) { 1 } else { self.choices.len().max(1) }
     }

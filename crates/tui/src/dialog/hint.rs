@@ -7,7 +7,6 @@ use std::time::Instant;
 pub(super) enum Hint {
     /// It was typed when the question did not stand there for long enough, or too soon after another one.
     Early,
-    /// It means nothing here.
     Unknown,
 }
 

@@ -24,12 +24,10 @@ impl Quiet {
         self.seen = self.seen.map(|_| now);
     }
 
-    /// It stands there no more.
     pub(super) fn hidden(&mut self) {
         self.seen = None;
     }
 
-    /// Whether a key that comes now counts.
     pub(super) fn counts(&mut self, now: Instant) -> bool {
         let quiet_for = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
         let seen = quiet_for(self.seen).is_some_and(|time| time >= QUIET);

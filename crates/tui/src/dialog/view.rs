@@ -13,7 +13,6 @@ use crate::theme::Role;
 /// The smallest size in which a dialog can be read: who asks, something of what, something to choose.
 const READABLE: (u16, u16) = (20, 3);
 
-/// The most rows of a text that is typed.
 const MOST_TYPED: usize = 10;
 
 /// The fewest rows of a text of several lines.

@@ -17,7 +17,6 @@ const LAST: char = '\u{10fffd}';
 /// The longest file name that is shown, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// Whether a character stands for an atom.
 pub(super) fn is_atom(c: char) -> bool {
     (FIRST..=LAST).contains(&c)
 }
@@ -78,7 +77,6 @@ fn shown_name(path: &Path) -> String {
     if graphemes.next().is_some() { short + "…" } else { short }
 }
 
-/// The atoms of an editor, by the characters that stand for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Atoms {
     known: BTreeMap<char, Atom>,
@@ -127,13 +125,11 @@ impl Atoms {
         adopted.collect()
     }
 
-    /// Those that stand in a text.
     pub(super) fn of(&self, text: &str) -> BTreeMap<char, Atom> {
         let chars = text.chars().filter(|c| is_atom(*c));
         chars.filter_map(|c| Some((c, self.known.get(&c)?.clone()))).collect()
     }
 
-    /// Forgets those that stand in none of these texts.
     pub(super) fn keep_those_in<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         let mut kept = BTreeMap::new();
         texts.for_each(|text| kept.extend(self.of(text)));

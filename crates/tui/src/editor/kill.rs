@@ -32,7 +32,6 @@ impl Kills {
         self.ring.truncate(MOST);
     }
 
-    /// The last cut.
     pub(super) fn last(&mut self) -> Option<&str> {
         self.at = 0;
         self.ring.front().map(String::as_str)

@@ -151,7 +151,6 @@ impl<'t> Laid<'t> {
         Some(place)
     }
 
-    /// What is shown of a row.
     pub(super) fn pieces(self, layout: &Layout, row: usize) -> Vec<Piece> {
         let Some(range) = layout.range(row) else { return Vec::new() };
         let mut pieces: Vec<Piece> = Vec::new();
@@ -176,7 +175,6 @@ impl<'t> Laid<'t> {
     }
 }
 
-/// A label in so many columns.
 fn shortened(label: &str, most: usize) -> String {
     if columns(label) <= most {
         return label.to_owned();

@@ -84,7 +84,6 @@ impl Editor {
     }
 }
 
-/// The paths of a paste that is nothing but paths of images.
 fn images(text: &str, may_be_image: impl Fn(&Path) -> bool) -> Option<Vec<PathBuf>> {
     let is_one = |path: &Path| {
         let ends = path.extension().and_then(|ends| ends.to_str());

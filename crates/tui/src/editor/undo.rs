@@ -76,7 +76,6 @@ impl Change {
 }
 
 impl Undo {
-    /// A change was made.
     pub(super) fn record(&mut self, change: Change) {
         self.undone.clear();
         let closed = std::mem::take(&mut self.closed);
@@ -97,7 +96,6 @@ impl Undo {
         self.closed = true;
     }
 
-    /// The change to take back.
     pub(super) fn undo(&mut self) -> Option<Change> {
         let change = self.done.pop_back()?;
         self.bytes -= change.bytes();
@@ -106,7 +104,6 @@ impl Undo {
         Some(change)
     }
 
-    /// The change to make again.
     pub(super) fn redo(&mut self) -> Option<Change> {
         let change = self.undone.pop()?;
         self.bytes += change.bytes();

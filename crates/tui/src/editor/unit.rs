@@ -27,7 +27,6 @@ pub(super) fn units(part: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// How long the first unit is.
 fn first(text: &str) -> usize {
     let Some(c) = text.chars().next() else { return 0 };
     if is_single(c) {
@@ -38,7 +37,6 @@ fn first(text: &str) -> usize {
     grapheme.find(is_single).unwrap_or(grapheme.len())
 }
 
-/// Where the next unit ends.
 pub(super) fn next(text: &str, at: usize) -> usize {
     at + text.get(at..).map_or(0, first)
 }
@@ -73,7 +71,6 @@ pub(super) fn boundary(text: &str, at: usize) -> usize {
     inside.unwrap_or(text.len())
 }
 
-/// Where the line begins that a place is in.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }

@@ -77,7 +77,6 @@ impl Search {
     }
 }
 
-/// Where a text has a word, the last time.
 fn find(text: &str, word: &str) -> Option<Range<usize>> {
     if word.is_empty() {
         return None;

@@ -69,7 +69,6 @@ pub struct Modifiers {
     pub cmd: bool,
 }
 
-/// The last of the function keys.
 const LAST_F: u8 = 24;
 
 /// The keys that have a name, by the name that is printed; then other names that are understood.
@@ -160,7 +159,6 @@ impl Chord {
     }
 }
 
-/// The name of a key that has one.
 fn name(code: Code) -> &'static str {
     NAMES.iter().find(|(_, named)| *named == code).map_or("", |(name, _)| name)
 }

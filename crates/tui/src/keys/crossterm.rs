@@ -28,7 +28,6 @@ pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
     Some(Chord::new(code, modifiers))
 }
 
-/// The key, and whether it is one that has shift in it.
 fn code(code: KeyCode) -> Option<(Code, bool)> {
     let code = match code {
         KeyCode::Char(c) => Code::Char(c),
@@ -56,7 +55,6 @@ fn code(code: KeyCode) -> Option<(Code, bool)> {
     Some((code, false))
 }
 
-/// A character with control held down.
 fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
     // On Windows, AltGr is control with alt: what it types is text.
     if cfg!(windows) && modifiers.alt && !c.is_ascii_alphanumeric() {

@@ -87,7 +87,6 @@ impl Keymap {
     }
 }
 
-/// A file that is being read.
 struct Reading<'t> {
     text: &'t str,
     /// The lines of the names, by places in the table.

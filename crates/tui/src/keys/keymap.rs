@@ -28,7 +28,6 @@ impl Default for Keymap {
     }
 }
 
-/// The keys that the table gives an action.
 pub(super) fn default_keys(entry: &Entry) -> Vec<Chord> {
     // A test sees to it that all of them are keys.
     entry.keys.iter().filter_map(|key| key.parse().ok()).collect()

@@ -48,7 +48,6 @@ pub(super) struct Made {
 /// How to go on with a block in its middle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// At an item of a list.
     List {
         /// The number of that item; bullets have none.
         number: Option<u64>,
@@ -81,7 +80,6 @@ impl Resume {
         }
     }
 
-    /// The rest of the block, as it is read.
     pub(super) fn source<'s>(&self, rest: &'s str) -> Cow<'s, str> {
         match self.before() {
             "" => Cow::Borrowed(rest),
@@ -219,7 +217,6 @@ impl<'t> Renderer<'t> {
         }
     }
 
-    /// One whose line begins at a byte.
     fn begin_item(&mut self, at: usize) {
         self.flush();
         if let Some((number, loose)) = self.containers.only_list() {
@@ -279,7 +276,6 @@ impl<'t> Renderer<'t> {
         }
     }
 
-    /// The style of text that has no other.
     fn base(&self) -> Style {
         let role = if self.containers.quotes > 0 { Role::Quote } else { Role::Text };
         self.theme.style(role)
@@ -319,7 +315,6 @@ impl<'t> Renderer<'t> {
         self.inline = Inline::new(self.base());
     }
 
-    /// Ends a paragraph.
     fn flush(&mut self) {
         let next = Inline::new(self.base());
         let inline = std::mem::replace(&mut self.inline, next);

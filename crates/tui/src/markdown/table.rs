@@ -106,7 +106,6 @@ impl Table {
         (0..height).map(line).collect()
     }
 
-    /// One value a line, with the name of its column.
     fn values(self, theme: &Theme) -> Vec<Vec<Span<'static>>> {
         let mut rows = self.rows.into_iter();
         let head = rows.next().unwrap_or_default();

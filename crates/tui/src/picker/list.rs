@@ -17,7 +17,6 @@ pub(super) struct List {
     query: String,
     /// Places in `rows`, in the order in which they are shown.
     fitting: Vec<usize>,
-    /// What is shown, from the first line to the last.
     lines: Vec<Line>,
     /// A place in `fitting`.
     chosen: usize,
@@ -31,7 +30,6 @@ pub(super) struct Shown {
     pub(super) group: CleanLine,
 }
 
-/// A line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// The group of this row.
@@ -188,19 +186,16 @@ impl List {
         (line, first)
     }
 
-    /// A row that fits, by its place: the row, what is shown of it, its lines of the tree.
     pub(super) fn row(&self, place: usize) -> Option<(&Row, &Shown, u64)> {
         let at = *self.fitting.get(place)?;
         let branches = self.branches.get(at).copied().unwrap_or_default();
         Some((self.rows.get(at)?, self.shown.get(at)?, branches))
     }
 
-    /// The group of a heading.
     pub(super) fn heading(&self, at: usize) -> CleanLine {
         self.shown.get(at).map(|shown| shown.group.clone()).unwrap_or_default()
     }
 
-    /// Whether this one of those that fit is chosen.
     pub(super) fn is_chosen(&self, place: usize) -> bool {
         place == self.chosen
     }
@@ -210,7 +205,6 @@ impl List {
         self.needle.is_none()
     }
 
-    /// The graphemes of a text that are typed.
     pub(super) fn matched(&mut self, text: &str) -> Vec<u32> {
         self.needle.as_ref().map(|needle| self.fuzzy.matched(needle, text)).unwrap_or_default()
     }

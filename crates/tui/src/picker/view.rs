@@ -163,7 +163,6 @@ impl Picker {
     }
 }
 
-/// A text with the graphemes that are typed in another style.
 fn highlighted(text: &CleanLine, matched: &[u32], style: Style, found: Style) -> Vec<Span<'static>> {
     let is_found = |at: usize| u32::try_from(at).is_ok_and(|at| matched.binary_search(&at).is_ok());
     let graphemes: Vec<(usize, &str)> = text.as_str().graphemes(true).enumerate().collect();

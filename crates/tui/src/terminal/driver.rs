@@ -47,12 +47,10 @@ pub(super) struct Driver<I, P> {
     answers: mpsc::Receiver<Answer>,
     tasks: JoinSet<Done>,
     signals: Signals,
-    /// Paused while another program has the terminal.
     input: Input,
     replies: Replies,
     guard: Guard,
     painter: Painter,
-    /// Where the terminal's own screen is used.
     strip: Option<Strip>,
     /// None where no images can be shown.
     gallery: Option<Gallery>,
@@ -64,7 +62,6 @@ pub(super) struct Driver<I, P> {
     /// interface would name a later one, as whoever counts the seconds does.
     tick_due: Option<Instant>,
     cells: (u16, u16),
-    /// The theme as it was chosen, and as the terminal shows it.
     theme: Option<(Theme, Theme)>,
     depth: ColorDepth,
     environment: Environment,
@@ -93,7 +90,6 @@ enum Happening {
 }
 
 impl<I: Interface, P: Program> Driver<I, P> {
-    /// Takes the terminal, and begins.
     pub(super) fn new(
         mut interface: I,
         program: Arc<P>,
@@ -144,7 +140,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
         })
     }
 
-    /// Until the end.
     pub(super) async fn drive(&mut self) -> Result<End, TerminalError> {
         let effects = self.interface.start(Instant::now());
         self.perform_all(effects).await?;
@@ -272,7 +267,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
         self.pace.touched(now);
     }
 
-    /// Makes the terminal haft's again, and draws everything.
     async fn take_again(&mut self) -> Result<(), TerminalError> {
         self.guard.take_again()?;
         self.forget();
@@ -446,7 +440,6 @@ async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rp
     }
 }
 
-/// An image is ready.
 async fn image(gallery: &mut Option<Gallery>) {
     match gallery {
         Some(gallery) => gallery.ready().await,

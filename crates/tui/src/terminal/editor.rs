@@ -12,7 +12,6 @@ const MOST: u64 = 4 * 1024 * 1024;
 /// Where none is named.
 const DEFAULT: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
-/// The command of the person's editor, as words.
 pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> {
     let named = [("VISUAL", &environment.visual), ("EDITOR", &environment.editor)];
     let Some((name, line)) = named.into_iter().find_map(|(name, line)| Some((name, line.as_ref()?))) else {
@@ -29,7 +28,6 @@ pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> 
 #[derive(Debug)]
 pub(super) struct Draft {
     path: PathBuf,
-    /// What the editor was given.
     given: String,
 }
 
@@ -60,7 +58,6 @@ impl Draft {
         Ok(shorter.unwrap_or(text))
     }
 
-    /// Removes the file.
     fn remove(&self) {
         // Nobody needs it any more, and whoever cleans up temporary files finds it.
         let _ = fs::remove_file(&self.path);

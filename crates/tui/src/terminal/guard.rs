@@ -41,7 +41,6 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Takes the terminal.
     pub(super) fn take(modes: Modes) -> Result<Self, TerminalError> {
         for (is_terminal, name) in
             [(io::stdin().is_terminal(), "standard input"), (io::stdout().is_terminal(), "standard output")]
@@ -85,12 +84,10 @@ impl Guard {
         out::write(&before.turn(modes)).map_err(TerminalError::Write)
     }
 
-    /// How it is had.
     pub(super) fn modes(&self) -> Modes {
         self.modes
     }
 
-    /// Gives it back for a while, or for good.
     pub(super) fn give_back(&self) {
         give_back();
     }

@@ -17,7 +17,6 @@ const MOST_AT_ONCE: usize = 256;
 /// Errors one after the other, after which nothing is expected to come any more.
 const MOST_ERRORS: usize = 16;
 
-/// What comes from the terminal.
 #[derive(Debug)]
 pub(super) struct Input {
     /// One that has never been asked reads nothing.
@@ -43,7 +42,6 @@ impl Input {
         self.paused = true;
     }
 
-    /// Reads again.
     pub(super) fn resume(&mut self) {
         self.paused = false;
     }
@@ -101,7 +99,6 @@ pub(super) fn event(raw: Raw) -> Option<Event> {
     }
 }
 
-/// Terminals paste carriage returns for the ends of lines.
 fn lines(pasted: &str) -> String {
     pasted.replace("\r\n", "\n").replace('\r', "\n")
 }

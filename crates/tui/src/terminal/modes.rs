@@ -1,6 +1,5 @@
 //! What the terminal is told to be like while haft has it, and how that is taken back.
 
-/// What of a terminal is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Modes {
     /// The terminal's own screen: what is printed stays there when haft is gone.
@@ -43,7 +42,6 @@ impl Modes {
         ]
     }
 
-    /// How the terminal is taken.
     pub(super) fn enter(self) -> String {
         self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
     }

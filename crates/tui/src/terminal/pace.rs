@@ -14,7 +14,6 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Something has changed.
     pub(super) fn changed(&mut self, now: Instant) {
         let free = self.ended_at.map_or(now, |ended| (ended + timeouts::FRAME).max(now));
         self.due_at = Some(self.due_at.map_or(free, |due| due.min(free)));
@@ -30,12 +29,10 @@ impl Pace {
         self.due_at
     }
 
-    /// Whether a frame is due.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.due_at.is_some_and(|due| due <= now)
     }
 
-    /// A frame was drawn.
     pub(super) fn drawn(&mut self, now: Instant) {
         *self = Self { ended_at: Some(now), due_at: None };
     }

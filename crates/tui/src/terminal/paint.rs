@@ -24,18 +24,14 @@ pub struct Painter {
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
     next: Buffer,
-    /// Where the cursor is seen.
     cursor: Option<Position>,
-    /// The images on it.
     wall: Wall,
 }
 
 /// What a frame has beside its cells.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
-    /// Where the cursor is seen.
     pub(super) cursor: Option<(u16, u16)>,
-    /// Images, each above blank cells.
     pub(super) images: Vec<Hung>,
 }
 
@@ -65,7 +61,6 @@ impl Painter {
         self.frame_of(area, draw)
     }
 
-    /// The same, with the images of the frame.
     pub(super) fn frame_of<D: Into<Drawn>>(
         &mut self,
         area: Rect,

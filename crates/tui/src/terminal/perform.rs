@@ -14,7 +14,6 @@ pub(super) trait Performs {
     /// Does one thing. What is over at once makes an event.
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError>;
 
-    /// Tells the interface what happens, and does what it wants.
     async fn tell_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
         let effects = self.hears(now, event);
         self.perform_all(effects).await

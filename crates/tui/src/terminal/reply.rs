@@ -23,12 +23,10 @@ const MOST: usize = 64;
 /// Takes the answer out of the events.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
-    /// Until when one can come.
     expected_until: Option<Instant>,
     /// What may be the answer so far, as text without the escape, and as events.
     text: String,
     held: Vec<Event>,
-    /// When the last of it came.
     last_at: Option<Instant>,
 }
 
@@ -41,7 +39,6 @@ enum Part {
     Escaped(char),
     Char(char),
     Bell,
-    /// No part of any answer.
     Other,
 }
 
@@ -50,17 +47,14 @@ enum Part {
 pub(super) struct Heard {
     /// What is no answer, in order.
     pub(super) events: Vec<Event>,
-    /// What the answer said.
     pub(super) appearance: Option<Appearance>,
 }
 
 impl Replies {
-    /// The terminal was asked.
     pub(super) fn expect(&mut self, now: Instant) {
         self.expected_until = Some(now + timeouts::REPLY_EXPECTED);
     }
 
-    /// One more event.
     pub(super) fn hear(&mut self, now: Instant, event: Event) -> Heard {
         let part = part(&event);
         if self.held.is_empty() {

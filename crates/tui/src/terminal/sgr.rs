@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use ratatui_core::style::{Color, Modifier};
 
-/// Each modifier and its number.
 const MODIFIERS: &[(Modifier, u8)] = &[
     (Modifier::BOLD, 1),
     (Modifier::DIM, 2),

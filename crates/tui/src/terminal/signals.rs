@@ -22,7 +22,6 @@ mod listen {
     use super::Signal;
     use crate::timeouts;
 
-    /// The signals, from when it was made on.
     #[derive(Debug)]
     pub(in super::super) struct Signals {
         terminate: Arrivals,

@@ -25,7 +25,6 @@ pub struct Strip {
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
     next: Buffer,
-    /// Where the cursor is seen.
     cursor: Option<Position>,
     /// Where the terminal's cursor is, seen or not.
     at: Position,
@@ -158,7 +157,6 @@ impl Strip {
     }
 }
 
-/// How many columns of a row are written.
 fn length(shown: &Buffer, row: u16) -> u16 {
     let is_blank = |cell: &Cell| *cell == Cell::EMPTY;
     let width = shown.area.width;

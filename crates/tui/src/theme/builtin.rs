@@ -66,7 +66,6 @@ const ATTRIBUTES: &[(Role, Modifier)] = &[
     (Role::CodeComment, Modifier::ITALIC),
 ];
 
-/// The styles of a table, by role.
 pub(super) fn styles(colors: &[(Role, &str)]) -> Vec<Style> {
     let mut styles = vec![Style::new(); Role::ALL.len()];
     let mut put = |role: Role, style: Style| {

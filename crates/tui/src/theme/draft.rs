@@ -19,7 +19,6 @@ const FRAMES: (usize, usize) = (64, 12);
 /// Messages beside it, and the columns of each.
 const MESSAGES: (usize, usize) = (256, 60);
 
-/// A theme that is being read.
 pub(super) struct Draft {
     pub(super) inner: Inner,
     pub(super) problems: Vec<Problem>,
@@ -31,7 +30,6 @@ impl Draft {
         self.problems.push(Problem { field, wrong });
     }
 
-    /// Lays a style over what a role has.
     pub(super) fn put(&mut self, role: Role, style: Style) {
         if let Some(written) = self.inner.written.get_mut(role.at()) {
             *written = written.patch(style);
@@ -63,7 +61,6 @@ impl Draft {
         }
     }
 
-    /// Whether it is a field of a spinner.
     pub(super) fn spinner_field(&mut self, at: &[&str], name: &str, value: &Value) -> bool {
         let set: Result<(), Wrong> = match name {
             "frames" => lines(value, FRAMES).map(|frames| self.inner.spinner.frames = frames),

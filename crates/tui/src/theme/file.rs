@@ -43,7 +43,6 @@ fn base(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> Option<Appe
     }
 }
 
-/// The fields of haft's own.
 fn own(draft: &mut Draft, fields: &Map<String, Value>, appearance: Appearance) {
     let variant = match appearance {
         Appearance::Dark => "dark",

@@ -87,7 +87,6 @@ roles! {
 }
 
 impl Role {
-    /// The role of a name.
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|role| role.name() == name)
     }

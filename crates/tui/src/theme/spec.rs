@@ -31,7 +31,6 @@ pub(super) fn read(value: &Value) -> Result<Style, (Option<&str>, Wrong)> {
     }
 }
 
-/// Reads a colour alone.
 pub(super) fn read_color(value: &Value) -> Result<Color, Wrong> {
     let color = match value {
         Value::String(text) => color::word(text.trim()),

@@ -51,7 +51,6 @@ const SYNTAX: &[(&str, Role)] = &[
     ("punctuation", Role::CodePunctuation),
 ];
 
-/// Whether a field at the top is zot's.
 pub(super) fn is_field(name: &str) -> bool {
     matches!(name, "colors" | "syntax" | "syntax_base_style")
         || name

@@ -12,7 +12,6 @@ use super::note::Note;
 use super::notes::note;
 use crate::clean::Clean;
 
-/// The answer that is being given.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Where its texts, thoughts and calls stand.
@@ -68,7 +67,6 @@ impl Answer {
         }
     }
 
-    /// What grows is whole.
     pub(super) fn close(&mut self, doc: &mut Document, now: Instant) {
         let Some(at) = self.open.take() else { return };
         let Some(item) = doc.changed(at) else { return };
@@ -111,7 +109,6 @@ impl Answer {
         *self = Self::default();
     }
 
-    /// What the answer is in the end.
     pub(super) fn answered(
         &mut self,
         doc: &mut Document,

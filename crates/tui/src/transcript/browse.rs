@@ -18,7 +18,6 @@ pub(super) struct Browsing {
 }
 
 impl Browsing {
-    /// Begins at the last row that is seen.
     pub(super) fn begin(doc: &mut Document, view: &mut View) -> Self {
         let followed = view.top.is_none();
         if followed {
@@ -97,7 +96,6 @@ impl Selection {
         (self.mark.min(self.to), self.mark.max(self.to))
     }
 
-    /// Which columns of a row are in it.
     pub(super) fn columns(&self, at: Position) -> Option<(usize, usize)> {
         let (from, to) = self.ends();
         if at < from.at || at > to.at {

@@ -46,13 +46,11 @@ pub(super) enum Origin {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The model still writes the arguments.
     Writing,
     #[default]
     Waiting,
     Running,
     Done,
-    /// It failed, or was refused.
     Failed,
     /// Nothing is known of how it ended.
     Gone,
@@ -68,7 +66,6 @@ pub(super) struct Remark {
 #[derive(Debug, Default)]
 pub(super) struct Call {
     pub(super) origin: Origin,
-    /// The tool, as it was called.
     pub(super) name: CleanLine,
     pub(super) sum: Sum,
     pub(super) phase: Phase,
@@ -98,7 +95,6 @@ impl Call {
         Self { origin, name: CleanLine::new(name), sum, phase, ..Self::default() }
     }
 
-    /// A command of the person's.
     pub(super) fn shell(command: &str, kept: bool, now: Instant) -> Self {
         let mut call = Self::new(Origin::Shell { kept }, "shell", Sum::text(command), Phase::Running);
         call.began = Some(now);
@@ -186,14 +182,12 @@ impl Call {
 /// Arguments, summed up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sum {
-    /// What stands on the row of the call.
     pub(super) line: CleanLine,
     /// All of it, where that is more.
     pub(super) whole: Option<Clean>,
 }
 
 impl Sum {
-    /// Of the arguments of a tool.
     pub(super) fn of(tool: &str, args: &RawJson) -> Self {
         let fields = ARGUMENTS.iter().find(|(name, _)| *name == tool).map(|(_, fields)| *fields);
         match fields.and_then(|fields| picked(fields, args)) {
@@ -272,7 +266,6 @@ impl Output {
         self.body().lines().take(most).map(CleanLine::part).collect()
     }
 
-    /// The last lines, in their order.
     pub(super) fn last(&self, most: usize) -> Vec<CleanLine> {
         let mut lines: Vec<CleanLine> = self.body().lines().rev().take(most).map(CleanLine::part).collect();
         lines.reverse();

@@ -15,7 +15,6 @@ use crate::theme::Role;
 
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The calls of this run.
     pub(super) of_run: HashMap<ToolCallId, usize>,
     /// The calls of extensions that are not over.
     hosted: HashMap<ToolCallId, usize>,
@@ -35,7 +34,6 @@ impl Calls {
         self.of_run.get(id).or_else(|| self.hosted.get(id)).copied()
     }
 
-    /// Returns the call of an id, to be changed.
     fn call<'d>(&self, doc: &'d mut Document, id: &ToolCallId) -> Option<&'d mut Call> {
         doc.changed(self.place(id)?).and_then(Item::call)
     }
@@ -64,7 +62,6 @@ impl Calls {
         at
     }
 
-    /// The arguments of a call of the model are known.
     pub(super) fn waits(&mut self, doc: &mut Document, id: &ToolCallId, name: &str, args: &RawJson) {
         match self.call(doc, id) {
             Some(call) if call.phase == Phase::Writing || call.is_new() => call.wait(name, args),
@@ -133,7 +130,6 @@ impl Calls {
         }
     }
 
-    /// What hooks and extensions decided about a call.
     pub(super) fn decided(&self, doc: &mut Document, event: &E) {
         if let E::ToolRewritten { id, by, tool, args, changed } = event
             && let Some(call) = self.call(doc, id)
@@ -158,7 +154,6 @@ impl Calls {
         }
     }
 
-    /// Ends the calls of the run: nothing more comes of them.
     pub(super) fn end_run(&mut self, doc: &mut Document) {
         for at in std::mem::take(&mut self.of_run).into_values() {
             if let Some(call) = doc.changed(at).and_then(Item::call) {
@@ -211,7 +206,6 @@ impl Calls {
         items
     }
 
-    /// Puts the items of the person's commands behind all others.
     pub(super) fn put_running(&mut self, doc: &mut Document, running: Vec<(u64, Item)>) {
         for (number, item) in running {
             self.shells.insert(number, doc.items.len());

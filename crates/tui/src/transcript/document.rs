@@ -54,7 +54,6 @@ impl Document {
         self.items.len() - 1
     }
 
-    /// Returns an item that is about to be changed.
     pub(super) fn changed(&mut self, at: usize) -> Option<&mut Item> {
         let item = self.items.get_mut(at)?;
         item.changed();
@@ -81,7 +80,6 @@ impl Document {
         fits
     }
 
-    /// Forgets the layouts of the items from one on.
     pub(super) fn forget_from(&mut self, at: usize) {
         self.layouts.kept.split_off(&at).into_keys().for_each(|at| self.compress(at));
     }

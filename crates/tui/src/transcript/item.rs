@@ -95,7 +95,6 @@ impl Item {
         self.changed();
     }
 
-    /// Whether it has two forms.
     pub(super) fn folds(&self) -> bool {
         match &self.kind {
             Kind::Call(_) | Kind::Thinking(_) => true,
@@ -167,7 +166,6 @@ impl Item {
         }
     }
 
-    /// What is copied when nothing of it is selected.
     pub(super) fn copied(&self) -> String {
         if let Kind::Call(call) = &self.kind {
             return call.copied();

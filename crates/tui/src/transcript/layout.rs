@@ -14,7 +14,6 @@ use crate::markdown;
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
-/// What a layout was made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Key {
     version: u32,
@@ -28,7 +27,6 @@ pub(super) struct Layout {
     /// Which of all that were made it is: for as long as an item has this one, its rows are the same.
     pub(super) number: usize,
     rows: Vec<Row>,
-    /// What follows the rows.
     lines: Vec<Line<'static>>,
     /// True if the lines of the item's text follow them instead, which are kept with the text.
     of_words: bool,

@@ -80,7 +80,6 @@ fn compacted(doc: &mut Document, event: &E) {
     }
 }
 
-/// The note of an event that says all by itself.
 #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and some are notes")]
 fn note_of(event: &E) -> Option<Note> {
     Some(match event {

@@ -15,7 +15,6 @@ use crate::wrap::{Hang, Mode, wrap_lines};
 /// How far what belongs to a heading or a call is indented.
 pub(super) const INDENT: u16 = 2;
 
-/// A row that is kept.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
     pub(super) line: Line<'static>,
@@ -29,7 +28,6 @@ pub(super) struct Row {
     pub(super) part: Option<Part>,
 }
 
-/// One row of an image.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) image: Arc<Image>,
@@ -55,7 +53,6 @@ pub(super) struct Shown<'a> {
     pub(super) indent: u16,
     pub(super) frame: u16,
     pub(super) ground: Option<Style>,
-    /// What is laid over the line's own styles.
     pub(super) over: Option<Style>,
     pub(super) part: Option<&'a Part>,
 }
@@ -114,7 +111,6 @@ impl<'a> Shown<'a> {
         text.trim_end().to_owned()
     }
 
-    /// Where the last grapheme begins.
     pub(super) fn last_column(self) -> usize {
         self.cells().last().map_or_else(|| self.first_column(), |cell| cell.from)
     }

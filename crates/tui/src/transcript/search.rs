@@ -50,15 +50,12 @@ struct Search {
     needle: Needle,
     /// Where one was when it began.
     origin: Option<Position>,
-    /// From where on is searched.
     start: Position,
     /// The match that is looked at: the item, and which of its matches.
     at: Option<(usize, usize)>,
     /// What came of what was looked for last.
     found: Found,
-    /// What is being looked for.
     hunt: Option<Hunt>,
-    /// The item that was unfolded for it, and how it was.
     unfolded: Option<(usize, Option<bool>)>,
     /// In which form an item is known not to match.
     misses: Vec<Option<u32>>,
@@ -282,7 +279,6 @@ impl Search {
         }
     }
 
-    /// Where it stands on the rows of an item.
     fn places(&mut self, doc: &mut Document, item: usize) -> Arc<[Place]> {
         // Laid out first, if it has to be.
         doc.rows(item);
@@ -302,7 +298,6 @@ impl Search {
         places
     }
 
-    /// Unfolds what may hide a match.
     fn unfold(&mut self, doc: &mut Document, at: usize) -> bool {
         let folds = doc.folds;
         let Some(item) = doc.items.get_mut(at).filter(|item| item.folds() && !item.is_open(folds)) else {

@@ -32,7 +32,6 @@ pub(super) struct Settled {
     began: bool,
     /// The items before this one have been printed.
     pub(super) past: usize,
-    /// How many rows are left.
     pub(super) live: usize,
 }
 
@@ -145,7 +144,6 @@ fn live_items(doc: &Document, from: usize) -> Vec<usize> {
     items.filter(|(_, item)| !item.printed).map(|(at, _)| at).collect()
 }
 
-/// How many rows of an item have been printed.
 fn printed_rows(doc: &mut Document, at: usize) -> usize {
     let Some(item) = doc.items.get_mut(at) else { return 0 };
     if item.printed {
@@ -157,7 +155,6 @@ fn printed_rows(doc: &mut Document, at: usize) -> usize {
     }
 }
 
-/// How many rows the first blocks of a text take.
 fn rows_of_blocks(doc: &mut Document, at: usize, blocks: usize) -> usize {
     let (own, height) = (doc.gap_rows(at), doc.height_of(at));
     let Document { items, layouts, .. } = doc;

@@ -39,7 +39,6 @@ pub(super) struct Told {
     seen: usize,
     /// Those of them that may have more to say, and what was printed of each.
     open: BTreeMap<usize, Part>,
-    /// What the person typed stands on the terminal already.
     typed: Vec<String>,
 }
 
@@ -47,11 +46,9 @@ pub(super) struct Told {
 #[derive(Debug, Default)]
 struct Part {
     version: Option<u32>,
-    /// Its text, as far as it was printed.
     text: String,
     /// Whether the row of a call stands there.
     began: bool,
-    /// How many remarks about a call do.
     remarks: usize,
     /// Nothing more is printed, unless the item changes.
     over: bool,
@@ -132,7 +129,6 @@ impl Words {
     }
 }
 
-/// A line as rows of a width. Only the first row of it begins in the first column.
 pub(crate) fn rows_of(text: &CleanLine, indent: usize, width: u16) -> Vec<CleanLine> {
     let blanks = |count| vec![span(CleanLine::repeated(' ', count), Style::new())];
     let rest = if indent == 0 && !text.as_str().starts_with(' ') { INDENT } else { indent };
@@ -326,7 +322,6 @@ fn ends(call: &Call) -> Vec<Words> {
     words
 }
 
-/// What a call printed or changed.
 fn output(call: &Call, all: bool) -> Vec<Words> {
     let mut words = Vec::new();
     let mut hidden = 0;

@@ -13,14 +13,11 @@ pub(super) struct View {
     pub(super) height: usize,
     /// What was drawn last, row by row.
     pub(super) shown: Vec<Position>,
-    /// Whether there is more below that.
     pub(super) below: bool,
-    /// The images of that.
     pub(super) placements: Vec<Placement>,
 }
 
 impl View {
-    /// What stands at the top when the end is seen.
     pub(super) fn top_of_end(&self, doc: &mut Document) -> Position {
         let last = doc.last();
         let rows = i64::try_from(self.height.saturating_sub(1)).unwrap_or(i64::MAX);
@@ -75,7 +72,6 @@ impl View {
         self.height.saturating_sub(usize::from(says_so)).max(1)
     }
 
-    /// The last row for text that was drawn.
     pub(super) fn last_seen(&self) -> Option<Position> {
         self.shown.get(self.page() - 1).or(self.shown.last()).copied()
     }

@@ -93,7 +93,6 @@ pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
     Ok(Image { mime_type, data: BASE64_STANDARD.encode(&bytes).into() })
 }
 
-/// Where a path leads.
 pub(super) fn placed(cwd: &Path, path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),

@@ -14,7 +14,6 @@ use super::Ground;
 use super::files::placed;
 use crate::session::{Sessions, add, explained, into_file, short};
 
-/// The sessions that are open.
 #[derive(Default)]
 pub(in crate::interactive) struct Open(Mutex<Known>);
 
@@ -88,7 +87,6 @@ pub(super) fn rename(ground: &Ground, session: &str, name: &str) -> anyhow::Resu
     Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 
-/// Deletes a session for good.
 pub(super) fn delete(ground: &Ground, session: &str) -> anyhow::Result<String> {
     let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
     let id = found.id;

@@ -31,7 +31,6 @@ pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<Se
     rows.iter().find(|row| row.key == name).map(shown).context("the setting is written and not found again")
 }
 
-/// What holds.
 pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
     let project = ground.decision()?.project;
     let env = Layer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| Layer::empty(Place::Env));
@@ -121,7 +120,6 @@ pub(super) async fn login(
     Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
 
-/// Removes a stored key.
 pub(super) fn logout(home: &Home, provider: String) -> anyhow::Result<String> {
     let models = Models::load(&home.models_file())?;
     Ok(login::remove(home, provider, &models)?.join("; "))

@@ -37,7 +37,6 @@ impl Shells {
         }
     }
 
-    /// Stops all of them.
     pub(in crate::interactive) fn stop_all(&self) {
         self.with(|running| running.values().for_each(CancellationToken::cancel));
     }

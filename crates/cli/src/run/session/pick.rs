@@ -76,7 +76,6 @@ struct Keys {
 }
 
 impl Keys {
-    /// From here on.
     fn taken() -> Self {
         #[cfg(unix)]
         let before = tcgetattr(io::stdin()).ok().inspect(|before| {
@@ -102,7 +101,6 @@ impl Drop for Keys {
 
 /// One that can be chosen.
 struct Session {
-    /// As it is shown.
     line: String,
     /// What is typed is a part of it: the id and the text, in small letters.
     sought: String,

@@ -40,7 +40,6 @@ pub(super) struct Walk<'a> {
     /// The directories of manifests that were seen, and what they are called.
     manifests: Vec<(PathBuf, String)>,
     room: u64,
-    /// The most files, and the most directories.
     most: usize,
 }
 
@@ -95,7 +94,6 @@ impl<'a> Walk<'a> {
         self.add_named(&format!("hook {}", hook.name), &named)
     }
 
-    /// Adds those of these that are files, as what somebody runs.
     pub(super) fn add_named(&mut self, who: &str, all: &[NamedFile]) -> Result<(), SnapshotError> {
         let mut files = all.iter().filter(|named| named.path.is_file());
         files

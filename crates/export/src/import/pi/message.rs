@@ -67,7 +67,6 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// As what a model is shown.
     pub(super) fn shown(self, maker: &mut Maker) -> Option<Content> {
         match (self.kind.as_str(), self.text, self.mime_type, self.data) {
             ("text", Some(text), ..) => Some(Content::Text { text }),
@@ -78,7 +77,6 @@ impl Block {
         }
     }
 
-    /// As what a model said.
     fn said(self, maker: &mut Maker) -> Option<AssistantBlock> {
         match (self.kind.as_str(), self.text, self.thinking, self.id, self.name) {
             ("text", Some(text), ..) => Some(AssistantBlock::Text { text }),

@@ -19,7 +19,6 @@ use crate::wire::fault::FaultCode;
 pub(crate) struct HookAudience {
     pub(crate) entries: Vec<Arc<Entry>>,
     pub(crate) turns: Arc<Turns>,
-    /// The directory that the agent works in.
     pub(crate) workspace: String,
     pub(crate) context: Arc<HookContext>,
 }

@@ -19,7 +19,6 @@ const NAME: usize = 4 * MAX_NAME;
 /// What a changed result may have beyond what the result itself had, in bytes: a word that is taken out leaves a mark.
 const MARKS: usize = 16 * 1024;
 
-/// The same in lines.
 const MORE_LINES: usize = 500;
 
 /// Why it refuses or ends something, as far as there is room for that.

@@ -14,7 +14,6 @@ use haft_protocol::message::{
 /// long, and hooks send back all that they are told.
 const OWN_IMAGE: &str = "media://message-";
 
-/// The conversation as hooks are told it, the system prompt first.
 pub(super) fn told(system: &str, messages: &[Own]) -> Vec<Message> {
     let system =
         Message { role: Message::SYSTEM.to_owned(), content: system.to_owned(), ..Message::default() };

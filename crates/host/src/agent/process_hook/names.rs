@@ -9,7 +9,6 @@ use haft_protocol::hook::{
     Question, ResponseDecision, ToolCall, ToolDecision,
 };
 
-/// A question with the names that the hook knows.
 pub(super) fn told_in<Q: NamesTools + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
@@ -19,7 +18,6 @@ pub(super) fn told_in<Q: NamesTools + Clone>(names: ToolNames, question: &Q) -> 
     Cow::Owned(told)
 }
 
-/// What happened, with the names that the hook knows.
 pub(super) fn told_of(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
@@ -51,7 +49,6 @@ fn tell_calls(names: ToolNames, calls: &mut [ToolCall]) {
     calls.iter_mut().for_each(|call| tell(names, &mut call.function.name));
 }
 
-/// A question in which tools have names.
 pub(super) trait NamesTools: Question {
     /// The question as the hook is asked it.
     fn tell(&mut self, names: ToolNames);

@@ -14,7 +14,6 @@ use crate::agent::tool::Read;
 /// they are told.
 const OWN_IMAGE: &str = "media://image-";
 
-/// A result as hooks are told it.
 pub(super) fn told(output: &ToolOutput) -> ToolResult {
     let images = output.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
     ToolResult {

@@ -148,7 +148,6 @@ impl HookPart {
         self.entry.name().to_string()
     }
 
-    /// The refusal of a turn that the hook ended.
     pub(super) fn ended(&self, reason: &str) -> Refusal {
         Refusal::of_turn(self.by(), aborted(reason))
     }

@@ -29,7 +29,6 @@ pub(super) struct Story {
 
 #[derive(Debug)]
 struct Call {
-    /// The tool as hooks have it called, and its arguments.
     tool: String,
     args: RawJson,
     stage: Stage,
@@ -37,7 +36,6 @@ struct Call {
 
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// It is decided about.
     Called,
     /// It will not run, and that is told.
     Skipped,
@@ -53,7 +51,6 @@ impl Call {
 }
 
 impl Story {
-    /// Whether a turn begins with this, when there is none.
     pub(super) fn begins(event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::UserMessage { .. } | AgentEvent::TurnStart { .. })
     }
@@ -270,7 +267,6 @@ fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
     vec![compress.into(), summarize.into()]
 }
 
-/// What happens between the agent and its model.
 fn model(event: &AgentEvent) -> Option<Payload> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the caller has chosen these")]
     match event {

@@ -120,7 +120,6 @@ impl AfterToolExecute for HookPart {
     }
 }
 
-/// The decision in core's terms.
 async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDecision {
     let by = hook.by();
     match decision {

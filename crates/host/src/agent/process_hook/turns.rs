@@ -21,9 +21,7 @@ const SOURCE: &str = "runTurn";
 /// The turns of a host, counted. Told what happens before any hook is asked about it.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// Tells the turns of one run of the program from those of another.
     run: String,
-    /// Who sits at the terminal.
     sender: String,
     now: Mutex<Now>,
 }
@@ -31,11 +29,9 @@ pub(crate) struct Turns {
 #[derive(Debug, Default)]
 struct Now {
     session: String,
-    /// The turn of the moment, or the last one.
     number: u64,
     story: Option<Story>,
     events: u64,
-    /// What was reported in this turn, and how often more it would have been.
     reports: HashMap<(ExtensionName, String), u64>,
 }
 
@@ -49,12 +45,10 @@ impl Turns {
         Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), now }
     }
 
-    /// The session that turns are of from here on.
     pub(crate) fn belong_to(&self, session: String) {
         self.now().session = session;
     }
 
-    /// Where a question of this path belongs.
     pub(super) fn meta(&self, trace_path: &str) -> Meta {
         self.meta_at(&self.now(), trace_path)
     }
@@ -71,7 +65,6 @@ impl Turns {
         }
     }
 
-    /// Whom it is for.
     #[expect(clippy::unnecessary_wraps, reason = "as every question has it")]
     pub(super) fn context(&self) -> Option<Box<TurnContext>> {
         let inbound = Inbound {

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// Where they are.
 #[derive(Debug)]
 pub(crate) struct Results {
     /// Where they stay, for whoever made the host to clear away.

@@ -19,7 +19,6 @@ use crate::timeouts::CALLS_END;
 pub(super) struct Calls {
     desk: Option<Arc<Desk>>,
     open: HashMap<RequestId, CancellationToken>,
-    /// Cancelled when the extension is gone.
     all: CancellationToken,
     tasks: TaskTracker,
 }

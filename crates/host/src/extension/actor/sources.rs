@@ -27,7 +27,6 @@ const LONG_READ: usize = 128 * 1024;
 
 /// What happens beside lines and commands.
 pub(super) enum Happening {
-    /// A deadline may have passed.
     Alarm,
     Exit(Exit),
     /// All of standard error was read.

@@ -12,11 +12,9 @@ use crate::session::offers::{Offers, Topic};
 /// Names of events as a set of bits.
 pub(super) type EventKinds = u8;
 
-/// An event in a batch.
 #[derive(Debug, Clone)]
 pub(crate) struct BatchedEvent {
     kind: EventKinds,
-    /// The tool that is called.
     tool: Option<Box<str>>,
     /// Bytes of its line in the text of the batch; 0 for an event that no extension would take.
     bytes: usize,
@@ -90,7 +88,6 @@ impl BatchBuilder {
 }
 
 impl EventBatch {
-    /// The events that a filter lets through.
     pub(super) fn runs<'a>(&'a self, filter: &'a EventFilter) -> impl Iterator<Item = EventRun> {
         let class = |event: &BatchedEvent| (filter.wants(event), event.bytes > 0);
         let mut start = 0;

@@ -28,7 +28,6 @@ struct Load {
 enum LineKind {
     /// The line with this number of the session. It must arrive.
     Kept(u64),
-    /// So many events in a row, which are dropped together.
     Events(usize),
     /// In the place of so many events that were lost. Its text is written when the line is due.
     Gap(u64),
@@ -36,7 +35,6 @@ enum LineKind {
 
 #[derive(Debug)]
 struct Line {
-    /// Of events, shared with the queues of other extensions.
     text: Bytes,
     kind: LineKind,
 }
@@ -45,7 +43,6 @@ struct Line {
 #[derive(Debug)]
 pub(super) struct WaitingLines {
     lines: VecDeque<Line>,
-    /// Bytes of the first line that have left.
     left: usize,
     kept: Load,
     events: Load,

@@ -32,9 +32,7 @@ pub(crate) trait Recipients: Send + Sync {
 
 /// See the module.
 pub(crate) struct EventPump {
-    /// The longest line that an extension takes.
     longest: usize,
-    /// Events that anybody has watched so far.
     watched: AtomicU8,
     staged: Mutex<Staged>,
     /// True if events are staged.
@@ -50,9 +48,7 @@ struct Staged {
 }
 
 enum Turn {
-    /// Hand out events.
     Distribute,
-    /// Write what a queue holds.
     Write(Arc<SendQueue>),
 }
 
@@ -67,7 +63,6 @@ impl EventPump {
         }
     }
 
-    /// Notes that somebody watches these events.
     pub(crate) fn watch(&self, filter: &EventFilter) {
         self.watched.fetch_or(filter.kinds, Ordering::Relaxed);
     }

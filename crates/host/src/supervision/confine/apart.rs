@@ -8,7 +8,6 @@ use crate::supervision::config::HostConfig;
 pub(super) struct Kept<'a> {
     cwd: &'a Path,
     data: &'a Path,
-    /// Directories of the program around.
     own: Vec<PathBuf>,
     secrets: Vec<PathBuf>,
 }

@@ -9,7 +9,6 @@ use seccompiler::{
 
 use crate::sandbox::Net;
 
-/// The newest call that was looked at.
 pub(super) const NEWEST: c_long = libc::SYS_mseal;
 
 /// Refused whatever the arguments: other processes, namespaces and mounts, keys, and what is root's.
@@ -137,7 +136,6 @@ const PRIO_USER: u32 = 2;
 /// Every process of a user, for `ioprio_set`.
 const IOPRIO_WHO_USER: u32 = 3;
 
-/// New processes, but no new namespaces.
 fn namespaces() -> Result<Vec<Rule>, BackendError> {
     let flags = [
         libc::CLONE_NEWUSER,
@@ -151,7 +149,6 @@ fn namespaces() -> Result<Vec<Rule>, BackendError> {
     flags.into_iter().map(|flag| all([has(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
 }
 
-/// Nobody types for the user.
 fn terminals() -> Result<Vec<Rule>, BackendError> {
     /// `TIOCSTI`: a character, as if it had been typed.
     const WORDS: u32 = 0x5412;

@@ -11,7 +11,6 @@ use super::super::digest::{self, Digest};
 use super::{InstallError, slashed};
 use crate::glance::Glance;
 
-/// Is shown a path in the tree, the path of it, and what is there.
 type Visit<'a> = dyn FnMut(&Path, &Path, &Metadata) -> Result<(), InstallError> + 'a;
 
 /// Shows everything in a tree, directories before what is in them, but for what belongs to git. Links are not followed.
@@ -78,7 +77,6 @@ impl Looks {
         Self { all: Sha256::new_with_prefix(b"haft looks 1\n"), since: SystemTime::now(), tells: true }
     }
 
-    /// Looks at one thing.
     pub(crate) fn add(&mut self, name: &Path, metadata: &Metadata) {
         let glance = Glance::of(metadata);
         self.tells &= metadata.is_dir() || glance.is_older_than(self.since);

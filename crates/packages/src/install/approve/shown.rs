@@ -51,7 +51,6 @@ impl Proposal {
         lines
     }
 
-    /// What would be executed, in full.
     fn execution(&self) -> Vec<Line> {
         let Some(exec) = &self.manifest.exec else {
             return vec![Line::plain("  runs: nothing, it only brings files".into())];
@@ -68,7 +67,6 @@ impl Proposal {
         lines
     }
 
-    /// What it may do, and what confines it.
     fn confinement(&self) -> Vec<Line> {
         if self.manifest.exec.is_none() {
             return Vec::new();
@@ -159,7 +157,6 @@ impl std::fmt::Display for Came {
 }
 
 impl Came {
-    /// Whether it is the same repository, or the same directory.
     pub(super) fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Git { url, .. }, Self::Git { url: other, .. }) => url == other,

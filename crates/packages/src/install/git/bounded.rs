@@ -27,7 +27,6 @@ pub(super) struct Bounds {
 pub(super) enum Ended {
     /// It ended by itself, and said this on its standard error.
     Itself(ExitStatus, String),
-    /// It was killed for what it did.
     Killed(String),
 }
 

@@ -49,7 +49,6 @@ fn beyond_intercepts(
     }
 }
 
-/// The milliseconds that the extension has to answer.
 fn answer_ms(permission: &InterceptPermission) -> u64 {
     let limits = Limits::default();
     permission.timeout_ms.unwrap_or(match permission.event {

@@ -18,7 +18,6 @@ use crate::manifest::{Fields, ManifestError, Object};
 /// The longest list: a person has to read it.
 const MAX_LISTED: usize = 128;
 
-/// Permissions in a text that is no manifest.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Written(Object);
@@ -152,7 +151,6 @@ fn word<T: Copy>(
     fields.text(field)?.map(|text| known(fields, field, &text, all, &name)).transpose()
 }
 
-/// Some of the words for these.
 fn words<T: Copy>(
     fields: &Fields<'_>,
     field: &str,

@@ -16,7 +16,6 @@ use crate::timeouts::HANDLER_GRACE;
 #[derive(Debug)]
 pub(super) struct Driven {
     handle: Handle,
-    /// Until it has a thread.
     idle: Option<Runtime>,
     /// Dropping the first ends the thread, and then the other.
     stop: Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
@@ -38,7 +37,6 @@ impl Driven {
         Ok(result)
     }
 
-    /// The runtime with a thread of its own.
     pub(super) fn drive(&mut self) -> io::Result<Handle> {
         if let Some(runtime) = self.idle.take() {
             let (stop, stopped) = oneshot::channel::<()>();

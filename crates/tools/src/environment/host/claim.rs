@@ -25,7 +25,6 @@ pub(super) struct Ground {
 pub(super) struct HostFile {
     guard: Arc<FileGuard>,
     ground: Ground,
-    /// What was there when it was read.
     read: Option<Stamp>,
 }
 

@@ -177,7 +177,6 @@ fn set_thinking(state: &mut State, level: Thinking) {
     state.out.send(SetThinking { level }, Pending::Thinking);
 }
 
-/// How an extension is, and what it brings.
 pub(in crate::app) fn show_extension(state: &mut State, name: &str) {
     let known = state.session.extensions.iter().find(|info| info.name.as_str() == name);
     match known.map(page) {

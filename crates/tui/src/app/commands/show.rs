@@ -84,7 +84,6 @@ fn commands(state: &State) -> String {
     text
 }
 
-/// The keys as the user's file has them.
 fn keys(keymap: &Keymap) -> String {
     let mut out = String::new();
     for section in Section::ALL {

@@ -142,7 +142,6 @@ impl Lines {
         rows
     }
 
-    /// A list that is new, or its next rows.
     fn opened_list(&mut self, picker: Option<&Picker>) -> Vec<CleanLine> {
         let Some(picker) = picker else {
             self.told.list = None;

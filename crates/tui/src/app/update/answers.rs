@@ -199,7 +199,6 @@ fn settings_rows(state: &mut State, rows: Vec<SettingRow>) {
     }
 }
 
-/// A setting is what it is now.
 fn setting(state: &mut State, row: &SettingRow) {
     state.info(format!("{} = {} ({})", row.name, row.value, row.origin));
     apply(state, &row.name, &row.value);

@@ -151,7 +151,6 @@ fn asked(state: &mut State, request: &UiRequest, session: Option<String>) {
     state.ask_person(Question::of(request).in_directory(&state.session.cwd), purpose);
 }
 
-/// The session that is shown is no more.
 fn closed(state: &mut State, reason: SessionEnd) {
     state.work.is_over();
     state.stack.panel.close();

@@ -43,7 +43,6 @@ fn unclaimed_key(state: &mut State, action: Option<Action>, press: &Press) {
     }
 }
 
-/// Handles text that was pasted.
 pub(super) fn paste(state: &mut State, text: &str) {
     state.status.disarm();
     state.offer(|component, scope| component.paste(text, scope));
@@ -87,7 +86,6 @@ pub(super) fn interrupted(state: &mut State) {
     carry_out(state, None);
 }
 
-/// Handles the mouse.
 pub(super) fn mouse(state: &mut State, mouse: Mouse) {
     state.offer(|component, scope| component.mouse(mouse, scope));
     carry_out(state, None);

@@ -13,7 +13,6 @@ use super::super::{Ask, SettingRow, settings};
 use crate::dialog::{Question, Wanted};
 use crate::picker::{Can, Row};
 
-/// A list was closed, and nothing picked.
 pub(super) fn menu_closed(state: &mut State, purpose: &ChoiceUse) {
     state.themes.end_preview();
     if matches!(purpose, ChoiceUse::Session(_)) {
@@ -34,7 +33,6 @@ pub(super) fn rename(state: &mut State, session: String, name: String, is_open: 
     renamed(state, &session, given);
 }
 
-/// A session has this name now.
 pub(super) fn renamed(state: &mut State, session: &str, name: Option<String>) {
     if let Some(menu) = &mut state.stack.menu {
         menu.renamed(session, name.as_deref(), state.out.session());
@@ -191,7 +189,6 @@ fn pick_what(state: &mut State, name: &str) {
     state.pick(name, rows, Can::default(), ChoiceUse::Extension(name.to_owned()));
 }
 
-/// Asks what a setting shall be.
 pub(super) fn pick_value(state: &mut State, row: &SettingRow) {
     if row.name == settings::THEME {
         commands::run(state, "theme", "");

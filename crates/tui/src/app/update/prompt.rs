@@ -17,19 +17,16 @@ use crate::queue::{TakenBack, When};
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
 
-/// What a text is, as it was typed.
 enum Typed<'t> {
     Own(&'static Command, &'t str),
     /// A command of an extension, a template or a skill.
     Other(&'t str, &'t str),
     /// A command for the shell; whether the model is told what came of it.
     Shell(&'t str, bool),
-    /// No command, but nearly this one.
     Nearly(String),
     Prompt,
 }
 
-/// Says it, or does it, as soon as it can be.
 pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
     let quits = matches!(typed(state, &unsent), Typed::Own(command, _) if command.name == "quit");
     match holds(state) && !quits {
@@ -143,7 +140,6 @@ fn nearly(state: &State, name: &str) -> Option<String> {
     (!name.contains('/') && likeness(best) >= ALIKE).then(|| best.to_owned())
 }
 
-/// The history knows it.
 fn remember(state: &mut State, submission: &Submission) {
     state.stack.panel.allow_all();
     if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.kept) {
@@ -241,7 +237,6 @@ fn is_plain(submission: &Submission) -> bool {
     submission.kept.starts_with(char::is_whitespace)
 }
 
-/// Whether it could be the name of a command.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_:".contains(c))
 }

@@ -32,7 +32,6 @@ pub(super) fn made(state: &mut State, id: String) {
     sessions::switch_to(state, id);
 }
 
-/// The session can be shown.
 pub(super) fn switched(state: &mut State, id: String) {
     match state.out.session() == Some(id.as_str()) {
         true => sessions::stays(state),
@@ -114,7 +113,6 @@ fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin:
     back_from_before(state, &sending);
 }
 
-/// Says where a fork comes from.
 fn forked(state: &mut State, before: &Session, id: &str, entry: Option<&str>) {
     let about: String = before.about().unwrap_or(id).chars().take(LONGEST_NAME).collect();
     let place = entry.map_or_else(|| "where it stood".to_owned(), |entry| format!("at {entry}"));

@@ -26,7 +26,6 @@ pub(super) struct Wanted {
     notes: u16,
 }
 
-/// Where everything stands in an area.
 pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
     let wanted = wanted(state, area, look);
     parted(area, wanted, u16::MAX)
@@ -39,7 +38,6 @@ pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Loo
     parted(area, wanted, live)
 }
 
-/// What is wanted there.
 pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Wanted {
     let popup = super::popup::rows(state);
     Wanted { popup, ..wanted(state, screen, look) }
@@ -107,7 +105,6 @@ fn parted(area: Rect, wanted: Wanted, main: u16) -> Areas {
     Areas { main, notes, work, queue, search, ask, popup, status }
 }
 
-/// Whether the editor has a frame in its area.
 pub(super) fn is_framed(ask: Rect) -> bool {
     ask.height >= 3
 }

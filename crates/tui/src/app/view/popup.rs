@@ -26,7 +26,6 @@ fn shown(state: &State) -> Option<&Popup> {
         .filter(|_| state.stack.conversation.search().is_none() && state.stack.dialogs.is_empty())
 }
 
-/// How many rows it wants.
 pub(super) fn rows(state: &State) -> u16 {
     let rows = shown(state).map_or(0, |popup| popup.room.min(MOST_SHOWN));
     u16::try_from(rows).unwrap_or_default()

@@ -18,10 +18,8 @@ use super::super::notes::Note;
 use super::super::state::State;
 use super::super::waiting::{Until, waiting};
 
-/// The most rows of notes.
 const MOST_NOTES: usize = 6;
 
-/// The most rows of what waits.
 const MOST_QUEUED: usize = 4;
 
 /// The most columns of a command in the row of what is worked on.

@@ -18,7 +18,6 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     }
 }
 
-/// Its rows, for a width.
 pub(in crate::app) fn rows(state: &State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let theme = &look.theme;
     let session = &state.session;

@@ -131,7 +131,6 @@ impl Laid {
         self.rows.len()
     }
 
-    /// All of its characters.
     pub(super) fn characters(&self) -> usize {
         self.ends.last().copied().unwrap_or_default()
     }
@@ -141,7 +140,6 @@ impl Laid {
         row.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or_default()
     }
 
-    /// How many rows so many characters fill.
     pub(super) fn rows_within(&self, characters: usize) -> usize {
         self.ends.partition_point(|end| *end <= characters)
     }

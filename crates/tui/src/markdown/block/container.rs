@@ -17,7 +17,6 @@ pub(super) enum Container {
     List {
         /// The number of the next item; bullets have none.
         next: Option<u64>,
-        /// Whether items stand apart.
         loose: bool,
         items: usize,
     },
@@ -44,7 +43,6 @@ impl Containers {
         self.untouched = true;
     }
 
-    /// Opens a list of which there are so many items already.
     pub(super) fn open_list(&mut self, next: Option<u64>, loose: bool, items: usize) {
         self.lists += 1;
         self.open.push(Container::List { next, loose, items });

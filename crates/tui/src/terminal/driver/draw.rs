@@ -40,7 +40,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
         }))
     }
 
-    /// The end of the terminal's own screen.
     fn below(&mut self, below: &Below, look: &Look) -> Result<String, TerminalError> {
         self.turn(false)?;
         let (columns, depth) = (self.cells.0, self.depth);
@@ -72,7 +71,6 @@ impl<I: Interface, P: Program> Driver<I, P> {
         self.is_hidden();
     }
 
-    /// Nobody knows what stands on the terminal.
     pub(super) fn forget(&mut self) {
         self.painter.forget();
         if let Some(strip) = &mut self.strip {

@@ -36,7 +36,6 @@ pub(super) fn decode(image: &Image, size: (u16, u16), cell: CellSize) -> Result<
     Ok(canvas)
 }
 
-/// Small enough, and then turned as the camera was held.
 fn shrunk(decoded: DynamicImage, turned: Orientation, most: (u32, u32)) -> DynamicImage {
     let lies = match turned {
         Orientation::Rotate90

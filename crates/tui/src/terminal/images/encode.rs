@@ -12,18 +12,14 @@ use super::{Protocol, sixel};
 /// The most bytes of a chunk that Kitty takes.
 const CHUNK: usize = 4096;
 
-/// An image as a terminal takes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::terminal) struct Encoded {
-    /// Its number, which Kitty knows it by.
     pub(super) number: u32,
-    /// How it is hung.
     pub(super) way: Way,
     /// What is written: once, or wherever it is.
     pub(super) text: String,
 }
 
-/// How an image is hung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// It is sent once and placed by its number, above the cells.
@@ -32,7 +28,6 @@ pub(super) enum Way {
     Drawn,
 }
 
-/// An image for so many columns and rows.
 pub(super) fn encode(
     protocol: Protocol,
     number: u32,

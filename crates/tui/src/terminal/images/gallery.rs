@@ -13,7 +13,6 @@ use crate::image::{CellSize, Images, Placement};
 /// The most bytes of images that are kept ready.
 const MOST_KEPT: usize = 32 * 1024 * 1024;
 
-/// The images of one terminal.
 #[derive(Debug)]
 pub(in crate::terminal) struct Gallery {
     protocol: Protocol,
@@ -72,7 +71,6 @@ impl Gallery {
         }
     }
 
-    /// How images are shown.
     pub(in crate::terminal) fn images(&self) -> Option<Arc<Images>> {
         self.images.clone()
     }

@@ -9,19 +9,14 @@ use ratatui_core::layout::Rect;
 use super::encode::{Encoded, Way};
 use crate::image::forget_cell;
 
-/// The most images that a terminal is to keep for haft.
 const MOST_SENT: usize = 16;
 
-/// An image, and where it hangs.
 #[derive(Debug, Clone)]
 pub(in crate::terminal) struct Hung {
-    /// What is written for it.
     pub(super) encoded: Arc<Encoded>,
-    /// Its columns and rows.
     pub(super) area: Rect,
 }
 
-/// What the terminal shows.
 #[derive(Debug, Default)]
 pub(in crate::terminal) struct Wall {
     hung: Vec<Hung>,

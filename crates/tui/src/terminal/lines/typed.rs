@@ -8,11 +8,9 @@ use tokio::sync::mpsc;
 /// Lines that nobody has taken yet.
 const WAITING: usize = 64;
 
-/// A line.
 #[derive(Debug)]
 pub(super) struct Typed {
     pub(super) line: String,
-    /// When it was read.
     pub(super) at: Instant,
 }
 

@@ -25,7 +25,6 @@ const DIFF: usize = 12;
 const LIVE: usize = 500;
 
 impl Call {
-    /// The row of the call itself.
     pub(in crate::transcript) fn head(
         &self,
         width: u16,
@@ -81,7 +80,6 @@ impl Call {
         span(dot, theme.style(role))
     }
 
-    /// What stands behind the arguments.
     fn after(&self, theme: &Theme, now: Option<Instant>) -> Vec<Span<'static>> {
         let mut spans = Vec::new();
         let mut put = |text: String, role| {
@@ -118,7 +116,6 @@ impl Call {
         }
     }
 
-    /// What stands below the row of the call.
     pub(in crate::transcript) fn below(&self, room: Room<'_>) -> Vec<Row> {
         let mut rows = Vec::new();
         if room.open {

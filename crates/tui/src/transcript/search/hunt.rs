@@ -18,7 +18,6 @@ pub(super) const READ: usize = 256;
 /// What it costs to lay an item out and to look at its rows.
 const LAID_OUT: usize = 32 << 10;
 
-/// What each byte of that costs.
 const LAID_OUT_BYTE: usize = 16;
 
 /// The items among which a match is looked for, and that have not been looked at.
@@ -98,7 +97,6 @@ impl Budget {
         self.take(bytes.saturating_mul(cost));
     }
 
-    /// An item is laid out.
     pub(super) fn lay_out(&mut self, item: &Item) {
         self.take(LAID_OUT);
         item.parts(&mut |part| self.take(part.len().saturating_mul(LAID_OUT_BYTE)));

@@ -20,7 +20,6 @@ pub(super) type Place = Vec<(usize, usize, usize)>;
 pub(super) struct Needle {
     text: String,
     fold: Fold,
-    /// Its words, as they are compared.
     words: Vec<String>,
     first: Finder<'static>,
 }
@@ -28,11 +27,9 @@ pub(super) struct Needle {
 /// Which letters are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fold {
-    /// A letter is itself.
     Exact,
     /// Large ones are small ones; there are none beyond ASCII.
     Ascii,
-    /// Large ones are small ones.
     Letters,
 }
 
@@ -75,7 +72,6 @@ impl Needle {
         false
     }
 
-    /// A text as it is compared.
     fn folded<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.fold {
             Fold::Exact => Cow::Borrowed(text),

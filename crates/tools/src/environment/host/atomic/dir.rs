@@ -54,7 +54,6 @@ impl Dir {
         Ok((data.dev(), data.ino()))
     }
 
-    /// What has the name, a symbolic link itself included.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(None),
@@ -111,7 +110,6 @@ impl Dir {
         Ok(fs::fsync(&self.fd)?)
     }
 
-    /// The names in it that fit.
     pub(super) fn names(&self, fits: fn(&[u8]) -> bool) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in fs::Dir::read_from(&self.fd)? {
@@ -136,7 +134,6 @@ fn unlisted(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
     Err(Errno::ACCESS)
 }
 
-/// Returns the kind of what was looked at.
 pub(super) fn kind(stat: &Stat) -> FileKind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => FileKind::File,

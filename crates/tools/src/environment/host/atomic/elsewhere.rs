@@ -49,7 +49,6 @@ fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "files cannot be kept inside a directory on this system")
 }
 
-/// Opens a file within a root, of which there is none here.
 pub(in super::super) fn open_within(root: &Root, _: &Path) -> Result<File, EnvironmentError> {
     match *root {}
 }

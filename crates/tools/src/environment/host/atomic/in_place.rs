@@ -151,7 +151,6 @@ pub(super) fn restore(state: &Path, root: Option<&Root>) -> io::Result<()> {
     Ok(())
 }
 
-/// An error keeps the backup.
 fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
     let mut path = match fs::read(dir.join(PATH)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

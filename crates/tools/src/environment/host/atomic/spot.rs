@@ -16,7 +16,6 @@ use crate::environment::EnvironmentError;
 /// What nothing is done outside of.
 #[derive(Debug)]
 pub(in super::super) struct Root {
-    /// Places of one's own, wherever they lie.
     own: Vec<Place>,
     /// What is out of reach, even within other places.
     never: Vec<PathBuf>,
@@ -92,7 +91,6 @@ impl Root {
         self.within.is_some()
     }
 
-    /// Opens the directory of something by its resolved path.
     fn open_parent(&self, parent: &Path, path: &Path) -> Result<Dir, EnvironmentError> {
         let of = |places: &'_ [Place]| places.iter().position(|place| path.starts_with(&place.path));
         if let Some(place) = of(&self.own).and_then(|place| self.own.get(place)) {
@@ -130,7 +128,6 @@ impl Place {
         Some(Self { dir: Dir::open(&dir_path).ok()?, dir_path, path })
     }
 
-    /// Opens a directory in it by its resolved path.
     fn open_dir(&self, path: &Path) -> Result<Dir, EnvironmentError> {
         let Ok(below) = path.strip_prefix(&self.dir_path) else { return Err(moved(path)) };
         // The paths that are looked up must lead where this writes.

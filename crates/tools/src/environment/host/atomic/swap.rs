@@ -32,7 +32,6 @@ impl Disk {
         Self { state, swept: Mutex::default(), restored: Once::new() }
     }
 
-    /// The same place for backups, for another environment.
     pub(in super::super) fn another(&self) -> Self {
         Self::new(self.state.clone())
     }

@@ -96,7 +96,6 @@ fn name_for(target: &OsStr) -> OsString {
     OsString::from_vec(name)
 }
 
-/// Digits that nobody can foresee.
 pub(super) fn random() -> String {
     format!("{:0width$x}", RandomState::new().build_hasher().finish(), width = DIGITS)
 }
