@@ -42,7 +42,6 @@ impl Interrupts {
         self.heard > 0
     }
 
-    /// Works unless an interrupt comes first.
     pub(crate) async fn unless_first<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;

@@ -101,7 +101,6 @@ pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
     Ok(write::replace(&target, &text, permissions).map_err(failed)?)
 }
 
-/// The text of a `config.toml` with a change in it.
 pub(crate) fn changed<E: From<ConfigError>>(
     path: &Path,
     text: &str,

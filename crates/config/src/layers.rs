@@ -265,7 +265,6 @@ impl Refused {
     }
 }
 
-/// What a file sets in `[hooks]` as rows of a table, each with its origin.
 fn hook_rows(file: &ReadFile) -> Vec<Row> {
     let Ok(hooks) = serde_json::to_value(&file.content.hooks) else { return Vec::new() };
     let mut rows = Vec::new();

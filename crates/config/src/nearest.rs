@@ -3,7 +3,6 @@
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.7;
 
-/// Returns the known name that is most like this one, if any is.
 pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |known: &&str| strsim::jaro_winkler(known, name);
     let best = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;

@@ -250,7 +250,6 @@ impl Queues {
         self.lock().interrupt.is_some()
     }
 
-    /// What was said with an interrupt, if there was one.
     pub(crate) fn take_interrupt(&self) -> Option<Option<Prompt>> {
         self.lock().interrupt.take()
     }

@@ -279,7 +279,6 @@ impl RunHandle {
         ended.unwrap_or(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }))
     }
 
-    /// The agent, while the run is not over.
     fn agent(&self) -> Option<Arc<AgentState>> {
         self.agent.upgrade().filter(|_| !self.is_over())
     }

@@ -229,7 +229,6 @@ impl Discovery {
     }
 }
 
-/// The extension in `dir` as its manifest describes it, without a sandbox.
 fn spec(manifest: Manifest, dir: PathBuf, launch: Launch, origin: Origin) -> ExtensionSpec {
     ExtensionSpec {
         name: manifest.name,

@@ -147,7 +147,6 @@ fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
     if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
 }
 
-/// The schema of a [`RawJson`] that is an object.
 pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "object" })
 }

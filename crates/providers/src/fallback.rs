@@ -32,7 +32,6 @@ struct Shared {
 #[derive(Debug, Clone, Copy, Default)]
 struct Active {
     index: usize,
-    /// Until when; [`None`] for the preferred one.
     until: Option<Instant>,
 }
 

@@ -18,7 +18,6 @@ use crate::shortened;
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
-    /// Who asks, if it is an extension.
     pub(crate) extension: Option<ExtensionName>,
     pub(crate) kind: UiKind,
     pub(crate) title: String,

@@ -117,7 +117,6 @@ impl Outbox {
         }
     }
 
-    /// Closes a panel; what was to be drawn in it is not.
     pub(crate) fn close_panel(&self, panel: PanelClose) {
         let mut panels = self.panels();
         panels.forget(&panel.panel_id);

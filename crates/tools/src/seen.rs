@@ -51,7 +51,6 @@ pub(crate) enum Unseen {
 }
 
 impl Seen {
-    /// For [`Seen::note`] and [`Seen::check`].
     pub(crate) fn printer(&self) -> Printer {
         self.printer.clone()
     }

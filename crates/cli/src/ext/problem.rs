@@ -24,7 +24,6 @@ impl Problem {
         Self { text: text.into(), next: Some(next.into()), does }
     }
 
-    /// A problem without a next step.
     pub(super) fn without_step(text: impl Into<String>) -> Self {
         Self { text: text.into(), next: None, does: "" }
     }

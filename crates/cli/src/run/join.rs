@@ -69,7 +69,6 @@ pub(crate) enum ToolChoice {
     All,
     /// Those of these names, extensions' tools included.
     Only(Vec<String>),
-    /// None.
     None,
 }
 

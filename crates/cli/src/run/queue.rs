@@ -70,7 +70,6 @@ impl Receiver {
         }
     }
 
-    /// The next event, if there is one.
     pub(crate) fn try_recv(&mut self) -> Option<AgentEvent> {
         match self.events.try_recv() {
             Ok(event) => {

@@ -119,7 +119,6 @@ fn current_name<'a>(above: &[&str], name: &'a str) -> &'a str {
     renamed.map_or(name, |known| known.path)
 }
 
-/// True if a path is a known key or a table around one.
 fn leads_to(known: &Key, path: &[&str]) -> bool {
     let mut segments = known.path.split('.');
     path.iter().all(|name| segments.next().is_some_and(|segment| segment == "NAME" || segment == *name))

@@ -45,7 +45,6 @@ pub(crate) struct ToolGate<'a> {
     until: Instant,
 }
 
-/// The call was cancelled before the gate had decided.
 #[derive(Debug)]
 pub(crate) struct Cancelled;
 

@@ -49,7 +49,6 @@ enum Kept {
         /// Everything that is in the file is in memory, too.
         known: bool,
     },
-    /// In a file that is only read.
     ReadOnly {
         path: PathBuf,
     },

@@ -53,7 +53,6 @@ impl Syncer {
         }
     }
 
-    /// Has it synced at once.
     pub(super) fn now(&self) -> Synced {
         let (waiter, synced) = oneshot::channel();
         let _ = self.requests.send(Request { waiter: Some(waiter) });

@@ -87,7 +87,6 @@ pub(super) enum Input {
         response: ModelResponse,
         held: Held,
     },
-    /// The model did not.
     Failed(ModelError),
     /// The user has seen the answer, or what hooks made of it.
     Shown,

@@ -56,7 +56,6 @@ pub enum CommandError {
     },
 }
 
-/// Runs a command: see [`Host::run_command`](super::Host::run_command).
 pub(super) async fn run(
     inner: &Inner,
     cancel: &CancellationToken,
@@ -87,7 +86,6 @@ pub(super) async fn run(
     }
 }
 
-/// Completes a command: see [`Host::complete_command`](super::Host::complete_command).
 pub(super) async fn complete(
     inner: &Inner,
     cancel: &CancellationToken,

@@ -40,7 +40,6 @@ struct Plan {
     blocked: Option<String>,
 }
 
-/// Reloads all extensions: see [`Host::reload`](super::Host::reload).
 pub(super) async fn reload(inner: &Inner) -> ReloadStats {
     let _turn = match is_up(Defence::OneReload) {
         true => Some(inner.turnstile.lock().await),

@@ -30,7 +30,6 @@ pub(super) struct Set {
     pub(super) entries: Vec<Arc<Entry>>,
     tools: Names,
     commands: Names,
-    /// See [`Found::blocked`](super::Found::blocked).
     pub(super) blocked: Option<String>,
 }
 

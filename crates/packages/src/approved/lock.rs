@@ -38,7 +38,6 @@ pub struct Approved {
     seen: Arc<Mutex<LastRead>>,
 }
 
-/// What a lock file looked like when it was read, and what it said.
 type LastRead = Option<(Glance, Arc<LockFile>)>;
 
 /// What the lock file says.

@@ -11,7 +11,6 @@ use crate::manifest::{Exec, Launch, Manifest, find_in_path};
 /// Where programs are looked for, and where they must not be found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places<'a> {
-    /// The value of `PATH`.
     pub(super) path: Option<&'a OsStr>,
     /// The directory that the user works in: what lies in it is not the user's own.
     pub(super) workspace: Option<&'a Path>,

@@ -26,7 +26,6 @@ pub struct Removed {
     pub warnings: Vec<String>,
 }
 
-/// Removes an extension, see [`Store::remove`].
 pub(super) fn remove(store: &Store, row: &Row) -> Result<Removed, InstallError> {
     match &row.entry {
         Some(entry) => remove_approved(&store.approved, row, entry),

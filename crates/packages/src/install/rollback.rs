@@ -67,7 +67,6 @@ fn unusable(approved: &Approved, older: &Entry) -> Option<String> {
     approved.trees().verify(&older.tree).err().map(|error| with_causes(&error))
 }
 
-/// Goes back to a version, see [`Store::roll_back`](super::Store::roll_back).
 pub(super) fn roll_back(approved: &Approved, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
     let trees = approved.trees();
     let _workshop = Workshop::open(trees.dir())?;

@@ -105,7 +105,6 @@ impl<'a> Fields<'a> {
         self.list(field)?.iter().map(text).collect()
     }
 
-    /// The fields of an object, if there is one.
     pub(crate) fn object(&self, field: &str) -> Result<Option<Self>, ManifestError> {
         match self.get(field) {
             None => Ok(None),

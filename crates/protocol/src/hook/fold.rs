@@ -31,7 +31,6 @@ pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     read_field("", text)
 }
 
-/// [`read_text`] of a field of this name, for messages.
 pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
     T::deserialize(Value(text)).map_err(|error| {
         // Keeping track of the path costs time, so only a text that failed is read again with it.

@@ -76,7 +76,6 @@ pub(super) struct Provider<'a> {
 }
 
 impl<'a> Provider<'a> {
-    /// The provider of that name, if there is one.
     pub(super) fn named(name: &'a str, models: &'a Models) -> Option<Self> {
         let provider = Self { name, preset: preset(name), own: models.provider(name), models };
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)

@@ -180,7 +180,6 @@ impl Script {
 }
 
 impl Step {
-    /// Reads one step of the script `whole`.
     fn parse(text: &str, whole: &str) -> Result<Self, String> {
         let step: Self = serde_json::from_str(text).map_err(|error| {
             // The same mistake is the first one of the script, where it is counted in the script's lines.

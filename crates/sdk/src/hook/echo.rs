@@ -31,7 +31,6 @@ pub(super) fn echo<Q: Serialize>(
     json(&object(&fields)?)
 }
 
-/// An object without one of its fields.
 pub(super) fn without(object: &RawJson, name: &str) -> Result<RawJson, Error> {
     let mut fields: Fields<'_> = from_str(object.as_str())?;
     fields.remove(name);

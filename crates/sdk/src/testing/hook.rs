@@ -236,7 +236,6 @@ impl HookHarness {
         self.send_line(line.trim_end()).await;
     }
 
-    /// Waits until something was seen.
     async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
         let mut seen = self.seen.subscribe();
         let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome.is_some());

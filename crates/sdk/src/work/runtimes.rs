@@ -24,7 +24,6 @@ pub(crate) enum Runtimes {
     Own(Own),
 }
 
-/// See [`Runtimes::Own`].
 #[derive(Debug, Default)]
 pub(crate) struct Own {
     workers: Option<Runtime>,

@@ -54,7 +54,6 @@ impl Menu {
         self.picker.choose(key);
     }
 
-    /// Shows other tools, if it is the list of tools. Returns true if it is.
     pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
         let is_of_tools = matches!(self.purpose, ChoiceUse::Tools);
         if is_of_tools {
@@ -63,7 +62,6 @@ impl Menu {
         is_of_tools
     }
 
-    /// Shows other sessions, if it is the list of sessions. `shown` is the session behind the list.
     pub(super) fn show_sessions(&mut self, now: &[SessionInfo], shown: Option<&str>) {
         if let ChoiceUse::Session(sessions) = &mut self.purpose {
             self.picker.set_rows(session_rows(now, shown));
@@ -155,7 +153,6 @@ impl Component for Option<Menu> {
     }
 }
 
-/// The rows of a list of sessions. `shown` is the session behind the list.
 pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<Row> {
     sessions.iter().map(|info| session_row(info, shown)).collect()
 }

@@ -85,14 +85,12 @@ impl PanelHost {
         true
     }
 
-    /// Replaces the content of the panel, if it is that one.
     pub(super) fn render(&mut self, extension: &ExtensionName, content: PanelContent) {
         if let Some(panel) = self.panel.as_mut().filter(|open| open.is(extension, &content.panel_id)) {
             panel.render(content);
         }
     }
 
-    /// Closes the panel of an extension, if it is that one.
     pub(super) fn close_of(&mut self, extension: &ExtensionName, id: &PanelId) {
         self.panel.take_if(|open| open.is(extension, id));
     }

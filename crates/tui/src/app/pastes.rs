@@ -32,7 +32,6 @@ impl Pastes {
         self.waiting.push(MayBeImages { text, paths, asked });
     }
 
-    /// True if a paste asked for that image.
     pub(super) fn asked(&self, number: u64) -> bool {
         self.waiting.iter().any(|paste| paste.asked.contains(&number))
     }

@@ -27,7 +27,6 @@ pub(super) enum Searched {
     Next {
         older: bool,
     },
-    /// The search is over: its match is taken, or what was there before counts.
     Over {
         taken: bool,
     },

@@ -57,7 +57,6 @@ impl Sendings {
         Arrival::Complete(sending, images.collect())
     }
 
-    /// Takes the contents of all prompts, which are not sent.
     pub(super) fn take_contents(&mut self) -> Vec<Content> {
         std::mem::take(&mut self.open).into_iter().map(|sending| sending.submission.content).collect()
     }

@@ -89,7 +89,6 @@ impl Session {
         Some(self.context.saturating_mul(100) / window)
     }
 
-    /// The extensions that do not do what they are there for.
     pub(super) fn not_ready(&self) -> impl Iterator<Item = &ExtensionInfo> {
         self.extensions
             .iter()

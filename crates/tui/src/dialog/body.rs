@@ -44,7 +44,6 @@ struct Top {
     /// It is wherever the last row is the last one that is shown.
     ends: bool,
     width: u16,
-    /// Characters before it.
     before: usize,
 }
 

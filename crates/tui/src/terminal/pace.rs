@@ -24,7 +24,6 @@ impl Pace {
         self.due_at = Some(self.due_at.map_or(now, |due| due.min(now)));
     }
 
-    /// When a frame is due, if one is.
     pub(super) fn due_at(&self) -> Option<Instant> {
         self.due_at
     }

@@ -91,7 +91,6 @@ impl Role {
         Self::ALL.iter().copied().find(|role| role.name() == name)
     }
 
-    /// Its place in [`ALL`](Self::ALL).
     pub(super) const fn at(self) -> usize {
         self as usize
     }

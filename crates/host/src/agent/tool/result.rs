@@ -25,7 +25,6 @@ pub(crate) struct Read {
     /// Bytes of text that are not in `content`.
     omitted: usize,
     images: usize,
-    /// What was rejected of it, if anything was.
     pub(crate) rejected: Option<String>,
     /// Characters that were taken out because nobody can see them.
     pub(crate) hidden: usize,

@@ -128,7 +128,6 @@ impl WaitingLines {
         self.left = left;
     }
 
-    /// Fills `parts` with what is to be written next.
     pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
         if self.has_gaps {
             self.lines.iter_mut().for_each(Line::write_gap);

@@ -46,7 +46,6 @@ impl Desk {
         Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
     }
 
-    /// Does what an extension wants, or says why not.
     pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: Wanted) -> HostResult {
         let Wanted { id, kind, args } = wanted;
         let called = match self.made(&cancel, kind, args).await {

@@ -160,7 +160,6 @@ pub(super) fn find(stop: &CancellationToken, query: &FindQuery) -> Result<FindHi
     Ok(found)
 }
 
-/// The path of an entry below the root it was found from; a root that is a file is known by its name.
 pub(super) fn below(root: &Path, entry: &DirEntry) -> PathBuf {
     match entry.path().strip_prefix(root) {
         Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),

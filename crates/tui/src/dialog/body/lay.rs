@@ -135,7 +135,6 @@ impl Laid {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// The characters before a row.
     pub(super) fn before(&self, row: usize) -> usize {
         row.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or_default()
     }

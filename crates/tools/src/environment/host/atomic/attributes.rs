@@ -54,7 +54,6 @@ fn attributes(new: &File, old: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// The names of a file's attributes, without those of its content.
 fn names(file: &File) -> io::Result<Vec<Vec<u8>>> {
     let list = whole(|buffer| flistxattr(file, buffer))?.unwrap_or_default();
     let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());

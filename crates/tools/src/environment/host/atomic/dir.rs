@@ -35,7 +35,6 @@ impl Dir {
         Ok(Self { fd: fs::open(path, flags, Mode::empty())?.into() })
     }
 
-    /// Opens one in this one, by a path without links.
     pub(super) fn open_below(&self, path: &Path) -> io::Result<Self> {
         Self::beneath(&self.fd, path)
     }
