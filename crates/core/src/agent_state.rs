@@ -22,8 +22,8 @@ pub(crate) struct AgentState {
     /// The messages that wait, and the run that takes them, if there is one.
     pub(crate) queues: Queues,
     pub(crate) transcript: Transcript,
-    setup: Mutex<Setup>,
-    tools: Mutex<Arc<ToolTable>>,
+    pub(crate) setup: Mutex<Setup>,
+    pub(crate) tools: Mutex<Arc<ToolTable>>,
 }
 
 /// The parts of an agent that stay as the builder made them.
@@ -41,17 +41,6 @@ pub(crate) struct AgentConfig {
 }
 
 impl AgentState {
-    pub(crate) fn new(
-        config: AgentConfig,
-        queues: Queues,
-        transcript: Transcript,
-        setup: Setup,
-        tools: ToolTable,
-    ) -> Self {
-        let (setup, tools) = (Mutex::new(setup), Mutex::new(Arc::new(tools)));
-        Self { config, queues, transcript, setup, tools }
-    }
-
     pub(crate) fn tools(&self) -> Arc<ToolTable> {
         lock(&self.tools).clone()
     }

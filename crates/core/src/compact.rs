@@ -19,7 +19,6 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Time};
 use serde::Deserialize;
 
-use crate::error::TurnErrorKind;
 use crate::model::ModelError;
 use crate::session::EntryId;
 use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said};
@@ -268,21 +267,6 @@ pub enum CompactError {
     /// The user stopped it.
     #[error("aborted")]
     Aborted,
-}
-
-impl CompactError {
-    /// What of this ends a run, whatever could be done without a summary.
-    pub(crate) fn ends_run(&self) -> Option<TurnErrorKind> {
-        match self {
-            Self::Session { reason } => Some(TurnErrorKind::Session { reason: reason.clone() }),
-            Self::Busy
-            | Self::Nothing
-            | Self::Refused { .. }
-            | Self::Model(_)
-            | Self::Empty
-            | Self::Aborted => None,
-        }
-    }
 }
 
 /// Files by how they were touched, each once; the last one touched is the last. One that was changed is not among those

@@ -22,7 +22,6 @@ pub mod truncate;
 mod agent;
 mod agent_state;
 mod call;
-mod clock;
 mod emitter;
 mod queue;
 mod run;

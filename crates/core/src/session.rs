@@ -9,47 +9,41 @@
 //! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
 //! * [`store`]: where sessions lie.
 
-pub mod entry;
-pub mod intervention;
-pub mod store;
-
 mod context;
 mod disk;
-mod error;
+pub mod entry;
 mod id;
+pub mod intervention;
 mod line;
 mod log;
 mod moving;
 mod recover;
 mod resume;
 mod state;
+pub mod store;
 mod survey;
 mod sync;
 mod tree;
 mod whole;
 
-#[cfg(test)]
-mod tests;
-
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{fmt, io};
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, Time};
 
-pub use context::{Context, INTERRUPTED, NOT_RUN, context};
-pub(crate) use context::{answered, closing};
+use crate::timeouts;
 use disk::{Disk, RealDisk};
-use entry::{Entry, EntryBody, Header, Origin, Said};
-pub use error::SessionError;
-pub use id::{EntryId, SessionId};
-pub use recover::{Recovered, Repair, recover};
+use entry::{Entry, EntryBody, FORMAT_VERSION, Header, Origin, Said};
 use state::{State, Work, Written};
 use sync::{Synced, Syncer};
-pub use tree::labels;
 
-use crate::timeouts;
+pub use context::{Context, INTERRUPTED, NOT_RUN, context};
+pub(crate) use context::{answered, closing};
+pub use id::{EntryId, SessionId};
+pub use recover::{Recovered, Repair, recover};
+pub use tree::labels;
 
 /// How sure an entry must be before it is acknowledged. Either way it survives the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,7 +159,7 @@ impl Session {
 
     fn new(state: State) -> Self {
         let shared = Shared { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
-        Self { shared: Arc::new(shared), clock: Arc::new(crate::clock::now) }
+        Self { shared: Arc::new(shared), clock: Arc::new(now) }
     }
 
     /// With another clock for the times of entries, for output that is the same each time.
@@ -220,7 +214,7 @@ impl Session {
 
     /// What its file begins with.
     pub fn header(&self) -> Header {
-        self.shared.lock().header().clone()
+        self.shared.lock().header.clone()
     }
 
     /// Its file; none for one in memory. It may not exist yet.
@@ -235,7 +229,7 @@ impl Session {
 
     /// The entry that the next one will follow; none at the root.
     pub fn leaf(&self) -> Option<EntryId> {
-        self.shared.lock().leaf()
+        self.shared.lock().leaf
     }
 
     /// Goes on from another entry, or from the root: the next entry begins a branch there. Until then nothing is
@@ -267,7 +261,7 @@ impl Session {
     /// What was wrong with the file and has been mended, each told once. The runs of an agent on this session take them
     /// and tell them as [events](Self::take_repair_events).
     pub fn take_repairs(&self) -> Vec<Repair> {
-        self.shared.lock().take_repairs()
+        std::mem::take(&mut self.shared.lock().repairs)
     }
 
     /// Takes the repairs as front ends are told of them: behind one that had the session go on in another file comes where
@@ -285,7 +279,7 @@ impl Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.shared.lock();
-        f.debug_struct("Session").field("id", &state.header().id).field("path", &state.path()).finish()
+        f.debug_struct("Session").field("id", &state.header.id).field("path", &state.path()).finish()
     }
 }
 
@@ -296,12 +290,18 @@ async fn wait(synced: Option<Synced>) -> Result<(), SessionError> {
     }
 }
 
+/// The current time in the form of all time stamps, for where the embedder gives none.
+pub(crate) fn now() -> Time {
+    let now = jiff::Timestamp::now();
+    Time(format!("{now:.3}"))
+}
+
 fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
     Header {
         id: SessionId::new(),
-        format_version: entry::FORMAT_VERSION,
+        format_version: FORMAT_VERSION,
         cwd: cwd.to_string_lossy().into_owned(),
-        created: crate::clock::now(),
+        created: now(),
         forked_from,
     }
 }
@@ -390,3 +390,78 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     // Whatever panicked: the file is as the state says, or the next append notices.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Why a session did not do what was asked. An entry whose `append` failed was not acknowledged: it may be missing.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// Another process, or another handle in this one, has the session open.
+    #[error("session {} is in use; open it read-only or fork it", path.display())]
+    Locked {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The session was opened read-only.
+    #[error("session {} can only be read; fork it to go on", path.display())]
+    ReadOnly {
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The file is of a newer format: it can be read, neither written nor forked.
+    #[error("session {} is of format {version}, newer than {FORMAT_VERSION}: a newer haft can go on with it", path.display())]
+    Newer {
+        /// Its file.
+        path: PathBuf,
+        /// Its format.
+        version: u32,
+    },
+    /// The system refused.
+    #[error("cannot {doing} {}; free space or mend the disk, then go on", path.display())]
+    Io {
+        /// What was tried: `write`, `open`, …
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// The session has no such entry.
+    #[error("the session has no entry {0}")]
+    NoEntry(EntryId),
+    /// No session has a name that begins so, or several have.
+    #[error("{}", match count { 0 => format!("no session is called {name:?}"), _ => format!("{count} sessions begin with {name:?}; give more of the name") })]
+    NotFound {
+        /// What was asked for.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// The entry has no form on disk.
+    #[error("the entry cannot be written as JSON: {0}")]
+    Unwritable(String),
+    /// The session has the entry, and writes it when it can, but nobody could make sure yet that it is on the disk.
+    /// Whoever appends it again has it twice.
+    #[error("the entry is not safe on the disk yet: {0}")]
+    NotSynced(Arc<SessionError>),
+    /// The thread that writes to the disk is gone.
+    #[error("whether the entry is on the disk is not known; open the session again")]
+    Unknown,
+}
+
+impl SessionError {
+    fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::WouldBlock {
+            return Self::Locked { path: path.to_owned() };
+        }
+        Self::Io { doing, path: path.to_owned(), source: Arc::new(source) }
+    }
+}
+
+impl From<serde_json::Error> for SessionError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Unwritable(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

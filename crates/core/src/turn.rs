@@ -423,13 +423,11 @@ impl Turn {
         if self.run.cancel.is_cancelled() {
             return Err(Input::Cancelled);
         }
-        match error.ends_run() {
-            Some(kind) => Err(Input::Unsaved(kind)),
-            None => {
-                self.not_compacted = Some(error);
-                Ok(())
-            }
+        if let CompactError::Session { reason } = error {
+            return Err(Input::Unsaved(TurnErrorKind::Session { reason }));
         }
+        self.not_compacted = Some(error);
+        Ok(())
     }
 }
 

@@ -40,7 +40,7 @@ impl BuiltIn for Bash {
     type Args = BashArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());
         }

@@ -20,7 +20,7 @@ use crate::seen::Seen;
 
 /// What the tools of one session stand on.
 pub(crate) struct Ground {
-    environment: Arc<dyn Environment>,
+    pub(crate) environment: Arc<dyn Environment>,
     pub(crate) seen: Seen,
     pub(crate) reader: Reader,
 }
@@ -37,10 +37,6 @@ impl Ground {
     /// A ground on which no file was read yet.
     pub(crate) fn new(environment: Arc<dyn Environment>, reader: Reader) -> Arc<Self> {
         Arc::new(Self { environment, seen: Seen::default(), reader })
-    }
-
-    pub(crate) fn environment(&self) -> &dyn Environment {
-        self.environment.as_ref()
     }
 }
 

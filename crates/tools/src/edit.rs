@@ -54,7 +54,7 @@ impl BuiltIn for Edit {
     type Args = EditArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: EditArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let edits = args.edits.into_iter().enumerate().map(replacement).collect::<Result<Vec<_>, _>>()?;
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);

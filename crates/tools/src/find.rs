@@ -39,7 +39,7 @@ impl BuiltIn for Find {
     type Args = FindArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         if while_wanted(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());

@@ -51,7 +51,7 @@ impl BuiltIn for Grep {
     type Args = GrepArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: GrepArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         while_wanted(context, environment.stat(&root)).await?;
         let query = GrepQuery {

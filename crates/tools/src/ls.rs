@@ -26,7 +26,7 @@ impl BuiltIn for Ls {
     type Args = LsArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: LsArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
         let mut entries = while_wanted(context, environment.list(&path)).await?;
         if entries.is_empty() {

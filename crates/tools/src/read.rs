@@ -52,7 +52,7 @@ impl BuiltIn for Read {
     type Args = ReadArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: ReadArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let path = path::resolve(environment, &args.path)?;
         // What this message has changed before is over then.
         let mut file = claim(context, environment, &path, Parents::Exist).await?;

@@ -38,7 +38,7 @@ impl BuiltIn for Write {
     type Args = WriteArgs;
 
     async fn run(context: &ToolContext, ground: &Ground, args: WriteArgs) -> Result<ToolOutput, ToolFailure> {
-        let environment = ground.environment();
+        let environment = ground.environment.as_ref();
         let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
         let mut file = claim(context, environment, &path, Parents::Create).await?;

@@ -1,14 +1,13 @@
 //! Building an [`Agent`].
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_protocol::message::{Message, Time};
 
 use super::Agent;
 use crate::agent_state::{AgentConfig, AgentState, Setup, ToolSchemaError, ToolTable};
-use crate::clock::now;
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
@@ -17,7 +16,7 @@ use crate::hooks::{
 use crate::model::{Model, ModelSource, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::queue::Queues;
-use crate::session::{Session, SessionError, answered};
+use crate::session::{Session, SessionError, answered, now};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
@@ -260,9 +259,14 @@ impl AgentBuilder {
             thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
-        let queues = Queues::default();
-        let inner = Arc::new(AgentState::new(self.config, queues, transcript, setup, tools));
-        Ok(Agent { inner })
+        let inner = AgentState {
+            config: self.config,
+            queues: Queues::default(),
+            transcript,
+            setup: Mutex::new(setup),
+            tools: Mutex::new(Arc::new(tools)),
+        };
+        Ok(Agent { inner: Arc::new(inner) })
     }
 }
 

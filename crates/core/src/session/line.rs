@@ -3,8 +3,8 @@
 use haft_protocol::message::Time;
 use serde::Deserialize;
 
+use super::SessionError;
 use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
-use super::error::SessionError;
 use super::id::EntryId;
 
 /// The `type` of the first line.

@@ -14,11 +14,11 @@ const STEP: u64 = 64 * 1024;
 
 /// An open and locked file whose end is the end of a line.
 pub(super) struct Log {
-    file: Arc<LogFile>,
-    path: PathBuf,
+    pub(super) file: Arc<LogFile>,
+    pub(super) path: PathBuf,
     identity: Option<(u64, u64)>,
-    /// Where the next line begins.
-    end: u64,
+    /// Where the next line begins, up to which lines are whole.
+    pub(super) end: u64,
     /// The end holds part of a line that could not be cut off.
     ragged: bool,
 }
@@ -157,14 +157,6 @@ impl Log {
         Ok(())
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(super) fn file(&self) -> &Arc<LogFile> {
-        &self.file
-    }
-
     pub(super) fn disk_file(&self) -> &Arc<dyn DiskFile> {
         &self.file.file
     }
@@ -172,11 +164,6 @@ impl Log {
     /// What stands in the file up to where it was left, or up to where it ends.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         read_range(self.disk_file().as_ref(), 0, self.end)
-    }
-
-    /// Up to where lines are whole.
-    pub(super) fn end(&self) -> u64 {
-        self.end
     }
 }
 

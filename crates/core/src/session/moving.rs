@@ -10,9 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::SessionError;
 use super::disk::{Disk, DiskFile, read_range};
 use super::entry::{Entry, Header};
-use super::error::SessionError;
 use super::id::EntryId;
 use super::log::Log;
 use super::recover::{Recovered, Repair, recover};
@@ -56,9 +56,9 @@ impl Moving {
     fn write(&self, lines: &[u8], to: &Path) -> io::Result<Log> {
         let half = to.with_extension(MOVING);
         let mut log = Log::create(Arc::clone(&self.disk), &half, lines)?;
-        let named = log.file().sync().and_then(|()| log.rename(to));
+        let named = log.file.sync().and_then(|()| log.rename(to));
         if let Err(error) = named.and_then(|()| self.disk.sync_dir(to.parent().unwrap_or(Path::new(".")))) {
-            let _ = std::fs::remove_file(log.path());
+            let _ = std::fs::remove_file(&log.path);
             return Err(error);
         }
         Ok(log)
@@ -75,12 +75,12 @@ impl Moved {
         if lines.is_empty() {
             return Ok(());
         }
-        self.log.append(&lines).map_err(|error| SessionError::io("go on in", self.log.path(), error.into()))
+        self.log.append(&lines).map_err(|error| SessionError::io("go on in", &self.log.path, error.into()))
     }
 
     /// Takes it back: the session does not go on there.
     pub(super) fn discard(self) {
-        let _ = std::fs::remove_file(self.log.path());
+        let _ = std::fs::remove_file(&self.log.path);
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
+use super::SessionError;
 use super::disk::Disk;
 use super::entry::{Entry, EntryBody, Header, Origin};
-use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log, LogFile, behind_link};
 use super::moving::Source;
@@ -19,11 +19,11 @@ use super::tree::Tree;
 use super::{context, header, resume};
 
 pub(super) struct State {
-    header: Header,
+    pub(super) header: Header,
     tree: Tree,
-    leaf: Option<EntryId>,
+    pub(super) leaf: Option<EntryId>,
     kept: Kept,
-    repairs: Vec<Repair>,
+    pub(super) repairs: Vec<Repair>,
     /// How many entries were appended.
     given: u64,
     /// How many of them are on the disk.
@@ -128,8 +128,7 @@ impl State {
         let path = &behind_link(path);
         let io = |doing, error| SessionError::io(doing, path, error);
         let mut log = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let header =
-            resume::header(log.disk_file().as_ref(), log.end()).map_err(|error| io("read", error))?;
+        let header = resume::header(log.disk_file().as_ref(), log.end).map_err(|error| io("read", error))?;
         if header.is_some_and(|header| header.newer().is_some()) {
             // Not even its end is touched: what is torn there, only a newer build knows.
             return Self::open_read_only(path);
@@ -213,13 +212,13 @@ impl State {
             broken.owed = true;
             return Ok(Written::Owed);
         }
-        if log.end() == 0 {
+        if log.end == 0 {
             // What was torn off was all there was.
             line.splice(..0, self.header.to_line()?);
         }
         match log.append(&line) {
             Ok(()) => Ok(Written::Handed),
-            Err(AppendError::Io(error)) => Err(SessionError::io("write", log.path(), error)),
+            Err(AppendError::Io(error)) => Err(SessionError::io("write", &log.path, error)),
             Err(AppendError::Lost(reason)) => {
                 *broken = Some(Broken { reason: reason.to_owned(), owed: true, leaf: self.leaf });
                 Ok(Written::Owed)
@@ -232,7 +231,7 @@ impl State {
     pub(super) fn work(&self) -> Result<Work, SessionError> {
         let Kept::File { disk, log, broken, known } = &self.kept else { return Ok(Work::Nothing) };
         let Some(Broken { reason, owed, leaf }) = broken else {
-            return Ok(Work::Sync { file: Arc::clone(log.file()), given: self.given });
+            return Ok(Work::Sync { file: Arc::clone(&log.file), given: self.given });
         };
         if self.closed && !owed {
             return Err(SessionError::Unknown);
@@ -265,7 +264,7 @@ impl State {
     pub(super) fn synced(&mut self, file: &Arc<LogFile>, given: u64, outcome: io::Result<()>) -> bool {
         let Kept::File { log, broken, .. } = &mut self.kept else { return true };
         if let (Err(error), None) = (&outcome, &broken)
-            && Arc::ptr_eq(log.file(), file)
+            && Arc::ptr_eq(&log.file, file)
         {
             *broken = Some(Broken { reason: error.to_string(), owed: false, leaf: self.leaf });
         }
@@ -324,24 +323,16 @@ impl State {
         }
     }
 
-    pub(super) fn header(&self) -> &Header {
-        &self.header
-    }
-
     pub(super) fn path(&self) -> Option<&Path> {
         match &self.kept {
             Kept::Memory => None,
-            Kept::File { log, .. } => Some(log.path()),
+            Kept::File { log, .. } => Some(&log.path),
             Kept::Unborn { path, .. } | Kept::ReadOnly { path } => Some(path),
         }
     }
 
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self.kept, Kept::ReadOnly { .. })
-    }
-
-    pub(super) fn leaf(&self) -> Option<EntryId> {
-        self.leaf
     }
 
     pub(super) fn move_to(&mut self, entry: Option<EntryId>) -> Result<(), SessionError> {
@@ -363,8 +354,8 @@ impl State {
     /// Reads a branch that is in the file only.
     fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
         let Kept::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
-        let io = |error| SessionError::io("read", log.path(), error);
-        let entries = match resume::branch(log.disk_file().as_ref(), log.end(), Some(leaf)).map_err(io)? {
+        let io = |error| SessionError::io("read", &log.path, error);
+        let entries = match resume::branch(log.disk_file().as_ref(), log.end, Some(leaf)).map_err(io)? {
             Some(branch) => branch,
             None => recover(&log.read().map_err(io)?).entries,
         };
@@ -383,24 +374,20 @@ impl State {
     pub(super) fn branch(&self) -> Vec<Arc<Entry>> {
         self.tree.branch(self.leaf).unwrap_or_default()
     }
-
-    pub(super) fn take_repairs(&mut self) -> Vec<Repair> {
-        std::mem::take(&mut self.repairs)
-    }
 }
 
 fn source(log: &Log, known: bool) -> Source {
-    Source { file: Arc::clone(log.disk_file()), end: log.end(), path: log.path().to_owned(), known }
+    Source { file: Arc::clone(log.disk_file()), end: log.end, path: log.path.clone(), known }
 }
 
 /// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says
 /// whether every line is known then.
 fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.disk_file().as_ref();
-    let header = resume::header(file, log.end())?.filter(|header| header.newer().is_none());
+    let header = resume::header(file, log.end)?.filter(|header| header.newer().is_none());
     if let Some(header) = header
         && is_up(Defence::SessionTail)
-        && let Some(entries) = resume::branch(file, log.end(), None)?
+        && let Some(entries) = resume::branch(file, log.end, None)?
     {
         return Ok((Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 }, false));
     }

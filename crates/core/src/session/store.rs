@@ -91,7 +91,7 @@ impl Store {
         let path = self.project(Path::new(&header.cwd)).join(header.id.file_name());
         let io = |error| SessionError::io("make", &path, error);
         let log = Log::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
-        log.file().sync().map_err(io)?;
+        log.file.sync().map_err(io)?;
         Ok(path)
     }
 
@@ -202,7 +202,7 @@ fn is_left_copy(path: &Path, of: SessionId) -> bool {
     }
     // Whoever makes one holds its lock.
     let Ok(log) = Log::open(Arc::new(RealDisk), path) else { return false };
-    let header = super::resume::header(log.disk_file().as_ref(), log.end()).ok().flatten();
+    let header = super::resume::header(log.disk_file().as_ref(), log.end).ok().flatten();
     header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
 
@@ -265,7 +265,7 @@ pub(super) fn copy(
     let copy = path.with_file_name(header.id.file_name());
     let io = |error| SessionError::io("make", &copy, error);
     let log = Log::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
-    log.file().sync().map_err(io)?;
+    log.file.sync().map_err(io)?;
     drop(log);
     State::open(disk, &copy)
 }

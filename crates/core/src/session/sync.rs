@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::SessionError;
 use super::disk::Disk;
-use super::error::SessionError;
 
 /// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
 #[derive(Debug)]

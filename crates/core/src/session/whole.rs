@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::SessionError;
 use super::disk::RealDisk;
 use super::entry::{Entry, EntryBody, Origin};
-use super::error::SessionError;
 use super::id::EntryId;
 use super::moving::Source;
 use super::recover::recover;

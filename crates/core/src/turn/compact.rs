@@ -154,25 +154,20 @@ impl Compactor<'_> {
             Some(Err(error)) => Err(error),
             None => Err(CompactError::Aborted),
         };
-        self.run.emitter.emit(match &outcome {
-            Ok(done) => AgentEvent::CompactionEnd {
-                summary: Some(done.summary.clone()),
-                tokens_before,
-                tokens_after: Some(done.tokens_after),
-                messages_summed_up: Some(done.messages_summed_up),
-                messages_kept: Some(done.messages_kept),
-                by: done.by.clone(),
-                error: None,
-            },
-            Err(error) => AgentEvent::CompactionEnd {
-                summary: None,
-                tokens_before,
-                tokens_after: None,
-                messages_summed_up: None,
-                messages_kept: None,
-                by: if let CompactError::Refused { by, .. } = error { Some(by.clone()) } else { None },
-                error: Some(error.to_string()),
-            },
+        let done = outcome.as_ref().ok();
+        let by = match &outcome {
+            Ok(Compacted { by, .. }) => by.clone(),
+            Err(CompactError::Refused { by, .. }) => Some(by.clone()),
+            Err(_) => None,
+        };
+        self.run.emitter.emit(AgentEvent::CompactionEnd {
+            summary: done.map(|done| done.summary.clone()),
+            tokens_before,
+            tokens_after: done.map(|done| done.tokens_after),
+            messages_summed_up: done.map(|done| done.messages_summed_up),
+            messages_kept: done.map(|done| done.messages_kept),
+            by,
+            error: outcome.as_ref().err().map(ToString::to_string),
         });
         outcome
     }
@@ -249,13 +244,11 @@ impl Compactor<'_> {
                         Some(first) => compacting.clone().keeping_from(first),
                         None => Some(compacting.clone()),
                     };
-                    match (kept, first_kept) {
-                        (Some(kept), _) => {
-                            let summary = Summary { text: summary, by: Some(by), answer: None };
-                            replaced = Some((kept, summary));
-                        }
-                        (None, Some(first)) => hook.cut_refused(first),
-                        (None, None) => {}
+                    if let Some(kept) = kept {
+                        let summary = Summary { text: summary, by: Some(by), answer: None };
+                        replaced = Some((kept, summary));
+                    } else if let Some(first) = first_kept {
+                        hook.cut_refused(first);
                     }
                 }
                 Ok(CompactDecision::Default | CompactDecision::Replace { .. }) => {}
@@ -263,10 +256,7 @@ impl Compactor<'_> {
                 Err(NoDecision::Panicked) => {}
             }
         }
-        Ok(match replaced {
-            Some((compacting, summary)) => (compacting, Some(summary)),
-            None => (compacting, None),
-        })
+        Ok(replaced.map_or((compacting, None), |(kept, summary)| (kept, Some(summary))))
     }
 
     /// Asks the model. When even this request is too long, it is made shorter.

@@ -40,15 +40,7 @@ struct History<'a> {
 impl History<'_> {
     fn user(&mut self, content: &[Content]) {
         self.flush_results();
-        let content: Vec<UserContent> = content
-            .iter()
-            .filter_map(|block| match block {
-                Content::Text { text } => said(text).map(UserContent::Text),
-                Content::Image(image) => {
-                    Some(picture(image).map_or_else(UserContent::Text, UserContent::Image))
-                }
-            })
-            .collect();
+        let content = blocks(content, UserContent::Text, UserContent::Image);
         if !content.is_empty() {
             self.out.push(rig::Message::User { content });
         }
@@ -69,16 +61,7 @@ impl History<'_> {
         let Ok(name) = ToolName::new(&message.name) else { return };
         let id = &message.call_id;
         let call = self.ids.get(id).cloned().unwrap_or_else(|| CallId::from_wire(id.as_str()));
-        let mut content: Vec<ToolResultContent> = message
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                Content::Text { text } => said(text).map(ToolResultContent::Text),
-                Content::Image(image) => {
-                    Some(picture(image).map_or_else(ToolResultContent::Text, ToolResultContent::Image))
-                }
-            })
-            .collect();
+        let mut content = blocks(&message.content, ToolResultContent::Text, ToolResultContent::Image);
         if content.is_empty() {
             content.push(ToolResultContent::text("(no output)"));
         }
@@ -104,10 +87,9 @@ fn restored(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMe
             call.native = None;
         }
     }
-    let names = |calls: Vec<&str>| calls.into_iter().map(str::to_owned).collect::<Vec<_>>();
-    let ours = names(message.tool_calls().map(|call| call.name.as_str()).collect());
-    let theirs = names(restored.tool_calls().map(|call| call.function.name.as_str()).collect());
-    (ours == theirs).then_some(restored)
+    let ours = message.tool_calls().map(|call| call.name.as_str());
+    let theirs = restored.tool_calls().map(|call| call.function.name.as_str());
+    ours.eq(theirs).then_some(restored)
 }
 
 fn rebuilt(message: &AssistantMessage) -> rig::AssistantMessage {
@@ -126,6 +108,15 @@ fn rebuilt_call(call: &ToolCall) -> Option<AssistantContent> {
     let args: Value = call.args.read().unwrap_or_default();
     let id = CallId::from_wire(call.id.as_str());
     Some(AssistantContent::ToolCall(rig::ToolCall::new(id, ToolFunction::new(name, args))))
+}
+
+/// The blocks that say something, as `T` holds texts and images.
+fn blocks<T>(content: &[Content], text: fn(rig::Text) -> T, image: fn(rig::Image) -> T) -> Vec<T> {
+    let block = |block: &Content| match block {
+        Content::Text { text: words } => said(words).map(text),
+        Content::Image(shown) => Some(picture(shown).map_or_else(text, image)),
+    };
+    content.iter().filter_map(block).collect()
 }
 
 fn said(text: &str) -> Option<rig::Text> {

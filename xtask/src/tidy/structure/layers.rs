@@ -190,7 +190,6 @@ const LAYERS: &[(&str, &[&str])] = &[
         "core",
         &[
             // Texts, files and schemas.
-            "clock",
             "timeouts",
             "sanitize",
             "image",
