@@ -224,7 +224,6 @@ impl ModelArgs {
     }
 }
 
-/// The command line's definition, for parsing, completions and the manual page.
 pub(crate) fn command() -> clap::Command {
     Cli::command().after_help(help::SHORT).after_long_help(help::long())
 }
@@ -234,7 +233,6 @@ pub(crate) fn long_help() -> String {
     help::long()
 }
 
-/// Reads the command line. The error may also be help or the version that was asked for.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     parse_from(std::env::args_os().collect())
 }

@@ -22,7 +22,6 @@ pub(crate) fn note(text: &str) {
     }
 }
 
-/// A line that was asked for, on standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write(line(text).as_bytes())
 }

@@ -21,7 +21,6 @@ const SCRIPT: &str = include_str!("demo/script.json");
 /// What the person says.
 const PROMPT: &str = "What is the weather in Berlin? Then clean up the build directory.";
 
-/// Plays the script in a directory made for it, with the extensions found and started as any others.
 pub(crate) fn run() -> anyhow::Result<Exit> {
     let place = tempfile::Builder::new().prefix("haft-demo-").tempdir().context("cannot make a directory")?;
     let project = place.path().join("project");

@@ -83,7 +83,6 @@ fn opened(args: RunArgs) -> anyhow::Result<Exit> {
     outcome
 }
 
-/// Which part of the terminal is used, whatever the settings say.
 fn screen(args: &RunArgs) -> Option<&'static str> {
     match (args.linear || terminal::Environment::of_process().is_dumb(), args.inline) {
         (true, _) => Some("linear"),
@@ -204,7 +203,6 @@ fn records(args: &RunArgs) -> bool {
     !args.session.no_session
 }
 
-/// Says how to go on with the session, where there is anything in it.
 fn hint(open: &Open) {
     let Some(session) = open.current() else { return };
     if session.path().is_some_and(|path| path.exists()) && !session.branch().is_empty() {

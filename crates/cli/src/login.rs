@@ -256,7 +256,6 @@ impl Terminal {
     }
 }
 
-/// What is typed behind the prompt, up to the end of the line.
 fn secret(prompt: &str) -> io::Result<String> {
     let terminal = Terminal::stdin();
     // Before the prompt: what is typed or pasted at once would be shown.

@@ -19,7 +19,6 @@ use crate::{logging, token};
 
 pub(crate) use program::Program;
 
-/// Serves one client, to its end.
 pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
     // Before anything starts that could read it, too.
     let token = token::given(|name| std::env::var_os(name))?;

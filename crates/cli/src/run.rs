@@ -32,7 +32,6 @@ pub(crate) use output::Output;
 pub(crate) use screen::{Flow, interrupted};
 pub(crate) use session::{Chosen, Opened, open as open_session, resume};
 
-/// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let json = args.json;
     work(args).inspect_err(|error| Output::failed(json, error))
@@ -118,7 +117,6 @@ pub(crate) fn check_named(setup: &Setup) -> anyhow::Result<()> {
     hooks::check(&setup.hooks, &setup.search, &setup.config)
 }
 
-/// The parts of work in a session, with the model and the level of thinking that arguments, session and settings lead to.
 pub(crate) async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<Parts> {
     let model = session::model(args, &setup, &chosen).await?;
     let thinking = session::thinking(args, &setup, &chosen);

@@ -208,7 +208,6 @@ impl Queues {
         taken
     }
 
-    /// Says whether nothing waits that would keep a run going. Then the run is over.
     pub(crate) fn close_if_none_wait(&self) -> bool {
         let mut state = self.lock();
         let none = state.waiting.steering.is_empty() && state.waiting.follow_up.is_empty();
@@ -218,7 +217,6 @@ impl Queues {
         none
     }
 
-    /// The run is over, and the next one may begin.
     pub(crate) fn close(&self) {
         self.lock().run = None;
     }
@@ -239,13 +237,11 @@ impl Queues {
         true
     }
 
-    /// Whether a run is under way that takes what waits.
     pub(crate) fn is_taken_from(&self) -> bool {
         let state = self.lock();
         state.run.is_some() && state.takes
     }
 
-    /// Whether the run under way is to end soon.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.lock().interrupt.is_some()
     }
@@ -254,7 +250,6 @@ impl Queues {
         self.lock().interrupt.take()
     }
 
-    /// Whether something waits for the end of the current tools.
     pub(crate) fn is_steered(&self) -> bool {
         !self.lock().waiting.steering.is_empty()
     }
@@ -267,7 +262,6 @@ impl Queues {
         }
     }
 
-    /// Tells the run under way what waits.
     pub(crate) fn announce(&self) {
         loop {
             let (emitter, event) = {

@@ -79,7 +79,6 @@ pub(crate) async fn work(
     }
 }
 
-/// Goes on with what the session says by now.
 pub(crate) fn reload(agent: &Arc<AgentState>) -> Result<(), TurnErrorKind> {
     // Nobody is told anything meanwhile.
     let (sender, _) = crate::emitter::channel();
@@ -350,7 +349,6 @@ impl Turn {
         self.origin = self.run.agent.transcript.session.leaf();
     }
 
-    /// Leaves everything of the turn, what the user said included.
     fn discard(&self, by: String, reason: String) -> Input {
         if let Err(error) = self.leave(self.origin, Action::Discarded, &by) {
             return error.into();

@@ -66,7 +66,6 @@ pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntr
     Ok(out)
 }
 
-/// The prompts, to find one's way in a long session.
 fn contents(out: &mut String, prompts: &[(usize, String)]) {
     if prompts.len() < CONTENTS_FROM {
         return;

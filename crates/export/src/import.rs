@@ -153,7 +153,6 @@ struct Source {
 }
 
 impl Source {
-    /// What was put together out of another program's lines.
     fn made(maker: Maker, created: Option<Time>) -> Self {
         let (entries, problems) = maker.finish();
         Self { entries, problems, created, origin: None }

@@ -61,7 +61,6 @@ pub(crate) enum Command {
     /// An event was sent to it, the first since it was heard.
     Told,
     Lost,
-    /// Nothing more is written to it.
     WriterEnd(WriterEnd),
 }
 
@@ -117,7 +116,6 @@ struct Inner {
     ids: Ids,
     mailbox: Arc<mpsc::UnboundedSender<Command>>,
     queue: Arc<SendQueue>,
-    /// Counts the questions that somebody waits for.
     open: TaskTracker,
     snapshots: watch::Receiver<Snapshot>,
 }
@@ -249,7 +247,6 @@ impl Extension {
         }
     }
 
-    /// Asks something in the words that go with its id.
     async fn exchange(
         &self,
         cancel: &CancellationToken,

@@ -27,7 +27,6 @@ pub(crate) fn bit(signal: libc::c_int) -> u32 {
     u32::try_from(signal).ok().and_then(|signal| 1_u32.checked_shl(signal)).unwrap_or(0)
 }
 
-/// The signals that were noted since the last call.
 pub(crate) fn take_noted() -> u32 {
     NOTED.swap(0, Ordering::SeqCst)
 }

@@ -19,7 +19,6 @@ mod stops {
     }
 
     impl TerminalWish {
-        /// Of a program that is a child of this process.
         pub(crate) fn of(id: u32) -> io::Result<Self> {
             let program = i32::try_from(id).ok().and_then(Pid::from_raw);
             Ok(Self { program, arrivals: signal(SignalKind::child())? })

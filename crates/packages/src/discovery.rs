@@ -218,7 +218,6 @@ impl Discovery {
         collect.found
     }
 
-    /// Notes the mistakes in a manifest that keep nothing from running.
     fn warn_of_ignored(&mut self, extension: &ExtensionName, ignored: &[String]) {
         let warning = |message: &String| ExtensionFault {
             extension: extension.clone(),

@@ -118,7 +118,6 @@ impl GrantedPath {
         Ok(Self { base, path })
     }
 
-    /// Whether whoever is granted this is granted the other, too.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let is_everything = self.base == Base::Root && self.path == Path::new("/");
         is_everything || (self.base == other.base && other.path.starts_with(&self.path))

@@ -100,7 +100,6 @@ impl Store {
         self.places().program("git")
     }
 
-    /// What lies in the global directory under this name, whatever its case.
     fn placed(&self, name: &str) -> Option<Row> {
         let rows = list::rows(&self.global, Origin::Global, None);
         rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name))

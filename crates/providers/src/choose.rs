@@ -220,7 +220,6 @@ fn without_password(address: &str) -> String {
     }
 }
 
-/// A variable that is set to something.
 fn value(around: &dyn Surroundings, name: &str) -> Option<String> {
     around.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

@@ -89,7 +89,6 @@ impl Shared {
         if rested { 0 } else { active.index }
     }
 
-    /// Another model than the one that was asked first has answered.
     fn stands_in(&self, index: usize) {
         let until = (index > 0).then(|| Instant::now() + FALLBACK_REST);
         *self.lock() = Active { index, until };
@@ -115,7 +114,6 @@ struct Asking {
 }
 
 enum Phase {
-    /// The model is to be asked.
     Ready,
     /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
     Answering {

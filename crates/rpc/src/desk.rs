@@ -29,7 +29,6 @@ pub(crate) enum Effect {
     Do(Ticket, Command),
     /// This is worked on from here on, until [`Desk::ended`].
     Start(Job),
-    /// What is worked on shall end soon.
     Stop,
     /// The session is not needed any more: nothing is worked on and nothing waits. [`Desk::closed`] comes next.
     Close,
@@ -38,7 +37,6 @@ pub(crate) enum Effect {
 /// What is worked on, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
-    /// What the person said: a message for the model, or a command.
     Prompt(Prompt),
     /// A message for the model as it stands, whatever it begins with.
     Message(Prompt),
@@ -125,7 +123,6 @@ impl Desk {
         }
     }
 
-    /// What a command came to that was to be done. Of one that was answered meanwhile, nothing comes.
     pub(crate) fn done(&mut self, ticket: Ticket, outcome: Result<Payload, Failure>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
@@ -161,7 +158,6 @@ impl Desk {
         }
     }
 
-    /// No more commands come: what was accepted is finished, then the session is closed.
     pub(crate) fn finish(&mut self) -> Vec<Effect> {
         if self.stage == Stage::Open {
             self.stage = Stage::Finishing;

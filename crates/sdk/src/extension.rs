@@ -325,7 +325,6 @@ impl Extension {
         self
     }
 
-    /// The first thing that is wrong with what was registered.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         let mut faults = self.faults.clone();
         faults.extend(self.name.is_empty().then(|| "the extension has no name".to_owned()));

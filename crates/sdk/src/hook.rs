@@ -313,7 +313,6 @@ impl Hook {
         self
     }
 
-    /// The first thing that is wrong with it.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         let tools = || self.tools.iter().map(|(tool, _)| tool);
         let names: Vec<&str> = tools().map(|tool| tool.name.as_str()).collect();

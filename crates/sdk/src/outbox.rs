@@ -197,7 +197,6 @@ impl Outbox {
         panels
     }
 
-    /// Sends the contents whose turn it is. Returns when that is for the next one.
     fn show_panels(&self) -> Option<Instant> {
         let mut panels = self.panels();
         if panels.deadline().is_some() {

@@ -68,7 +68,6 @@ pub struct Harness {
     seen: watch::Sender<Seen>,
     input: Input,
     running: JoinHandle<()>,
-    /// Answers what the extension has the host do.
     serving: JoinHandle<()>,
     ids: AtomicU64,
     one_way: Mutex<u64>,

@@ -26,7 +26,6 @@ impl Work {
         Self { running: JoinSet::new(), runtimes }
     }
 
-    /// Asks the handler of an intercept, where no other kind of handler can be in the way.
     pub(crate) fn decide<T: Send + 'static>(
         &mut self,
         mut deciding: BoxFuture<T>,
@@ -58,7 +57,6 @@ impl Work {
         self.runtimes
     }
 
-    /// Gives what runs a grace, and stops the rest.
     pub(crate) async fn finish(mut self) -> Runtimes {
         let _ = timeout(HANDLER_GRACE, joined(&mut self.running)).await;
         // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it

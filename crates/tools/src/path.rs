@@ -44,7 +44,6 @@ pub(crate) fn resolve_or_cwd(
     }
 }
 
-/// A path for the model: relative to the working directory where it lies below it.
 pub(crate) fn show(environment: &dyn Environment, path: &Path) -> String {
     match path.strip_prefix(environment.cwd()) {
         Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),

@@ -119,7 +119,6 @@ async fn printed(ground: &Ground, content: Vec<u8>) -> Result<(Vec<u8>, Print), 
     Ok(with_bytes(len, work).await?)
 }
 
-/// The difference, where both are text.
 fn details(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<RawJson> {
     let old = old.map(String::from_utf8).transpose().ok()?;
     Diff::new(shown, old.as_deref(), new).details(shown)
@@ -132,7 +131,6 @@ fn verb(written: Written) -> &'static str {
     }
 }
 
-/// What is worth saying about how the content got there.
 pub(crate) fn remark(written: Written) -> &'static str {
     match written {
         Written::Created | Written::Replaced => "",

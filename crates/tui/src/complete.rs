@@ -255,7 +255,6 @@ impl Completer {
     }
 }
 
-/// What to put in, with what parts it from what comes next.
 fn accepted(wanted: &Wanted, candidate: &Candidate, text: &str) -> Accepted {
     let behind = text.get(wanted.range.end..).unwrap_or_default();
     let blank = if behind.starts_with(char::is_whitespace) { "" } else { " " };

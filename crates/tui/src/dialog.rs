@@ -227,7 +227,6 @@ impl Dialog {
         self.quiet.hidden();
     }
 
-    /// Whether what grants something counts: the end of what there is to read was seen.
     fn may_grant(&self) -> bool {
         !self.question.grants || self.body.is_through()
     }
@@ -252,7 +251,6 @@ impl Dialog {
         (left > 0).then(|| self.over_at()?.checked_sub(COUNTDOWN * shown_next)).flatten()
     }
 
-    /// When nobody waits for the answer any more.
     fn over_at(&self) -> Option<Instant> {
         self.question.within.and_then(|within| self.opened.checked_add(within))
     }

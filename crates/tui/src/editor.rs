@@ -299,7 +299,6 @@ impl Editor {
         self.undo.record(Change { at, removed, inserted, before, after, kind });
     }
 
-    /// Whatever comes next has nothing to do with what was.
     fn moved(&mut self) {
         self.column = None;
         self.last = Last::Other;
@@ -331,7 +330,6 @@ impl Editor {
         if nothing_to_delete { Outcome::Empty } else { Outcome::Done }
     }
 
-    /// Where the cursor goes, or how far a cut goes from it.
     fn target(&self, action: Edit) -> Option<Target> {
         let (text, at) = (&self.text, self.cursor);
         Some(match action {

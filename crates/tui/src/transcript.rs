@@ -223,7 +223,6 @@ impl Transcript {
         }
     }
 
-    /// Tells the parts that keep places of items that those moved.
     fn moved(&mut self, moved: &Moved) {
         self.told.moved(moved);
         self.finder.forget_from(moved.from);
@@ -338,7 +337,6 @@ impl Transcript {
         self.landed(found)
     }
 
-    /// The cursor goes to the match that the search went to.
     fn landed(&mut self, found: Found) -> Found {
         if let (Some(at), Some(browse)) = (self.finder.take_landing(), &mut self.browse) {
             browse.cursor = at;
@@ -414,7 +412,6 @@ impl Transcript {
         }
     }
 
-    /// Copies what is selected, or the item under the cursor.
     fn copy(&mut self) -> Browsed {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
         let text = match self.selecting.selection.is_some() {

@@ -130,7 +130,6 @@ struct Rows<'g, 'l> {
     done: Vec<Vec<Grapheme<'l>>>,
     /// Columns of the last row.
     used: usize,
-    /// Whether the last row has more than its indentation.
     has_word: bool,
 }
 

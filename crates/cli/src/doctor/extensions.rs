@@ -130,7 +130,6 @@ fn hook<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a ProcessHook> {
     of_hook.iter().find(|hook| hook.name == spec.name.as_str())
 }
 
-/// The file that says how it is started.
 fn described_in(seen: &Seen, spec: &ExtensionSpec) -> PathBuf {
     match hook(seen, spec).map(|hook| &hook.origin) {
         Some(SettingOrigin::File { path, .. }) => path.clone(),
@@ -157,7 +156,6 @@ fn readable(seen: &Seen, spec: &ExtensionSpec) -> Option<Vec<PathBuf>> {
     Some(listed.map(|path| path.resolved(&seen.cwd, &data)).chain([data.clone()]).collect())
 }
 
-/// What keeps it from being started, and the next step.
 fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     let manifest = editor(&seen.words.word(&described_in(seen, spec)));
     let held = entry(seen, spec);

@@ -57,7 +57,6 @@ pub(super) fn unready(
     })
 }
 
-/// Further words of its command that look like files and are none.
 pub(super) fn missing(spec: &ExtensionSpec) -> Vec<&str> {
     let Launch::Process { program, args } = &spec.launch else { return Vec::new() };
     let script = script(program, args);

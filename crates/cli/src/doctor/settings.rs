@@ -10,7 +10,6 @@ use super::files::editor;
 use super::finding::{Area, Finding};
 use crate::sandbox;
 
-/// What is wrong with the file of keys, which then changes none.
 fn keybindings(seen: &Seen) -> Option<Finding> {
     let path = seen.home.keybindings_file();
     let mistake = match std::fs::read_to_string(&path) {

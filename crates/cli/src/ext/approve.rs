@@ -13,13 +13,11 @@ use haft_protocol::ids::ExtensionName;
 use super::{tools, warn};
 use crate::console::{agreed, mark, note, print};
 
-/// Fetches an extension and asks whether it may run.
 pub(super) fn install(store: &Store, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
     let source = Source::parse(source, cwd)?;
     decide(home, propose(store, &source)?, yes)
 }
 
-/// Asks whether what lies in the extensions directory may run.
 pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
     // Other code that is approved is asked about its texts anew, so nobody need agree to these first.

@@ -31,7 +31,6 @@ pub(super) struct Seen {
     pub(super) told: Option<String>,
 }
 
-/// Prints the list on standard output, and below it on standard error what is wrong with whom.
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
@@ -98,7 +97,6 @@ pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
     listed.problems(now).into_iter().map(line).collect()
 }
 
-/// What is to be known of no extension alone.
 fn tell_more(listed: &[Listed], grants: Option<&BTreeMap<String, Grant>>, seen: &Seen) {
     let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
     let granted = grants.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
@@ -145,7 +143,6 @@ fn listed(
     Listed { row, failure, is_slow, trusted, sandbox, loosened, behind: None, hook }
 }
 
-/// How what would run differs from what was approved, with the next step.
 fn changed(store: &Store, row: &Row) -> Option<String> {
     let entry = row.entry.as_ref().filter(|_| row.state == State::Enabled)?;
     let wrong = check_approved(&store.approved, entry);

@@ -66,7 +66,6 @@ impl Listed {
         }
     }
 
-    /// Everything that is wrong with it.
     pub(super) fn problems(&self, now: SystemTime) -> Vec<Problem> {
         let Self { row, failure, .. } = self;
         let (name, held) = (&row.name, row.entry.as_ref());

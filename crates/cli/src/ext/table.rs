@@ -33,7 +33,6 @@ pub(crate) struct Places {
     pub(crate) home: Option<PathBuf>,
 }
 
-/// The heading, and a line for each.
 pub(crate) fn text(rows: &[Listed], places: &Places, width: usize) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
     lines.extend(rows.iter().map(|row| cells(row, places)));
@@ -48,7 +47,6 @@ pub(crate) fn text(rows: &[Listed], places: &Places, width: usize) -> String {
     text.join("\n")
 }
 
-/// One line, or two where the name is long.
 fn aligned(
     [name, version, scope, state, sandbox, from]: [String; 6],
     widths: &[usize; 6],

@@ -32,7 +32,6 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     Ok(true)
 }
 
-/// What was told and what would be, one line each.
 fn shown(entry: &Entry) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, now) in &entry.changed {

@@ -124,7 +124,6 @@ impl Desk {
         self.off_thread(work).await.unwrap_or_default()
     }
 
-    /// Does what may block and fail.
     async fn attempt<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Ground) -> anyhow::Result<T> + Send + 'static,

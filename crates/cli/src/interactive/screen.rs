@@ -28,13 +28,11 @@ const TAIL: usize = 40;
 pub(super) struct Start {
     /// What is said at once.
     pub(super) prompt: Option<String>,
-    /// Whether a session is chosen first.
     pub(super) picks: bool,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
 }
 
-/// The keys, with what the user's file changes of them. A file with mistakes changes nothing, and they are told.
 pub(super) fn keymap(home: &Home) -> Keymap {
     let path = home.keybindings_file();
     let text = match std::fs::read_to_string(&path) {

@@ -56,13 +56,11 @@ impl Program {
         Self { opened: Box::new(opened), ..self }
     }
 
-    /// Reads everything anew, so that what was changed since counts.
     async fn setup(&self) -> anyhow::Result<Setup> {
         let args = Arc::clone(&self.args);
         off_thread(move || Setup::read(&args)).await?
     }
 
-    /// What another session is made of.
     async fn wanted(&self, which: Which) -> Result<(Setup, Wanted), Failure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
@@ -82,7 +80,6 @@ impl Program {
         }
     }
 
-    /// Starts its extensions, and makes sure that nothing is missing.
     async fn joined(&self, parts: Parts, screens: &Screens) -> anyhow::Result<Opened> {
         let screen = screens.begin(&parts.session);
         // Opening has mended its file already: what is not told now, nobody ever hears of.
@@ -189,7 +186,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An error that has no code of its own, but for a session that is open elsewhere.
 fn failed(error: &anyhow::Error) -> Failure {
     let code =
         if Exit::of(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };

@@ -36,7 +36,6 @@ impl Wish {
     }
 }
 
-/// Sums up, and shows meanwhile what agent and extensions tell.
 pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen) -> anyhow::Result<Exit> {
     let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
     let asked = agent.compact(cancel.clone(), wish.instructions);

@@ -37,7 +37,6 @@ impl Task {
     }
 }
 
-/// Does it, from the start of the extensions to their end.
 pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let results = parts.home.results_dir();
@@ -57,7 +56,6 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
     Ok(exit)
 }
 
-/// Shows what the extensions said last.
 async fn rest(screen: &mut Screen) -> anyhow::Result<()> {
     while !screen.interrupts.at_once()
         && let Some(event) = screen.events.try_recv()

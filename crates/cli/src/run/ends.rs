@@ -37,7 +37,6 @@ impl Ends {
         (ends, events)
     }
 
-    /// Of a session that a program drives.
     pub(crate) fn screen(screen: &Arc<Screen>) -> Self {
         let joined = Arc::clone(screen);
         Self {

@@ -49,7 +49,6 @@ pub(crate) struct Parts {
     pub(crate) home: Home,
     /// The host of the extensions, but for the names and the program that only [`join`] knows.
     pub(crate) host: HostConfig,
-    /// Finds the extensions and the process hooks beside them.
     pub(crate) source: SpecSource,
     /// What programs that read events are told when the run begins.
     pub(crate) told: Option<AgentEvent>,
@@ -57,7 +56,6 @@ pub(crate) struct Parts {
     pub(crate) resources: Resources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
-    /// When the conversation is summed up, and how much of it is kept.
     pub(crate) compaction: CompactSettings,
     pub(crate) tools: ToolChoice,
 }
@@ -108,7 +106,6 @@ impl Parts {
         }
     }
 
-    /// The parts that arguments, files and environment name.
     pub(crate) fn new(
         args: &RunArgs,
         setup: Setup,
@@ -200,7 +197,6 @@ fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String
     Ok(granted)
 }
 
-/// What the model should know of the place it works in.
 fn facts(cwd: &Path) -> Vec<String> {
     vec![
         format!("Working directory: {}", cwd.display()),
@@ -331,7 +327,6 @@ impl Joined {
     }
 }
 
-/// This program starts its own extensions, in another role.
 #[cfg(not(test))]
 fn launcher() -> anyhow::Result<Launcher> {
     Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot tell where haft is")

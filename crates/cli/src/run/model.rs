@@ -15,7 +15,6 @@ use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
 
-/// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
     open(wish(args, setup), setup).await
 }

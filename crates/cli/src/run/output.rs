@@ -22,7 +22,6 @@ pub(crate) enum Output {
     Answer {
         /// The latest message of the model, as the user may see it.
         answer: Option<String>,
-        /// Whether to tell what happens meanwhile.
         progress: bool,
         calls: Calls,
         used: [Usage; 2],
@@ -36,7 +35,6 @@ impl Output {
         Self::answer_with(io::stderr().is_terminal())
     }
 
-    /// The answer, and what happens meanwhile whoever reads it.
     pub(crate) fn story() -> Self {
         Self::answer_with(true)
     }
@@ -105,7 +103,6 @@ impl Output {
         Ok(())
     }
 
-    /// Prints what is left to print: the answer, and what it cost.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
         let Self::Answer { answer, progress, used, .. } = self else { return Ok(()) };
         if let Some(text) = answer.take().filter(|text| !text.is_empty()) {

@@ -57,7 +57,6 @@ fn readable(path: &Path) -> anyhow::Result<Recovered> {
     Ok(session)
 }
 
-/// What is written, and how files of it end.
 fn exported(
     session: &Recovered,
     selection: &Selection,

@@ -43,7 +43,6 @@ fn pointer(path: String) -> String {
     if path.len() <= MOST_OF_ONE { path } else { String::new() }
 }
 
-/// What is told of arguments, or of details: all, or the short ones with the beginnings of the long ones.
 fn object(whole: &RawJson) -> RawJson {
     let bytes = whole.as_str().len();
     if bytes <= MOST {
@@ -57,7 +56,6 @@ fn object(whole: &RawJson) -> RawJson {
     whole.read().ok().and_then(short).or_else(size).unwrap_or_else(RawJson::empty_object)
 }
 
-/// What is told of a result. Images are named.
 fn content(whole: &[Content]) -> Vec<Content> {
     let mut left = MOST;
     let told = whole.iter().map_while(|block| {

@@ -88,7 +88,6 @@ macro_rules! bodies {
                 }
             }
 
-            /// What its line is made of.
             pub(super) fn fields(&self) -> serde_json::Result<Fields<'_>> {
                 match self {
                     $(Self::$name(body) => serde_json::to_vec(body).map(Fields::Own),)*

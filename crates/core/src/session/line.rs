@@ -67,7 +67,6 @@ fn never() -> Time {
 }
 
 impl Head {
-    /// Reads the head of an entry, wherever its fields stand in the line.
     pub(super) fn read(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line)
     }

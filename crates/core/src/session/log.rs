@@ -121,7 +121,6 @@ impl Log {
         }
     }
 
-    /// Whether the file is still there, and as long as it was left.
     fn check(&self) -> Result<(), AppendError> {
         let seen = match self.file.disk.look(&self.path) {
             Ok(seen) => seen,
@@ -150,7 +149,6 @@ impl Log {
         }
     }
 
-    /// Gives the file another name beside the one that it has.
     pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
         self.file.disk.rename(&self.path, to)?;
         self.path = to.to_owned();
@@ -161,7 +159,6 @@ impl Log {
         &self.file.file
     }
 
-    /// What stands in the file up to where it was left, or up to where it ends.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         read_range(self.disk_file().as_ref(), 0, self.end)
     }

@@ -275,7 +275,6 @@ impl State {
         sound
     }
 
-    /// Goes on in a new file.
     pub(super) fn moved(&mut self, mut moved: Moved) -> Result<(), SessionError> {
         // Nearly always there is nothing to add: whoever appends while a session moves waits for that.
         if let Err(error) = moved.add(self.tree.all()) {
@@ -291,7 +290,6 @@ impl State {
         Ok(())
     }
 
-    /// Whether everything that was appended is on the disk.
     pub(super) fn is_safe(&self) -> bool {
         match &self.kept {
             Kept::File { broken, .. } => broken.is_none() && self.safe == self.given,

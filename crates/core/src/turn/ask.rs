@@ -48,7 +48,6 @@ impl From<ModelError> for Unanswered {
 }
 
 impl Turn {
-    /// Sends the transcript to the model and waits for the whole answer.
     pub(super) async fn ask(&mut self, step: u32, last: bool) -> Input {
         let cancel = self.run.cancel.clone();
         let mut asked = cancel.run_until_cancelled(self.stream(step, last)).await;
@@ -103,7 +102,6 @@ impl Turn {
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
-    /// Lets the hooks decide about an answer, and puts what they leave into the transcript.
     async fn receive(&mut self, step: u32, response: ModelResponse, held: Held) -> Input {
         let mut review = AnswerReview::new(response);
         match review.ask_hooks(&self.run, step, &self.answered_by()).await {
@@ -329,7 +327,6 @@ fn response_event(response: &ModelResponse) -> AgentEvent {
     }
 }
 
-/// The event of an attempt that failed.
 pub(super) fn again(
     attempt: u32,
     delay: Duration,

@@ -133,7 +133,6 @@ impl Compactor<'_> {
         Some(Plan { compacting, budget, fixed })
     }
 
-    /// Roughly what is sent along with the transcript.
     fn fixed_tokens(&self) -> u64 {
         let tools = self.run.agent.tools().offered(self.setup);
         let system = of_text(&self.run.agent.config.system.render(&tools, self.sections));
@@ -259,7 +258,6 @@ impl Compactor<'_> {
         Ok(replaced.map_or((compacting, None), |(kept, summary)| (kept, Some(summary))))
     }
 
-    /// Asks the model. When even this request is too long, it is made shorter.
     async fn ask_for_summary(
         &self,
         compacting: &Compacting,

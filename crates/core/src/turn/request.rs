@@ -136,7 +136,6 @@ impl<'a> RequestDraft<'a> {
         Ok(())
     }
 
-    /// Offers one more tool. The one that is offered already stays as it is.
     fn add(&mut self, tool: ToolSpec) -> Result<(), String> {
         let name = &tool.name;
         if self.request.last || self.request.tools.iter().any(|offered| offered.name == *name) {

@@ -19,7 +19,6 @@ pub(super) enum State {
         step: u32,
         last: bool,
     },
-    /// Hooks decide what the user sees of the answer.
     Showing {
         step: u32,
         last: bool,
@@ -88,13 +87,11 @@ pub(super) enum Input {
         held: Held,
     },
     Failed(ModelError),
-    /// The user has seen the answer, or what hooks made of it.
     Shown,
     /// All tool calls have results; `handled` when the user has all of them already.
     Executed {
         handled: bool,
     },
-    /// The end of the step is reported.
     Noted,
     /// What the user said is in the transcript; `any` when there was something.
     Taken {

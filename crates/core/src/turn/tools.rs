@@ -48,21 +48,17 @@ enum Plan {
 struct Source {
     extension: Option<ExtensionName>,
     synthetic_by: Option<String>,
-    /// Why the call was passed over.
     skip: Option<Skip>,
 }
 
 /// Why calls that have not begun are passed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Skip {
-    /// The user wants the run to end soon.
     Interrupted,
-    /// The user has said something that the model is to hear first.
     Steered,
 }
 
 impl Skip {
-    /// What the model is told in place of a result.
     fn text(self) -> &'static str {
         match self {
             Self::Interrupted => texts::SKIPPED_FOR_INTERRUPT,
@@ -222,7 +218,6 @@ impl ToolCalls<'_> {
         }
     }
 
-    /// A tool that nobody had brought yet when the model called it.
     async fn late_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         for source in &self.run.agent.config.sources {
             let tool = source.late_tool(&self.run.cancel, name).await;

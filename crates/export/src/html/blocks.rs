@@ -15,7 +15,6 @@ use super::text::text;
 /// Values that are longer stand below their name.
 const SHORT: usize = 100;
 
-/// What a tool gave, or what an extension says to a model.
 pub(super) fn plain(out: &mut String, content: &[Content]) {
     for block in content {
         match block {

@@ -205,7 +205,6 @@ impl<'a> Writer<'a> {
         );
     }
 
-    /// What was done to a message, or to a turn.
     fn intervention(&mut self, it: &Intervention) {
         let _ = write!(
             self.out,

@@ -72,7 +72,6 @@ impl Facts {
         }
     }
 
-    /// The session's name, or how it begins.
     pub(super) fn title(&self) -> String {
         let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short(name, 90));
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())

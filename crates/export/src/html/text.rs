@@ -4,7 +4,6 @@ use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::message::Time;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-/// Text that stands for itself, between tags and in attributes.
 pub(super) fn text(text: &str) -> String {
     escaped(&sanitize(text))
 }

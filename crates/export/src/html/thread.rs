@@ -31,7 +31,6 @@ pub(super) struct Step<'a> {
     pub(super) message: &'a AssistantMessage,
     pub(super) answer: Option<&'a Answer>,
     pub(super) calls: Vec<Call<'a>>,
-    /// What was done to the message itself.
     pub(super) interventions: Vec<Intervention>,
 }
 
@@ -109,7 +108,6 @@ impl<'a> Tree<'a> {
         });
     }
 
-    /// The way from an entry to the last line that follows it.
     fn down(&self, from: usize) -> Vec<usize> {
         let mut way = vec![from];
         let mut at = from;

@@ -37,7 +37,6 @@ impl Maker {
         self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data })
     }
 
-    /// Says where the session comes from.
     pub(super) fn imported(&mut self, format: &str, header: RawJson) {
         #[derive(Serialize)]
         struct From<'a> {

@@ -206,7 +206,6 @@ fn time(raw: &RawJson) -> Option<Time> {
     }
 }
 
-/// Text, or a list of blocks.
 fn contents(maker: &mut Maker, raw: &RawJson) -> Vec<Content> {
     match raw.read::<String>() {
         Ok(text) => vec![Content::Text { text }],

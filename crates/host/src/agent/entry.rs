@@ -63,7 +63,6 @@ impl Entry {
         &self.spec.name
     }
 
-    /// The process of the moment, or the last one there was.
     pub(crate) fn extension(&self) -> Option<Extension> {
         self.slot.borrow().instance.clone()
     }
@@ -102,7 +101,6 @@ impl Entry {
         at(View { slot: &slot, now: now.as_deref(), spec: &self.spec })
     }
 
-    /// Whether this is its name, or the one it goes by while its manifest cannot be read.
     pub(crate) fn is_called(&self, name: &ExtensionName) -> bool {
         name == self.name() || name.as_str() == dir_name(&self.spec.dir)
     }

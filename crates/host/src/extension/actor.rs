@@ -58,7 +58,6 @@ pub(crate) struct Start {
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
     pub(crate) pump: Arc<EventPump>,
-    /// What does things for it, where there is something.
     pub(crate) desk: Option<Arc<Desk>>,
 }
 
@@ -295,7 +294,6 @@ impl Actor {
         }
     }
 
-    /// Nothing can be written any more. A process that ends is seen to in a moment, and says more.
     fn deafened(&mut self) {
         if self.child.has_exited() || self.child.process.is_none() {
             return self.wind_up("");
@@ -378,7 +376,6 @@ impl Actor {
         }
     }
 
-    /// Reports a failure. What to say of the one that ends the connection is decided elsewhere.
     fn fault(&self, code: FaultCode, message: String) {
         let mut failure = Failure { code, message };
         if self.session.state() == ExtensionState::from(failure.clone()) {

@@ -148,7 +148,6 @@ impl SendQueue {
         true
     }
 
-    /// Adds a line that may be lost. Never waits.
     pub(crate) fn push_droppable(self: &Arc<Self>, text: String) {
         self.pump.distribute();
         let mut state = self.lock();
@@ -185,7 +184,6 @@ impl SendQueue {
         }
     }
 
-    /// Adds events that waited in the mailbox.
     pub(crate) fn push_posted(self: &Arc<Self>, run: EventRun) {
         let mut state = self.lock();
         if !state.is_closed {
@@ -305,7 +303,6 @@ impl SendQueue {
         }
     }
 
-    /// Closes the extension's input, whatever waits.
     fn end(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -365,7 +362,6 @@ impl State {
         Poll::Pending
     }
 
-    /// Makes some progress. False when everything is written and the input closed.
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if !self.lines.is_empty() {
             return self.poll_lines(context).map_ok(|()| true);

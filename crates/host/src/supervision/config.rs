@@ -154,7 +154,6 @@ impl HostConfig {
         }
     }
 
-    /// Which variables of this program's environment an extension was granted.
     pub(crate) fn env_of<'a>(&'a self, spec: &'a ExtensionSpec) -> impl Iterator<Item = &'a String> {
         let asked = spec.permissions.iter().flat_map(|granted| &granted.env);
         self.env.granted.get(&spec.name).into_iter().flatten().chain(asked)

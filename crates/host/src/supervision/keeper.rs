@@ -189,7 +189,6 @@ impl Keeper {
         Ok(())
     }
 
-    /// It is ready: from here on it speaks for itself.
     fn join(&mut self, instance: &Extension) {
         self.failures().forget();
         let offers = Arc::clone(&instance.snapshot().offers);

@@ -53,7 +53,6 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
-    /// Where it is remembered how extensions did.
     pub(crate) state: Arc<StateFiles>,
     looked: Looked,
     first_code: Arc<FirstCode>,
@@ -62,7 +61,6 @@ pub(crate) struct Shared {
     /// What the hello of all those is answered with that have no deadlines of their own.
     common: OnceLock<Common>,
     pub(crate) pump: Arc<EventPump>,
-    /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
 }
 

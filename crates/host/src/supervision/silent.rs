@@ -52,7 +52,6 @@ pub(crate) fn forgive(state: &Path, extension: &ExtensionName) {
     _ = std::fs::remove_file(state.join(name(extension)));
 }
 
-/// What it looks like, and which code was approved: a new version may have the old manifest.
 fn now(spec: &ExtensionSpec) -> String {
     let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
     format!("{}{tree}", looks(&spec.dir))

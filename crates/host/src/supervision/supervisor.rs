@@ -15,10 +15,7 @@ use crate::wire::fault::{Failure, FaultCode};
 /// What becomes of an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Restart {
-        /// When this much time has passed.
-        after: Duration,
-    },
+    Restart { after: Duration },
     Down,
 }
 
@@ -56,7 +53,6 @@ impl Supervisor {
         }
     }
 
-    /// Somebody asked for a restart: what was is forgotten.
     pub(crate) fn reset(&mut self) {
         self.greeted = false;
         self.forget_crashes();

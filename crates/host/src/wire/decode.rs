@@ -154,7 +154,6 @@ fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
     serde_json::from_slice(line).ok().map(|head: Head| head.id)
 }
 
-/// The beginning of something an extension sent, for messages.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let start = bytes.get(..QUOTED).unwrap_or(bytes);
     let more = if bytes.len() > QUOTED { "…" } else { "" };

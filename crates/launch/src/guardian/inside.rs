@@ -114,7 +114,6 @@ pub(super) fn words(
     Ok(bubblewrap.words(wrapped))
 }
 
-/// Lets what is started next have it.
 pub(super) fn keep(report: &PipeWriter) -> io::Result<()> {
     Ok(fcntl_setfd(report, FdFlags::empty())?)
 }

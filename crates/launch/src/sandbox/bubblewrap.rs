@@ -73,7 +73,6 @@ impl Bubblewrap {
         ))
     }
 
-    /// With everything that a start will ask for.
     #[expect(clippy::disallowed_methods, reason = "looks whether it works, and waits for it")]
     fn tried(&self) -> Result<(), String> {
         let mut command = Command::new(&self.program);
@@ -94,7 +93,6 @@ impl Bubblewrap {
         ISOLATED.iter().copied().chain(userns).chain(net)
     }
 
-    /// Its command line, its own name first.
     pub(crate) fn words(&self, wrapped: Wrapped<'_>) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![self.program.clone().into()];
         words.extend(self.isolated(wrapped.sandbox.net).map(OsString::from));
@@ -159,7 +157,6 @@ fn in_system(path: &Path) -> bool {
     places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| path.starts_with(place))
 }
 
-/// The system's programs and settings as they are, links included.
 fn system() -> impl Iterator<Item = OsString> {
     let places = places::PROGRAMS.iter().chain([&places::SETTINGS]).map(Path::new);
     places.filter(|place| place.exists()).flat_map(|place| match std::fs::read_link(place) {

@@ -20,7 +20,6 @@ impl Filters {
         Ok(Self([unknown(abi)?, refused(net, abi).map_err(other)?]))
     }
 
-    /// For the calling thread and all that it starts.
     pub(super) fn install(&self) -> io::Result<()> {
         self.0.iter().try_for_each(|program| apply_filter(program)).map_err(other)
     }

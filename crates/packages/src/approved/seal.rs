@@ -45,7 +45,6 @@ fn movable(_: &fs::Metadata) -> u32 {
     0o755
 }
 
-/// Lets everything in a tree be removed again.
 pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
     protect(root, 0o755)?;
     for entry in fs::read_dir(root)? {

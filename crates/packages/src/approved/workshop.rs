@@ -77,7 +77,6 @@ impl Workshop {
         }
     }
 
-    /// A directory to prepare something in.
     pub(crate) fn bench(&self) -> Result<Bench, InstallError> {
         let write = || InstallError::io("write to", &self.dir);
         let scraps = self.dir.join(SCRAPS);

@@ -265,7 +265,6 @@ impl Proposal {
         })
     }
 
-    /// Whether nobody has approved, removed or gone back to anything of this name since this was made.
     fn is_about(&self, file: &LockFile) -> bool {
         if another_there(file, &self.manifest.name, &self.entry.source).is_some() {
             return false;

@@ -111,7 +111,6 @@ fn clone_over(
 /// `git` and what it is told each time.
 struct Git<'a> {
     program: std::path::PathBuf,
-    /// Where it runs, so that no project is the current one.
     dir: &'a Path,
     env: Vec<(OsString, OsString)>,
 }

@@ -59,7 +59,6 @@ pub(super) fn older(approved: &Approved, row: &Row) -> Result<Older, InstallErro
     Err(InstallError::NoneUsable { name, why: all.join("; ") })
 }
 
-/// Why a version cannot be gone back to.
 fn unusable(approved: &Approved, older: &Entry) -> Option<String> {
     if let Came::Placed { path, .. } = &older.source {
         return Some(format!("it lay in {}, where its files are yours to change", path.display()));

@@ -96,7 +96,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A list of strings that can be shown as they are.
     pub(crate) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
         let text = |value: &Value| match value.as_str() {
             Some(text) => self.plain(field, text),

@@ -29,7 +29,6 @@ pub(super) struct Answer {
 
 struct Call {
     id: ToolCallId,
-    /// The arguments as the model wrote them.
     args: String,
 }
 

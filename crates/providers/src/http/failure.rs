@@ -20,7 +20,6 @@ use crate::retry::retry_after;
 #[derive(Debug)]
 pub(super) struct Blame {
     pub(super) provider: String,
-    /// Scheme, host and port of the server.
     pub(super) address: String,
     pub(super) key_env: Option<String>,
     pub(super) key_sent: bool,
@@ -32,7 +31,6 @@ pub(super) struct Blame {
 pub(super) struct Failure {
     pub(super) error: ModelError,
     pub(super) passes: bool,
-    /// The wait the provider asked for.
     pub(super) retry_after: Option<Duration>,
 }
 
@@ -71,7 +69,6 @@ impl Blame {
         }
     }
 
-    /// The connection failed: no status, no words from the provider.
     fn broken(&self, error: &http_client::Error, begun: bool) -> Failure {
         let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
         let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());

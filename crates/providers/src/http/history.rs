@@ -123,7 +123,6 @@ fn said(text: &str) -> Option<rig::Text> {
     (!text.trim().is_empty()).then(|| rig::Text::new(text))
 }
 
-/// An image, or words in its place when no provider takes its type.
 fn picture(image: &Image) -> Result<rig::Image, rig::Text> {
     let Some(media_type) = ImageMediaType::from_mime_type(&image.mime_type) else {
         return Err(rig::Text::new(format!("(an image of type {} that cannot be shown)", image.mime_type)));

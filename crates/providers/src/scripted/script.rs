@@ -22,7 +22,6 @@ pub(super) struct Script {
 pub(super) struct Step {
     #[serde(default)]
     pub(super) when: When,
-    /// Whether the step may be used again.
     #[serde(default)]
     pub(super) repeat: bool,
     #[serde(default)]
@@ -74,7 +73,6 @@ pub(super) struct Call {
     /// The arguments, byte for byte but for spaces between tokens.
     #[serde(default)]
     pub(super) args: Option<RawJson>,
-    /// The arguments as text, for a model that writes broken JSON.
     #[serde(default)]
     pub(super) args_text: Option<String>,
 }

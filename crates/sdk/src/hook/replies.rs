@@ -55,7 +55,6 @@ impl RequestDecision {
 pub(super) trait Asked: Question + DeserializeOwned + Send + 'static {
     type Answer: Send + 'static;
 
-    /// What is decided where there is no handler.
     fn unasked() -> Self::Answer;
 
     fn reply(answer: Self::Answer, params: &RawJson, hook: &Hook) -> Result<RawJson, String>;

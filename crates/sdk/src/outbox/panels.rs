@@ -52,7 +52,6 @@ impl Panels {
         self.take(now, |_| true)
     }
 
-    /// The contents whose turn it is.
     pub(super) fn due(&mut self, now: Instant) -> Vec<PanelRender> {
         self.take(now, |turn| turn.at <= now)
     }

@@ -86,7 +86,6 @@ impl Stdout {
         self.changed.notify_all();
     }
 
-    /// After the close: waits for the last byte.
     pub(super) fn finish(&self) -> io::Result<()> {
         let thread = self.state().thread.take();
         // A panic there has nobody left to hear of it.

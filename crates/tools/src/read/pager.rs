@@ -25,7 +25,6 @@ pub(super) struct Page {
     pub(super) lines: u64,
     /// Lines before the window: all there are when the window is empty.
     pub(super) skipped: u64,
-    /// Whether there are lines behind it.
     pub(super) more: bool,
     /// Whether the last line is cut because it alone is longer than a result.
     pub(super) cut_line: bool,

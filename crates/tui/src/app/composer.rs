@@ -88,7 +88,6 @@ impl Composer {
         &mut self.known
     }
 
-    /// Takes new sources of completion, and completes with them.
     pub(super) fn learn(&mut self, learn: impl FnOnce(&mut Known)) {
         learn(&mut self.known);
         self.complete();
@@ -108,7 +107,6 @@ impl Composer {
         Some((&search.field, found))
     }
 
-    /// The prompt that a search in the earlier prompts stands at.
     pub(super) fn found(&self) -> Option<&str> {
         let search = self.search.as_ref()?;
         search.search.matched(&self.history).map(|found| found.prompt)
@@ -130,7 +128,6 @@ impl Composer {
         self.history.push(prompt).is_some()
     }
 
-    /// Takes the earlier prompts of the file. Those that were sent meanwhile follow them.
     pub(super) fn set_history(&mut self, text: &str) {
         let typed: Vec<String> = self.history.prompts().to_vec();
         self.history = History::decode(text).history;
@@ -151,7 +148,6 @@ impl Composer {
         }
     }
 
-    /// Forgets the prompt that waits for its pastes.
     pub(super) fn cancel_delayed(&mut self) {
         self.pastes.keep();
     }
@@ -275,7 +271,6 @@ impl Composer {
         out.send(command, Pending::Completions(name, prefix));
     }
 
-    /// Takes the answer of an extension. An answer to a command that is no longer typed is dropped.
     pub(super) fn completed(&mut self, of: (String, String), data: CompletionsData, out: &mut Outbox) {
         let typed = self.typed_command();
         if typed.as_ref().is_none_or(|typed| typed.0 != of.0) {

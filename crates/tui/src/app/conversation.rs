@@ -85,7 +85,6 @@ impl Conversation {
         self.transcript.restore(messages);
     }
 
-    /// Returns everything that waited for the messages of the session.
     pub(super) fn arrived(&mut self) -> Vec<Following> {
         match std::mem::replace(&mut self.arrival, Arrival::Shown) {
             Arrival::Read(later) => later,
@@ -104,7 +103,6 @@ impl Conversation {
         }
     }
 
-    /// Adds a note of haft's own.
     pub(super) fn say(&mut self, said: Said) {
         match &mut self.arrival {
             Arrival::Read(later) => later.push(Following::Said(said)),
@@ -126,7 +124,6 @@ impl Conversation {
         self.search.as_ref()
     }
 
-    /// The outcome of the search that is typed.
     pub(super) fn found(&self) -> Found {
         match &self.search {
             Some(search) if search.text().is_empty() => Found::Match,
@@ -134,12 +131,10 @@ impl Conversation {
         }
     }
 
-    /// True while the keyboard is in the transcript or in a search of it.
     pub(super) fn is_open(&self) -> bool {
         self.browses || self.search.is_some()
     }
 
-    /// Takes the keyboard into the transcript.
     pub(super) fn browse(&mut self) {
         self.browses = true;
         self.transcript.browse();
@@ -164,7 +159,6 @@ impl Conversation {
         self.transcript.opens(rows);
     }
 
-    /// Continues a long search, and folds what was unfolded while the transcript was open.
     pub(super) fn settle(&mut self, now: Instant) {
         if self.searches_at.is_some_and(|at| at <= now) {
             self.searches_at = None;

@@ -59,7 +59,6 @@ impl Dialogs {
         self.open.first().map(|asked| &asked.dialog)
     }
 
-    /// Which one is shown, by the order in which they came.
     pub(super) fn number(&self) -> Option<u64> {
         self.open.first().map(|asked| asked.number)
     }
@@ -96,7 +95,6 @@ impl Dialogs {
         self.shown()?.draw(area, buffer, look)
     }
 
-    /// Answers the question that is shown.
     pub(super) fn answer(&mut self, answer: UiAnswer, out: &mut Outbox) {
         if !self.open.is_empty() {
             out.intend(Intent::Answer(self.open.remove(0).purpose, answer));
@@ -124,13 +122,11 @@ impl Dialogs {
         self.open.len().saturating_sub(1)
     }
 
-    /// A question of the agent's side is over.
     pub(super) fn close(&mut self, id: &str) {
         let is = |purpose: &AnswerUse| matches!(purpose, AnswerUse::Reply { id: open, .. } if open == id);
         self.open.retain(|asked| !is(&asked.purpose));
     }
 
-    /// Everything of the agent's side is over.
     pub(super) fn close_replies(&mut self) {
         self.open.retain(|asked| !matches!(asked.purpose, AnswerUse::Reply { .. }));
     }

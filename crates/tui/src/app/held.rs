@@ -36,7 +36,6 @@ pub(super) struct Next {
 pub(super) enum Origin {
     New,
     Stored,
-    /// It has the conversation of the one that is shown, up to an entry where one was named.
     Fork(Option<String>),
 }
 
@@ -61,7 +60,6 @@ pub(super) enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
     Told,
-    /// Something was said to an agent that was at work no more.
     Unheard,
     /// It was asked for: until it is here, nobody says what waits.
     Asked,

@@ -10,11 +10,8 @@ use super::SettingRow;
 /// Something that a component wants done beyond its own state.
 #[derive(Debug)]
 pub(super) enum Intent {
-    /// Shows a word in the status line.
     Flash(String),
-    /// Adds a note of haft's own to the conversation.
     Info(String),
-    /// Prints a row, where lines are printed.
     Print(String),
     PrintOutput,
     /// Prints the rows of the list that come next, or the first ones.
@@ -26,16 +23,13 @@ pub(super) enum Intent {
     /// Shows a theme that is not chosen yet.
     PreviewTheme(String),
     Pick(ChoiceUse, String),
-    /// Gives a session another name. The flag is true for a session that is open.
     Rename(String, String, bool),
     /// A list was closed without a choice.
     CloseMenu(ChoiceUse),
     ShowMatch,
     /// Says what could not be said so far.
     SayUnsent,
-    /// Sends the prompt that is written.
     Submit(When),
-    /// Stops the work, or takes away what stands in the way.
     Abort,
     TakeBack,
     /// Quits if the key was pressed a moment ago, too.
@@ -44,20 +38,10 @@ pub(super) enum Intent {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AnswerUse {
-    Reply {
-        id: String,
-        session: Option<String>,
-    },
-    Key {
-        provider: String,
-    },
-    /// It trusts what the project brings.
-    Grant {
-        digest: String,
-    },
-    Setting {
-        name: String,
-    },
+    Reply { id: String, session: Option<String> },
+    Key { provider: String },
+    Grant { digest: String },
+    Setting { name: String },
     NewSession,
 }
 

@@ -51,14 +51,12 @@ pub(super) struct Known {
     pub(super) providers: Option<Vec<Provider>>,
     pub(super) extensions: Vec<String>,
     pub(super) themes: Vec<String>,
-    /// What the extension whose command is typed has said last.
     pub(super) said: Option<Completed>,
 }
 
 /// What may follow a command, as its extension says.
 #[derive(Debug)]
 pub(super) struct Completed {
-    /// The command and what was typed behind it.
     pub(super) of: (String, String),
     pub(super) items: Vec<CompletionItem>,
 }
@@ -83,14 +81,12 @@ impl Known {
         self.set_commands(Vec::new());
     }
 
-    /// Returns what the argument of one of haft's own commands is.
     pub(super) fn completes(&self, name: &str) -> Option<Completes> {
         let is_it = |known: &str| known.eq_ignore_ascii_case(name);
         let is_named = |own: &&OwnCommand| is_it(own.name) || own.aliases.iter().any(|alias| is_it(alias));
         self.own.iter().find(is_named).and_then(|own| own.completes)
     }
 
-    /// The commands of extensions, then templates and skills: they come in that order.
     pub(super) fn set_commands(&mut self, others: Vec<CommandInfo>) {
         let own = self.own.iter().map(|command| Command {
             name: command.name.to_owned(),
@@ -157,7 +153,6 @@ impl Known {
     }
 }
 
-/// What an extension says may follow its command.
 fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
     let matched = match item.value.starts_with(prefix) {
         true => (0..u32::try_from(prefix.graphemes(true).count()).unwrap_or(0)).collect(),

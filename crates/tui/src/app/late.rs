@@ -24,7 +24,6 @@ enum What {
 }
 
 impl Late {
-    /// A question went, and nobody had answered it.
     pub(super) fn closed(now: Instant) -> Self {
         Self { until: now + QUIET, what: What::Everything }
     }
@@ -35,7 +34,6 @@ impl Late {
         is_word.then(|| Self { until: now + QUIET, what: What::RestOf(begun) })
     }
 
-    /// Whether the question went by itself.
     pub(super) fn is_closed(&self) -> bool {
         self.what == What::Everything
     }

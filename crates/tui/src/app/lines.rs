@@ -141,7 +141,6 @@ impl Lines {
         self.late_until.take().is_some_and(|until| now < until)
     }
 
-    /// When there is something to print though nothing happens.
     pub(super) fn wakes_at(&self, open: Option<&crate::panel::Panel>) -> Option<Instant> {
         let (told, open) = (self.told.panel.as_ref()?, open?);
         let is_same = told.extension == *open.extension() && told.content == *open.content();

@@ -80,7 +80,6 @@ impl Menu {
     }
 }
 
-/// Acts on a choice. The list closes when a row is taken, except for the list of tools.
 fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {

@@ -21,7 +21,6 @@ pub(super) struct Page {
     title: String,
     text: String,
     top: usize,
-    /// How many rows are seen, as far as it was drawn.
     height: usize,
     drawn: Option<Drawn>,
 }

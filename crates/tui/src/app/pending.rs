@@ -26,11 +26,9 @@ pub(super) enum Pending {
     Before(Box<Submission>),
     /// What waited in a session that is not shown any more, as it was known, and the session that goes on with it.
     Left(Box<Queue>, Option<String>),
-    /// What a command of the person's printed.
     ShellSaid,
     /// A command that is not haft's own.
     Command(Box<Submission>),
-    /// What may follow a command, and what was typed behind it.
     Completions(String, String),
     Abort,
     Taken(Taken),
@@ -45,12 +43,10 @@ pub(super) enum Pending {
     Compacted,
     Reloaded,
     Named(Option<String>),
-    /// The session goes on from another entry.
     Moved,
     Answered,
     /// Nothing more; a failure is said.
     Quiet,
-    /// Nothing more, and a failure says nothing new.
     Silent,
 }
 
@@ -60,7 +56,6 @@ pub(super) enum Shown {
     /// It is only to be known.
     No,
     Picker,
-    /// It is about one of them.
     One(String),
 }
 
@@ -90,7 +85,6 @@ impl Pending {
         }
     }
 
-    /// Whether what waited in another session is still to come back.
     pub(super) fn is_left(&self) -> bool {
         matches!(self, Self::Left(..))
     }

@@ -83,7 +83,6 @@ impl Session {
         }
     }
 
-    /// How full the model's window is, in hundredths.
     pub(super) fn percent(&self) -> Option<u64> {
         let window = self.window.filter(|window| *window > 0)?;
         Some(self.context.saturating_mul(100) / window)

@@ -93,7 +93,6 @@ impl Stack {
         self.dialogs.is_empty() && self.shows_conversation()
     }
 
-    /// The time at which a component looks different by itself.
     pub(super) fn wakes_at(&self, now: Instant) -> Option<Instant> {
         self.all().filter_map(|component| component.wakes_at(now)).min()
     }

@@ -191,7 +191,6 @@ impl State {
         self.stack.conversation.say(Said::Error(text.into()));
     }
 
-    /// A word in the status line.
     pub(super) fn flash(&mut self, text: impl Into<String>) {
         let text = text.into();
         self.lines.say(&text);
@@ -200,7 +199,6 @@ impl State {
         }
     }
 
-    /// A page to read. Where nothing is drawn anew, it stands among the rest.
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
             true => self.stack.conversation.say(Said::Page(title.to_owned(), text)),
@@ -270,7 +268,6 @@ impl State {
         self.out.send_to(hello, None, Pending::Hello);
     }
 
-    /// How the session is, and what there is in it.
     pub(super) fn refresh(&mut self) {
         self.ask_state();
         self.out.send(ListCommands {}, Pending::Commands);
@@ -327,7 +324,6 @@ impl State {
         self.out.send(GetState {}, Pending::State { begun, told });
     }
 
-    /// Stops the command of the person's that began last.
     pub(super) fn stop_shell(&mut self) {
         if let Some(number) = self.work.shells.last().map(|shell| shell.number) {
             self.out.ask(Ask::StopShell { number });

@@ -54,7 +54,6 @@ pub(super) struct StatusFacts<'s> {
     pub(super) keymap: &'s Keymap,
     /// The progress of a search that no field shows, in hundredths.
     pub(super) searching: Option<u8>,
-    /// True while the keyboard is in the transcript.
     pub(super) browses: bool,
     pub(super) works: bool,
     /// The questions behind the one that is shown.
@@ -66,7 +65,6 @@ impl StatusBar {
         self.branch = branch;
     }
 
-    /// Shows a word for a while.
     pub(super) fn flash(&mut self, text: String, now: Instant) {
         self.word = Some(Word { text, until: now + timeouts::FLASH });
     }
@@ -86,7 +84,6 @@ impl StatusBar {
         false
     }
 
-    /// Drops what has been shown for long enough.
     pub(super) fn settle(&mut self, now: Instant) {
         self.word.take_if(|word| word.until <= now);
         self.quits_until.take_if(|until| *until <= now);
@@ -172,7 +169,6 @@ pub(super) fn quit_offer(keymap: &Keymap, works: bool) -> String {
     }
 }
 
-/// What keys do in the transcript.
 fn browsing(keymap: &Keymap) -> String {
     let does: [(&[Browse], &str); 4] = [
         (&[Browse::Up, Browse::Down], "move"),

@@ -62,7 +62,6 @@ impl Themes {
         built_in.chain(self.files.iter().map(|(name, _)| name.clone())).collect()
     }
 
-    /// The name of the one that was chosen, where there is none of that name.
     pub(super) fn missing(&self) -> Option<&str> {
         self.named(&self.chosen).is_none().then_some(self.chosen.as_str())
     }
@@ -83,7 +82,6 @@ impl Themes {
         }
     }
 
-    /// Shows the one that is chosen.
     pub(super) fn end_preview(&mut self) {
         let chosen = self.chosen.clone();
         self.choose(&chosen);

@@ -118,7 +118,6 @@ fn set_title(state: &mut State) {
     }
 }
 
-/// Nothing can be asked any more. Whoever started all of this says why, where the screen was.
 fn gone(state: &mut State) {
     state.work.is_over();
     state.stack.panel.close();

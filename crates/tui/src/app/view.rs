@@ -78,7 +78,6 @@ pub(super) fn rows_below(state: &mut State, screen: Rect, look: &Look) -> u16 {
     layout::wanted_below(state, screen, look).rows()
 }
 
-/// The transcript, or what stands in its place.
 fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
@@ -94,7 +93,6 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     None
 }
 
-/// The editor, or the question that stands in its place.
 fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
     if !state.stack.dialogs.is_empty() {
         return state.stack.dialogs.draw(areas.ask, buffer, look);

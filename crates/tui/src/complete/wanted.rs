@@ -33,7 +33,6 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// All that follows the command, in place of the last word of it.
     pub(super) fn whole(&self, text: &str, cursor: usize) -> Option<Self> {
         let Kind::Argument { command, .. } = &self.kind else { return None };
         let behind = text.get(1 + command.len()..cursor)?;

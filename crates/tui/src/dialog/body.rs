@@ -87,7 +87,6 @@ impl Body {
         Laid::at(&mut self.laid, question, width, theme).len()
     }
 
-    /// On by what was shown, or back.
     pub(super) fn turn(&mut self, on: bool) {
         let by = self.shown.max(1);
         let row = self.top.row;
@@ -99,7 +98,6 @@ impl Body {
         self.top = if last { Top { ends: true, ..self.top } } else { Top::default() };
     }
 
-    /// What was drawn last stands on the screen. Whether its end has, now for the first time.
     pub(super) fn was_drawn(&mut self) -> bool {
         let before = self.is_through();
         self.read = self.read.with(self.drawn.take());
@@ -118,7 +116,6 @@ impl Body {
         (read.is_through(), unread)
     }
 
-    /// Draws as much as there is room for, and says how much is left out.
     pub(super) fn draw(&mut self, question: &Question, area: Rect, buffer: &mut Buffer, look: &Look) {
         self.drawn = None;
         if area.height == 0 {
@@ -147,7 +144,6 @@ impl Body {
         put(&Line::from(span(words, style)), row(area, area.height - 1), buffer);
     }
 
-    /// Draws the rows from the top on, and says how many are below.
     fn draw_part(&mut self, narrow: bool, area: Rect, buffer: &mut Buffer) -> usize {
         let Some(laid) = (if narrow { &self.narrow } else { &self.laid }) else { return 0 };
         let height = usize::from(area.height);

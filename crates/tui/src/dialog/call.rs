@@ -28,9 +28,7 @@ pub(super) enum Mark {
     #[default]
     No,
     Line,
-    /// It is one that is taken away.
     Removed,
-    /// It is one that is put in.
     Added,
 }
 
@@ -148,7 +146,6 @@ impl Rows {
         }
     }
 
-    /// Whether nothing came since a bracket.
     fn is_empty_inside(&self) -> bool {
         self.rows.last().is_some_and(|row| row.mark == Mark::No && row.text.ends_with(['{', '[']))
     }

@@ -95,7 +95,6 @@ impl Choices {
         at.is_some()
     }
 
-    /// What the chosen one answers, and whether that grants something.
     pub(super) fn answer(&self) -> Option<(UiAnswer, bool)> {
         self.choices.get(self.chosen).map(|choice| (choice.answer.clone(), choice.grants))
     }

@@ -52,7 +52,6 @@ impl Atom {
         }
     }
 
-    /// What the model reads in its place.
     pub(super) fn sent(&self) -> String {
         match self {
             Self::Paste { text, .. } => text.to_string(),
@@ -60,7 +59,6 @@ impl Atom {
         }
     }
 
-    /// What stands in its place where nothing but text is kept.
     pub(super) fn kept(&self) -> String {
         match self {
             Self::Paste { text, .. } => text.to_string(),

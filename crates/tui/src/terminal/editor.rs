@@ -76,7 +76,6 @@ impl Draft {
     }
 }
 
-/// What came of it: the text, or what is said to the person.
 pub(super) fn edited(draft: &Draft, command: &str, ended: io::Result<Option<i32>>) -> Result<String, String> {
     let why = match ended {
         Ok(Some(0)) => match draft.text() {

@@ -74,7 +74,6 @@ impl Guard {
         out::write(&modes).map_err(TerminalError::Write)
     }
 
-    /// Has it as these say, while it is taken.
     pub(super) fn turn(&mut self, modes: Modes) -> Result<(), TerminalError> {
         let before = std::mem::replace(&mut self.modes, modes);
         let mut taken = lock(&TAKEN);

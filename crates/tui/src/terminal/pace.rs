@@ -19,7 +19,6 @@ impl Pace {
         self.due_at = Some(self.due_at.map_or(free, |due| due.min(free)));
     }
 
-    /// A person did something and looks for what comes of it.
     pub(super) fn touched(&mut self, now: Instant) {
         self.due_at = Some(self.due_at.map_or(now, |due| due.min(now)));
     }

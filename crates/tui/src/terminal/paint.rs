@@ -144,7 +144,6 @@ pub(super) fn shown(symbol: &str) -> &str {
     if symbol.is_empty() || symbol.chars().any(char::is_control) { " " } else { symbol }
 }
 
-/// The columns of one cell's text.
 pub(super) fn width(symbol: &str) -> u16 {
     symbol.cell_width()
 }

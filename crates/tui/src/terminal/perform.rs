@@ -8,7 +8,6 @@ use crate::app::{Effect, Event};
 
 /// A loop around an interface.
 pub(super) trait Performs {
-    /// Has the interface hear what happens, and says what it wants done.
     fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect>;
 
     /// Does one thing. What is over at once makes an event.

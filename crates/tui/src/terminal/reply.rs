@@ -45,7 +45,6 @@ enum Part {
 /// What an event turned out to be.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heard {
-    /// What is no answer, in order.
     pub(super) events: Vec<Event>,
     pub(super) appearance: Option<Appearance>,
 }
@@ -89,7 +88,6 @@ impl Replies {
         }
     }
 
-    /// When what is held is no longer waited with.
     pub(super) fn gives_up_at(&self) -> Option<Instant> {
         let patience = if self.is_sure() { timeouts::REPLY_REST } else { timeouts::REPLY_BEGIN };
         self.last_at.map(|at| at + patience)
@@ -115,7 +113,6 @@ impl Replies {
         self.last_at = Some(now);
     }
 
-    /// Whether what is held can be nothing but an answer.
     fn is_sure(&self) -> bool {
         self.text.starts_with(BEGIN)
     }

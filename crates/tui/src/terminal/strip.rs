@@ -128,7 +128,6 @@ impl Strip {
         out.push_str("\x1b[0m");
     }
 
-    /// Adds all of it, from where it begins.
     fn push_all(&mut self, out: &mut String, depth: ColorDepth) {
         let area = self.next.area;
         let empty = Buffer::empty(area);
@@ -144,7 +143,6 @@ impl Strip {
         self.at = Position { x: 0, y: last };
     }
 
-    /// Adds what writes the cells that differ.
     fn push_changes(&mut self, out: &mut String, shown: &Buffer) {
         let at = &mut self.at;
         let mut last = None;

@@ -44,7 +44,6 @@ impl Answer {
         self.items.contains(&at)
     }
 
-    /// The model says so much more.
     pub(super) fn words(&mut self, doc: &mut Document, delta: &str, words: Words, now: Instant) {
         if delta.is_empty() {
             return;

@@ -33,7 +33,6 @@ impl Browsing {
         self.cursor.at = doc.clamped(self.cursor.at);
     }
 
-    /// Moves the cursor. Other keys change nothing.
     pub(super) fn go(&mut self, doc: &mut Document, action: Browse) {
         match action {
             Browse::Up => self.cursor = self.vertical(doc, -1),
@@ -61,7 +60,6 @@ impl Browsing {
         Point { at, column: within(self.column) }
     }
 
-    /// One grapheme on or back, over the ends of rows.
     fn horizontal(&self, doc: &mut Document, on: bool) -> Point {
         let cursor = self.cursor;
         let row = doc.rows(cursor.at.item).get(cursor.at.row);
@@ -111,12 +109,10 @@ impl Selection {
 #[derive(Debug, Default)]
 pub(super) struct Selecting {
     pub(super) selection: Option<Selection>,
-    /// The place where the button of the mouse went down.
     pub(super) pressed: Option<Point>,
 }
 
 impl Selecting {
-    /// Begins a selection at the cursor, or ends one of the same kind.
     pub(super) fn mark(&mut self, cursor: Point, lines: bool) {
         let new = Selection { mark: cursor, to: cursor, lines };
         let again = self.selection.is_some_and(|selection| selection.lines == lines);
@@ -128,7 +124,6 @@ impl Selecting {
         self.pressed = at;
     }
 
-    /// Selects from where the button of the mouse went down.
     pub(super) fn drag(&mut self, to: Option<Point>) {
         if let (Some(mark), Some(to)) = (self.pressed, to) {
             self.selection = Some(Selection { mark, to, lines: false });

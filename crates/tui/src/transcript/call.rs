@@ -52,7 +52,6 @@ pub(super) enum Phase {
     Running,
     Done,
     Failed,
-    /// Nothing is known of how it ended.
     Gone,
 }
 
@@ -72,13 +71,10 @@ pub(super) struct Call {
     pub(super) began: Option<Instant>,
     pub(super) took: Option<Duration>,
     pub(super) remarks: Vec<Remark>,
-    /// The extension whose tool it is.
     pub(super) owner: Option<CleanLine>,
     pub(super) exit: Option<i64>,
     pub(super) output: Output,
-    /// With the diff of a change.
     pub(super) details: Option<RawJson>,
-    /// How many lines that adds and removes.
     pub(super) counts: Option<(usize, usize)>,
     pub(super) images: Vec<Picture>,
     /// Whether the remarks say what the result says.
@@ -101,7 +97,6 @@ impl Call {
         call
     }
 
-    /// Whether nothing is known of it but its name.
     pub(super) fn is_new(&self) -> bool {
         self.phase == Phase::Waiting && self.sum == Sum::default() && self.remarks.is_empty()
     }
@@ -110,7 +105,6 @@ impl Call {
         self.remarks.push(Remark { mark, role, text: Clean::new(text) });
     }
 
-    /// All of its arguments are written.
     pub(super) fn wait(&mut self, name: &str, args: &RawJson) {
         self.sum = Sum::of(name, args);
         self.phase = Phase::Waiting;
@@ -183,7 +177,6 @@ impl Call {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) line: CleanLine,
-    /// All of it, where that is more.
     pub(super) whole: Option<Clean>,
 }
 
@@ -197,7 +190,6 @@ impl Sum {
         }
     }
 
-    /// Of a command, or of anything that is written out.
     pub(super) fn text(outside: &str) -> Self {
         let trimmed = outside.trim();
         let whole = Clean::new(trimmed);

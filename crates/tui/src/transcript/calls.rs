@@ -38,7 +38,6 @@ impl Calls {
         doc.changed(self.place(id)?).and_then(Item::call)
     }
 
-    /// Returns the call of an id, which may be one that nobody told of, to be changed.
     pub(super) fn call_or_new<'d>(
         &mut self,
         doc: &'d mut Document,

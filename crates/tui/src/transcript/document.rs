@@ -90,7 +90,6 @@ impl Document {
         far.into_iter().for_each(|at| self.compress(at));
     }
 
-    /// Returns the rows of an item, laid out for the width that was drawn last.
     pub(super) fn rows(&mut self, at: usize) -> Rows<'_> {
         let gap = self.has_gap(at);
         let folds = self.folds;
@@ -156,7 +155,6 @@ impl Document {
             .map(|item| Position { item, row: 0 })
     }
 
-    /// The same place, where it still is one.
     pub(super) fn clamped(&mut self, at: Position) -> Position {
         let item = at.item.min(self.items.len().saturating_sub(1));
         let last = self.height_of(item).saturating_sub(1);

@@ -17,7 +17,6 @@ pub(super) struct Item {
     pub(super) version: u32,
     /// Whether this one is unfolded; without an answer, it is as all of its kind are.
     pub(super) unfolded: Option<bool>,
-    /// Whether all of it stands on the terminal for good.
     pub(super) printed: bool,
 }
 
@@ -76,7 +75,6 @@ impl Item {
         self.version = self.version.wrapping_add(1);
     }
 
-    /// Whether nothing more is to come of it by itself.
     pub(super) fn is_over(&self) -> bool {
         match &self.kind {
             Kind::Text(text) => text.is_finished(),
@@ -117,7 +115,6 @@ impl Item {
         matches!(self.kind, Kind::Call(_) | Kind::Note(_))
     }
 
-    /// Whether somebody says something with it.
     pub(super) fn is_message(&self) -> bool {
         matches!(self.kind, Kind::User(_) | Kind::Text(_))
     }
@@ -151,7 +148,6 @@ impl Item {
         }
     }
 
-    /// Everything that is written in it, in pieces.
     pub(super) fn parts(&self, see: &mut dyn FnMut(&str)) {
         match &self.kind {
             Kind::User(user) => see(user.text.as_str()),
@@ -228,7 +224,6 @@ impl Text {
         }
     }
 
-    /// Returns its lines and blocks, which are kept with it from then on.
     pub(super) fn rendered(&mut self) -> &mut Streaming {
         let rendered = self.rendered.get_or_insert_with(|| {
             let mut rendered = Box::<Rendered>::default();

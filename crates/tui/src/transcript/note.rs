@@ -28,10 +28,8 @@ pub(super) struct Note {
     /// In two columns.
     pub(super) mark: &'static str,
     pub(super) role: Role,
-    /// The extension that it is about.
     pub(super) owner: Option<CleanLine>,
     pub(super) text: Clean,
-    /// What is shown when it is unfolded.
     pub(super) more: Option<Clean>,
 }
 

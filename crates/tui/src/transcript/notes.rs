@@ -43,7 +43,6 @@ pub(super) fn noted(doc: &mut Document, event: &E) {
     compacted(doc, event);
 }
 
-/// In the place of the row that says that it goes on.
 fn compacted(doc: &mut Document, event: &E) {
     let E::CompactionEnd { summary, tokens_before, tokens_after, messages_summed_up, by, error, .. } = event
     else {

@@ -104,7 +104,6 @@ impl<'a> Shown<'a> {
         cells.filter(move |cell| cell.from >= first)
     }
 
-    /// The text between two columns, both included.
     pub(super) fn text(self, from: usize, to: usize) -> String {
         let within = self.cells().filter(|cell| cell.from + cell.columns.max(1) > from && cell.from <= to);
         let text: String = within.map(|cell| cell.text).collect();
@@ -163,7 +162,6 @@ impl Picture {
         images.map(|image| Self { facts: ImageFacts::of(image), image: Arc::new(image.clone()) }).collect()
     }
 
-    /// Its rows: those that say what it is, with space for the image below where it is shown.
     pub(super) fn rows(&self, words: Vec<Row>, blank: &Row, room: Room<'_>) -> Vec<Row> {
         let used = blank.indent.saturating_add(blank.frame);
         let columns = room.width.saturating_sub(used);

@@ -203,7 +203,6 @@ impl Search {
         self.hunt = Some(hunt);
     }
 
-    /// Nothing is looked for any more.
     fn hunted(&mut self, found: Found) {
         (self.hunt, self.found) = (None, found);
     }
@@ -222,7 +221,6 @@ impl Search {
         false
     }
 
-    /// Returns which match of an item is gone to. One that hides behind a fold is unfolded.
     fn look_at(
         &mut self,
         doc: &mut Document,

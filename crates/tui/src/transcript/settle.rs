@@ -176,7 +176,6 @@ fn early_blocks(doc: &mut Document, at: usize, rows: usize) -> Option<usize> {
     (before + 1..=ends).find(enough).or((ends > before).then_some(ends))
 }
 
-/// Prints an item, as far as it says.
 fn print(doc: &mut Document, at: usize, part: Part, rows: &mut Vec<Line<'static>>) {
     let from = printed_rows(doc, at);
     if let Some(item) = doc.items.get_mut(at) {

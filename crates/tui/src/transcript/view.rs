@@ -11,7 +11,6 @@ pub(super) struct View {
     /// What stands at the top; without it the end is followed.
     pub(super) top: Option<Position>,
     pub(super) height: usize,
-    /// What was drawn last, row by row.
     pub(super) shown: Vec<Position>,
     pub(super) below: bool,
     pub(super) placements: Vec<Placement>,
@@ -37,7 +36,6 @@ impl View {
         doc.items.len().saturating_sub(top.item) <= 4 * self.height.max(1)
     }
 
-    /// Finds what is seen in so many rows.
     pub(super) fn look(&mut self, doc: &mut Document, height: usize) {
         self.height = height;
         let mut at = self.top(doc);
@@ -54,7 +52,6 @@ impl View {
         self.below = at.row < doc.height_of(at.item) || doc.below(at.item).is_some();
     }
 
-    /// Puts a row at the top, or follows the end where that would be seen.
     pub(super) fn look_from(&mut self, doc: &mut Document, top: Position) {
         let is_end = self.is_near_end(top, doc) && top >= self.top_of_end(doc);
         self.top = (!is_end).then_some(top);
@@ -122,7 +119,6 @@ impl View {
         began.filter_map(|began| doc.layouts.theme.spinner().changes_at(began, now)).min()
     }
 
-    /// Moves what is seen so that a row is seen.
     pub(super) fn reveal(&mut self, doc: &mut Document, at: Position) {
         self.look(doc, self.height);
         let first = self.shown.first().copied().unwrap_or_default();
@@ -139,7 +135,6 @@ impl View {
         self.look(doc, self.height);
     }
 
-    /// A place on the screen that was drawn last.
     pub(super) fn point(&self, column: u16, row: u16) -> Option<Point> {
         let at = self.shown.get(usize::from(row)).or(self.shown.last())?;
         Some(Point { at: *at, column: usize::from(column) })

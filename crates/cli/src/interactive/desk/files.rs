@@ -48,7 +48,6 @@ pub(super) fn branch(ground: &Ground) -> Option<String> {
     if project.is_trusted() || brings_nothing() { head(&project.dir) } else { None }
 }
 
-/// What the repository around a directory has checked out.
 fn head(dir: &Path) -> Option<String> {
     let text = read_text(&repository(dir)?.join("HEAD"), LONGEST).ok()?;
     let text = text.trim();

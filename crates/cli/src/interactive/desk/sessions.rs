@@ -20,7 +20,6 @@ pub(in crate::interactive) struct Open(Mutex<Known>);
 #[derive(Default)]
 struct Known {
     sessions: BTreeMap<String, Session>,
-    /// The one that the person sees.
     current: Option<String>,
 }
 
@@ -34,7 +33,6 @@ impl Open {
         });
     }
 
-    /// The one that the person saw last.
     pub(in crate::interactive) fn current(&self) -> Option<Session> {
         self.with(|known| known.sessions.get(known.current.as_ref()?).cloned())
     }

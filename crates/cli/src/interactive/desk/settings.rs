@@ -24,7 +24,6 @@ pub(super) fn rows(ground: &Ground) -> Vec<SettingRow> {
     rows.unwrap_or_default().iter().map(shown).collect()
 }
 
-/// Writes one into the user's file, and says what holds now: a flag or a variable may be stronger.
 pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<SettingRow> {
     haft_config::set(&ground.home.config_file(), name, value)?;
     let rows = holding(ground)?.rows();

@@ -75,7 +75,6 @@ fn environment(ground: &Ground) -> HostEnvironment {
         .without_variables(TOKEN_VARIABLES)
 }
 
-/// What came of it: all that it printed, and its status where it has one.
 fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
     let report = outcome.map_err(|error| {
         let code =

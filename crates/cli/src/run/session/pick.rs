@@ -128,7 +128,6 @@ enum Pressed {
 }
 
 impl Picker {
-    /// Which sessions have what was typed.
     fn matching(&self) -> Vec<usize> {
         let typed = self.typed.to_lowercase();
         let matching =
@@ -136,7 +135,6 @@ impl Picker {
         matching.map(|(index, _)| index).collect()
     }
 
-    /// The lines of the list, and the one below it, where the cursor stays.
     fn drawn(&self) -> (Vec<String>, String) {
         let matching = self.matching();
         let first = (self.at + 1).saturating_sub(self.visible);

@@ -13,7 +13,6 @@ use crate::supervision::slot::{Slot, Stage};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(super) slot: &'a Slot,
-    /// What the slot's process says, or said last.
     pub(super) now: Option<&'a Snapshot>,
     pub(super) spec: &'a ExtensionSpec,
 }

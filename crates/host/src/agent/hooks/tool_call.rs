@@ -39,7 +39,6 @@ impl ToolCallHook {
         Self { entry, context, stood: AtomicBool::new(false) }
     }
 
-    /// Queries the extension, and checks its answer against the role in which it was asked.
     async fn query(
         &self,
         cancel: &CancellationToken,

@@ -91,7 +91,6 @@ pub(super) fn of_result(limits: Limits, own: Option<&ToolOutput>) -> Limits {
     }
 }
 
-/// What people are shown of a result.
 pub(super) fn for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
     let own = own.and_then(|own| own.display.as_ref()).map_or(0, |display| display.text.len());
     shortened(text, limits.max_result_text.max(own))

@@ -49,7 +49,6 @@ fn one(place: usize, message: &Own) -> Message {
     }
 }
 
-/// What the model has thought, as far as it is shown.
 pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         AssistantBlock::Thinking { text } => Some(text.as_str()),

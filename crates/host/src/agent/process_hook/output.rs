@@ -55,7 +55,6 @@ pub(super) async fn read(
     ToolOutput { handled, display, ..read.output(kept.as_deref()) }
 }
 
-/// The text, then what belongs to it. A file is named, so that the model can read it.
 fn blocks(result: &ToolResult, own: Option<&ToolOutput>) -> Vec<ResultBlock> {
     let mut blocks = vec![ResultBlock::Text { text: result.for_llm.clone() }];
     for reference in &result.media {

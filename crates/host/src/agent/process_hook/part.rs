@@ -88,7 +88,6 @@ impl HookPart {
         }
     }
 
-    /// What becomes of what it was asked about.
     fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
         let loosened = self.entry.current().loosened || self.hook.on_timeout_allow;
         Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error }
@@ -152,7 +151,6 @@ impl HookPart {
         Refusal::of_turn(self.by(), aborted(reason))
     }
 
-    /// The same of a turn of which nothing is to stay.
     pub(super) fn discarded(&self, reason: &str) -> Refusal {
         Refusal::discarding(self.by(), aborted(reason))
     }

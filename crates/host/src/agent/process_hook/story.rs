@@ -85,7 +85,6 @@ impl Story {
         (story, start.into())
     }
 
-    /// Calls of the model up to now.
     pub(super) fn iteration(&self) -> u32 {
         self.end.iterations
     }
@@ -121,7 +120,6 @@ impl Story {
         Vec::new()
     }
 
-    /// What needs no more than to be put in other words.
     fn told(&mut self, event: &AgentEvent) -> Vec<Payload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are told of these kinds and no other")]
         match event {
@@ -220,7 +218,6 @@ impl Story {
         });
     }
 
-    /// Messages of the user that came while the turn goes on.
     fn queued(&mut self, steering: &[String]) -> Vec<Payload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
         let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
@@ -243,7 +240,6 @@ impl Story {
     }
 }
 
-/// A summary has taken the place of what was said first.
 fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
     let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
     else {

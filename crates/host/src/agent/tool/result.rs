@@ -121,7 +121,6 @@ impl Read {
         }
     }
 
-    /// Adds a line of the host, which no limit cuts.
     fn note(&mut self, note: String) {
         match self.content.last_mut() {
             Some(Content::Text { text }) => {

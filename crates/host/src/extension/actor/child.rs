@@ -41,7 +41,6 @@ impl Child {
         self.late_lines <= LATE_LINES
     }
 
-    /// Says how the process ended, and what it printed.
     pub(super) fn obituary(&self, log: &Log) -> String {
         let tail = log.tail();
         let (mut text, never_started) =

@@ -26,7 +26,6 @@ const TOGETHER_BYTES: usize = 64 * 1024;
 
 /// Extensions that are told events.
 pub(crate) trait Recipients: Send + Sync {
-    /// Adds the events to the queues of those who watch them. Never waits.
     fn tell(&self, batch: &EventBatch);
 }
 

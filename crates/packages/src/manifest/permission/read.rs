@@ -141,7 +141,6 @@ fn listed(fields: &Fields<'_>, field: &str) -> Result<Vec<String>, ManifestError
     }
 }
 
-/// One of the words for these.
 fn word<T: Copy>(
     fields: &Fields<'_>,
     field: &str,

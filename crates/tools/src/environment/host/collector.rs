@@ -108,7 +108,6 @@ impl Collector {
         self.pending.len() > unfinished(&self.pending)
     }
 
-    /// What became of a command that ended so. Waits for the disk: blocks.
     pub(super) fn finish(mut self, end: RunEnd, background: bool) -> RunReport {
         let lines = self.all_lines();
         let text = String::from_utf8_lossy(&self.tail);

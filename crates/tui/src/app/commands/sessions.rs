@@ -77,7 +77,6 @@ fn open_fork(state: &mut State, entry: Option<String>) {
     }
 }
 
-/// Goes on with a session that there is.
 fn open_stored(state: &mut State, id: String) {
     if state.out.session() == Some(id.as_str()) {
         stays(state);
@@ -86,7 +85,6 @@ fn open_stored(state: &mut State, id: String) {
     }
 }
 
-/// It is the session that is shown.
 pub(in crate::app) fn stays(state: &mut State) {
     state.held.next = None;
     state.flash("this is that session");

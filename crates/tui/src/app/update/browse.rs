@@ -53,7 +53,6 @@ fn measure_transcript(state: &mut State) {
     state.stack.conversation.open_in(area.height);
 }
 
-/// A match was taken: it is looked at.
 pub(super) fn stay_in_transcript(state: &mut State) {
     if state.inline.is_on() {
         browse_transcript(state);

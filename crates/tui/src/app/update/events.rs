@@ -46,7 +46,6 @@ fn agent_event(state: &mut State, event: AgentEvent) {
     }
 }
 
-/// It is part of what is seen.
 pub(super) fn shown_event(state: &mut State, event: &AgentEvent) {
     // Every session begins with it, and it is the same for all of them.
     if let AgentEvent::TrustRequired { skipped, .. } = event

@@ -66,7 +66,6 @@ pub(super) fn heard(state: &mut State, line: &str) {
     carry_out(state, None);
 }
 
-/// Handles ctrl+c, where that is no key: it stops or closes the first thing that is there.
 pub(super) fn interrupted(state: &mut State) {
     state.lines.drop_draft();
     if state.work.is_on() {
@@ -163,14 +162,12 @@ fn app(state: &mut State, action: App) {
     }
 }
 
-/// What is written is said, or done.
 fn submit(state: &mut State, when: When) {
     if let Some(submission) = state.stack.composer.submit(when) {
         prompt::say_when_possible(state, Unsent { submission, when, form: Form::Typed });
     }
 }
 
-/// Esc, where nothing is open: search results go first, then the work ends.
 fn abort_or_clear(state: &mut State) {
     if state.stack.conversation.end_results() {
         return;

@@ -19,7 +19,6 @@ const ALIKE: f64 = 0.88;
 
 enum Typed<'t> {
     Own(&'static Command, &'t str),
-    /// A command of an extension, a template or a skill.
     Other(&'t str, &'t str),
     /// A command for the shell; whether the model is told what came of it.
     Shell(&'t str, bool),
@@ -91,7 +90,6 @@ fn mean(state: &mut State, unsent: &Unsent) {
     }
 }
 
-/// Something may have begun meanwhile, or ended.
 fn by_now(state: &State, when: When) -> When {
     match (when, state.work.is_on()) {
         (_, false) => When::Now,
@@ -147,7 +145,6 @@ fn remember(state: &mut State, submission: &Submission) {
     }
 }
 
-/// Says it as soon as its images are there.
 fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
     state.notes.clear();
     state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
@@ -213,7 +210,6 @@ pub(super) fn has_prompts_waiting(state: &State) -> bool {
     state.queue.waiting().any(|waiting| !waiting.shell)
 }
 
-/// What waited is here. What commands printed waits on.
 pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
     let TakenBack { prompts, printed } = back;
     printed.into_iter().for_each(|printed| shell::say_printed(state, printed));

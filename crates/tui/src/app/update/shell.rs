@@ -15,7 +15,6 @@ pub(super) fn shell(state: &mut State, command: String, kept: bool) {
     state.out.ask(Ask::Shell { number, command });
 }
 
-/// A command of the person's is over.
 pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String, Option<i32>), Failure>) {
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
     let Shell { command, kept, .. } = state.work.shells.remove(at);

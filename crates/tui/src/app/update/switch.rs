@@ -17,7 +17,6 @@ use crate::queue::{Queue, TakenBack};
 /// The most characters of a name in a row that says where a fork comes from.
 const LONGEST_NAME: usize = 60;
 
-/// The session is there. A new one goes on with the model of the one that is shown.
 pub(super) fn made(state: &mut State, id: String) {
     if state.held.next.as_ref().is_some_and(|next| next.origin == Origin::New) {
         if let Some(model) = state.session.own_model.clone() {

@@ -57,7 +57,6 @@ fn beside_mark(area: Rect) -> Rect {
     Rect { x: area.x + mark, width: area.width - mark, ..area }
 }
 
-/// The rows around the cursor, and where it stands.
 fn text(editor: &Editor, area: Rect, buffer: &mut Buffer, theme: &Theme) -> (u16, u16) {
     let mark = if editor.text().starts_with('!') { "! " } else { "› " };
     let inner = beside_mark(area);

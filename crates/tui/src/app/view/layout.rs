@@ -44,7 +44,6 @@ pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Want
 }
 
 impl Wanted {
-    /// All of it, and the status line.
     pub(super) fn rows(self) -> u16 {
         let Self { least: _, popup, ask, search, work, queue, notes } = self;
         [popup, ask, search, work, queue, notes, 1].into_iter().fold(0, u16::saturating_add)
@@ -70,7 +69,6 @@ fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
     }
 }
 
-/// The room for the transcript or what stands in its place, as it would be drawn now.
 pub(in crate::app) fn main_area(state: &mut State) -> Rect {
     let look = state.look(state.now);
     let (columns, rows) = state.size;

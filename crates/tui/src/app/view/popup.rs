@@ -113,7 +113,6 @@ fn line(
     Line::from(spans)
 }
 
-/// The text, with what is typed of it marked.
 fn matched(candidate: &Candidate, theme: &Theme) -> Vec<Span<'static>> {
     let (plain, found) = (theme.style(Role::Text), theme.style(Role::Accent));
     let graphemes = (0_u32..).zip(candidate.text.graphemes(true));

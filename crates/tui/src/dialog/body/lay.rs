@@ -31,7 +31,6 @@ pub(super) struct Laid {
 }
 
 impl Laid {
-    /// The one that is kept, made anew where it is another one.
     pub(super) fn at<'k>(
         kept: &'k mut Option<Self>,
         question: &Question,
@@ -143,7 +142,6 @@ impl Laid {
         self.ends.partition_point(|end| *end <= characters)
     }
 
-    /// The rows from one on.
     pub(super) fn from(&self, top: usize) -> impl Iterator<Item = &Line<'static>> {
         self.rows.iter().skip(top)
     }

@@ -131,12 +131,10 @@ impl Gallery {
         self.job = Some(Job { subject, cell, ready });
     }
 
-    /// Whether something is being made ready.
     pub(in crate::terminal) fn is_at_work(&self) -> bool {
         self.job.is_some()
     }
 
-    /// Waits for what is being made ready. Without any, it waits for ever.
     pub(in crate::terminal) async fn ready(&mut self) {
         let Some(job) = &mut self.job else { return std::future::pending().await };
         let encoded = (&mut job.ready).await.ok().flatten();

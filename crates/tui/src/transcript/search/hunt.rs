@@ -43,7 +43,6 @@ impl Hunt {
         Self { all: down.len(), down, ..Self::default() }
     }
 
-    /// Upwards from a place, and then downwards from there.
     pub(super) fn around(at: Position, items: usize) -> Self {
         let (up, down) = (0..at.item + 1, at.item..items);
         Self { all: up.len() + down.len(), up, down, upto: Some(at) }
@@ -54,7 +53,6 @@ impl Hunt {
         !self.up.is_empty()
     }
 
-    /// Takes the item that is looked at next, and the place up to which it counts.
     pub(super) fn next(&mut self) -> Option<(usize, Option<Position>)> {
         let above = self.up.next_back().map(|item| (item, self.upto.filter(|upto| upto.item == item)));
         above.or_else(|| Some((self.down.next()?, None)))

@@ -91,7 +91,6 @@ impl Needle {
         })
     }
 
-    /// Where it is on rows. Where one ends is a blank between words, or nothing at all within one.
     pub(super) fn places(&self, rows: Rows<'_>) -> Vec<Place> {
         let places = self.places_with(rows, " ");
         if places.is_empty() { self.places_with(rows, "") } else { places }

@@ -72,12 +72,10 @@ impl Dir {
         Ok(fs::openat(&self.fd, name, flags, mode)?.into())
     }
 
-    /// Gives a file another name, over what has it.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(fs::renameat(&self.fd, from, &self.fd, to)?)
     }
 
-    /// The same where nothing may have the name.
     #[cfg(target_os = "linux")]
     pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         match fs::renameat_with(&self.fd, from, &self.fd, to, fs::RenameFlags::NOREPLACE) {

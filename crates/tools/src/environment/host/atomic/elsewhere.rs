@@ -89,7 +89,6 @@ fn data(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
     }
 }
 
-/// The whole content, with what it is known by.
 pub(in super::super) fn read(
     _: Option<&Root>,
     path: &Path,

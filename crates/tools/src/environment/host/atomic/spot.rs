@@ -40,7 +40,6 @@ struct Place {
 }
 
 impl Root {
-    /// One directory, outside of which nothing is written.
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let place = Place { dir: Dir::open(&path)?, dir_path: path.clone(), path };
@@ -147,7 +146,6 @@ pub(super) fn open_parent(root: Option<&Root>, parent: &Path, path: &Path) -> Re
     }
 }
 
-/// The same for whatever lies in a directory.
 pub(super) fn open_dir(root: Option<&Root>, path: &Path) -> Result<Dir, EnvironmentError> {
     open_parent(root, path, path)
 }
@@ -217,7 +215,6 @@ fn is_missing(dir: &Path) -> bool {
     dir.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// Makes one in the one above it, which is there.
 fn create_dir(root: Option<&Root>, dir: &Path) -> Result<(), EnvironmentError> {
     // `..` behind one that was missing is there as soon as that one is.
     let (Some(name), Some(above)) = (dir.file_name(), dir.parent()) else { return Ok(()) };

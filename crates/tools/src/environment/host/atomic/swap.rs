@@ -90,7 +90,6 @@ pub(in super::super) fn open_within(root: &Root, path: &Path) -> Result<File, En
     dir.open_file(name, OFlags::RDONLY).map_err(failed)
 }
 
-/// The whole content, with what it is known by.
 pub(in super::super) fn read(
     root: Option<&Root>,
     path: &Path,
@@ -162,7 +161,6 @@ impl Target<'_> {
         Ok(Written::Created)
     }
 
-    /// Puts a new file in the old one's place, or says why that cannot be done.
     fn swap(&self) -> Result<Option<InPlace>, EnvironmentError> {
         // A file that may not be written must not be replaced either, though the directory would allow it.
         let failed = |error| self.failed(error);

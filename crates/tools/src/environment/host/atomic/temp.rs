@@ -63,14 +63,12 @@ impl<'a> Temp<'a> {
         }
     }
 
-    /// Takes the place of whatever has that name.
     pub(super) fn replace(mut self, target: &OsStr) -> io::Result<()> {
         self.dir.rename(&self.name, target)?;
         self.published = true;
         Ok(())
     }
 
-    /// Takes a name that nothing has.
     pub(super) fn appear(mut self, target: &OsStr) -> io::Result<()> {
         self.dir.rename_to_free(&self.name, target)?;
         self.published = true;
