@@ -15,7 +15,6 @@
 mod body;
 mod call;
 mod choices;
-mod hint;
 mod question;
 mod quiet;
 mod view;
@@ -28,8 +27,7 @@ use haft_protocol::rpc::UiAnswer;
 use body::Body;
 use call::Mark;
 use choices::Choices;
-use hint::{Hint, Hinted};
-use quiet::Quiet;
+use quiet::{Hint, Hinted, Quiet};
 
 use crate::clean::{Clean, CleanLine};
 use crate::field::Field;

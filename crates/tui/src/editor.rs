@@ -8,7 +8,6 @@
 //! character but newlines and tabs.
 
 mod atom;
-mod clean;
 mod kill;
 mod layout;
 mod paste;
@@ -19,8 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use atom::{Atoms, expand};
-use clean::clean_after;
+use atom::{Atoms, clean_after, expand};
 use kill::{Kills, Way};
 use layout::Laid;
 use undo::{Change, Kind, Undo};

@@ -9,20 +9,16 @@
 mod chord;
 mod context;
 mod crossterm;
-mod docs;
 mod file;
 mod keymap;
-mod press;
 mod table;
 
 pub use chord::{Chord, ChordError, Code, Modifiers};
 pub use context::Context;
 pub use crossterm::from_crossterm;
-pub use docs::markdown;
 pub use file::{KeysError, Problem};
-pub use keymap::Keymap;
-pub use press::Press;
+pub use keymap::{Keymap, Press};
 pub use table::{
     ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
-    Search, Section,
+    Search, Section, markdown,
 };

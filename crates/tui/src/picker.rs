@@ -4,7 +4,6 @@
 //! keeps its order. Rows are matched when what is typed changes, and drawing costs what is on the screen.
 
 mod list;
-mod tree;
 mod view;
 
 use std::fmt;

@@ -10,16 +10,15 @@
 //! Invariant: whatever way it ends (quitting, a signal, a panic, an error), the terminal is as it was. Enforced by
 //! `tests/it/terminal.rs`.
 
-mod clipboard;
 mod driver;
 mod editor;
 mod environment;
-mod error;
 mod guard;
 mod images;
 mod input;
 mod lines;
 mod modes;
+mod osc;
 mod out;
 mod pace;
 mod paint;
@@ -29,11 +28,10 @@ mod sgr;
 mod signals;
 mod strip;
 mod tail;
-mod title;
-mod words;
 
 use std::io;
 use std::sync::Arc;
+use thiserror::Error;
 
 use async_trait::async_trait;
 use haft_protocol::rpc;
@@ -44,19 +42,17 @@ use crate::theme::{Appearance, ColorDepth};
 
 pub use crate::app::{Below, Interface, Printing};
 pub use environment::Environment;
-pub use error::TerminalError;
 pub use images::Protocol;
 pub use lines::run_lines;
 
 /// What the terminal is written, as text: for those who check it. What writes it is [`run`].
 pub mod written {
-    pub use super::clipboard::copy;
     pub use super::images::Pictures;
     pub use super::lines::text as lines;
+    pub use super::osc::{copy, title};
     pub use super::paint::Painter;
     pub use super::strip::Strip;
     pub use super::tail::text as tail;
-    pub use super::title::title;
 }
 
 use driver::Driver;
@@ -144,4 +140,25 @@ pub async fn run<I: Interface, P: Program>(
     let end = driver.drive().await;
     driver.leave().await;
     end
+}
+
+/// The interactive mode cannot begin, or go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TerminalError {
+    /// There is no terminal to talk to.
+    #[error("{0} is no terminal; for one answer without a terminal, run `haft -p`")]
+    NotATerminal(&'static str),
+    /// The terminal takes no settings.
+    #[error("cannot set up the terminal; try `haft --linear`, which needs nothing of it")]
+    SetUp(#[source] io::Error),
+    /// Signals of the system cannot be listened to.
+    #[error("cannot listen for signals")]
+    Signals(#[source] io::Error),
+    /// The terminal is gone, or takes nothing any more.
+    #[error("cannot write to the terminal")]
+    Write(#[source] io::Error),
+    /// No keys come any more.
+    #[error("cannot read from the terminal")]
+    Read(#[source] io::Error),
 }

@@ -6,7 +6,6 @@
 mod builtin;
 mod color;
 mod draft;
-mod file;
 mod problem;
 mod role;
 mod spec;
@@ -119,7 +118,7 @@ impl Theme {
     /// # Errors
     /// [`ThemeError`] when the whole cannot be read.
     pub fn parse(text: &str, appearance: Appearance) -> Result<Parsed, ThemeError> {
-        file::parse(text, appearance)
+        draft::parse(text, appearance)
     }
 
     fn new(name: CleanLine, appearance: Appearance, written: Vec<Style>) -> Self {

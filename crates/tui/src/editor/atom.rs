@@ -1,13 +1,13 @@
 //! Atoms: pieces of the text that are one character for the cursor and stand for more.
 //!
 //! In the text each is a character of a private plane, so that whatever moves, cuts and undoes text does the same with
-//! them. Text from outside never has those characters: [`clean_after`](super::clean::clean_after) takes them out.
+//! them. Text from outside never has those characters: [`clean_after`] takes them out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use haft_core::sanitize::sanitize_line;
+use haft_core::sanitize::{Sanitizer, sanitize_line};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 /// The characters that stand for atoms.
@@ -145,4 +145,20 @@ pub(super) fn expand(text: &str, atoms: &BTreeMap<char, Atom>, with: impl Fn(&At
         }
     }
     out
+}
+
+/// A text that comes behind another one: lines end with a newline and nothing else, there are no control characters, and
+/// no characters that stand for atoms.
+///
+/// What is before it counts, because a joiner that an emoji needs may come in a key of its own.
+pub(super) fn clean_after(before: &str, text: &str) -> String {
+    let mut sanitizer = Sanitizer::default();
+    sanitizer.push(before);
+    let safe = sanitizer.push(&newlines(text));
+    safe.chars().map(|c| if is_atom(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Lines that end as they do elsewhere, with a newline alone.
+fn newlines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
 }

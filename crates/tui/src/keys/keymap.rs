@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ACTIONS, Action, Chord, Context, Entry, Press, Section};
+use super::{ACTIONS, Action, App, Chord, Context, Entry, Section};
 
 /// Which key does what: the table, with what the user's file changes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +104,40 @@ impl Keymap {
 /// Whether this is a key that the action keeps, whatever a file says.
 pub(super) fn keeps(entry: &Entry, chord: Chord) -> bool {
     entry.fixed && default_keys(entry).contains(&chord)
+}
+
+/// A key that was pressed, looked up in the keymap once: its action in each section that has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Press {
+    chord: Chord,
+    actions: Vec<(Section, Action)>,
+}
+
+impl Press {
+    pub(super) fn new(chord: Chord, actions: Vec<(Section, Action)>) -> Self {
+        Self { chord, actions }
+    }
+
+    /// The key itself.
+    pub fn chord(&self) -> Chord {
+        self.chord
+    }
+
+    /// The action of the key in a context. None for text that is typed, and for a key without a meaning there; in a panel
+    /// such a key is the extension's.
+    pub fn action(&self, context: Context) -> Option<Action> {
+        let mut sections = context.layers().iter().flat_map(|layer| layer.iter());
+        sections.find_map(|section| self.action_in(*section))
+    }
+
+    /// True for the key that quits.
+    pub fn quits(&self) -> bool {
+        self.action(Context::Editor) == Some(Action::App(App::Quit))
+    }
+
+    fn action_in(&self, section: Section) -> Option<Action> {
+        self.actions.iter().find(|(of, _)| *of == section).map(|(_, action)| *action)
+    }
 }
 
 #[cfg(test)]

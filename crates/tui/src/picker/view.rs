@@ -6,8 +6,8 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::list::Line as ListLine;
-use super::{Mode, Picker, tree};
+use super::list::{Line as ListLine, lines};
+use super::{Mode, Picker};
 use crate::clean::{CleanLine, columns, span};
 use crate::frame::{Frame, cut, put, row};
 use crate::look::Look;
@@ -114,7 +114,7 @@ impl Picker {
         let mut spans: Vec<Span<'static>> = marks.map(|mark| span(mark, accent.patch(ground))).into();
         let room = usize::from(area.width.saturating_sub(MARKS));
         if self.list.is_whole() {
-            let lines = CleanLine::new(&tree::lines(depth, branches, room / 2));
+            let lines = CleanLine::new(&lines(depth, branches, room / 2));
             spans.push(span(lines, muted.patch(ground)));
         }
         if is_chosen && !matches!(self.mode, Mode::Pick) {

@@ -23,7 +23,7 @@ use super::perform::Performs;
 use super::reply::{self, Heard, Replies};
 use super::signals::{Signal, Signals};
 use super::strip::Strip;
-use super::{ANSWERS, MOST_LINES, clipboard};
+use super::{ANSWERS, MOST_LINES, osc};
 use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
 use crate::app::{Answer, Ask, Effect, Event};
 use crate::image::CellSize;
@@ -334,7 +334,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
     }
 
     fn copy(&self, text: &str) -> Result<Event, TerminalError> {
-        let copied = match clipboard::copy(text, self.environment.tmux) {
+        let copied = match osc::copy(text, self.environment.tmux) {
             Ok(sequence) => self.say(&sequence).map(Ok)?,
             Err(error) => Err(error),
         };
@@ -345,7 +345,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         if !self.environment.ignores_unknown() {
             return Ok(());
         }
-        self.say(&super::title::title(title))
+        self.say(&osc::title(title))
     }
 
     /// Writes to the terminal beside the frames; nothing while another program has it.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{Environment, words};
+use super::Environment;
 
 /// The longest text that is taken from a file.
 const MOST: u64 = 4 * 1024 * 1024;
@@ -17,7 +17,7 @@ pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> 
     let Some((name, line)) = named.into_iter().find_map(|(name, line)| Some((name, line.as_ref()?))) else {
         return Ok(vec![DEFAULT.to_owned()]);
     };
-    match words::split(line) {
+    match split(line) {
         Some(words) if !words.is_empty() => Ok(words),
         _ => Err(format!("The variable {name} holds no command: a quote does not end, or it is blank.")),
     }
@@ -96,6 +96,48 @@ pub(super) fn edited(draft: &Draft, command: &str, ended: io::Result<Option<i32>
     Err(why + &draft.kept())
 }
 
+/// The words of a command line, as a shell takes them apart that expands nothing: blanks part, quotes and backslashes keep
+/// together. None when a quote does not end.
+pub(super) fn split(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' => quoted(&mut chars, word.get_or_insert_default())?,
+            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
+            // In Windows it parts the names of a path.
+            '\\' if !cfg!(windows) => word.get_or_insert_default().push(chars.next()?),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '\'' => return Some(()),
+            c => word.push(c),
+        }
+    }
+}
+
+fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+    loop {
+        match chars.next()? {
+            '"' => return Some(()),
+            '\\' if !cfg!(windows) => match chars.next()? {
+                c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                c => word.extend(['\\', c]),
+            },
+            c => word.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,5 +204,36 @@ mod tests {
             assert!(said.contains(expect) && !said.contains("is in"), "{said}");
             assert!(!draft.path().exists());
         }
+    }
+
+    #[track_caller]
+    fn check(line: &str, expect: &[&str]) {
+        assert_eq!(split(line).unwrap(), expect, "{line}");
+    }
+
+    #[test]
+    fn words() {
+        check("vi", &["vi"]);
+        check("  code --wait\t-n ", &["code", "--wait", "-n"]);
+        check("'/opt/my editor/run' -f", &["/opt/my editor/run", "-f"]);
+        check(r#"emacsclient -a "" -c"#, &["emacsclient", "-a", "", "-c"]);
+        check(r#"a"b c"'d e'f"#, &["ab cd ef"]);
+        check("", &[]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn backslashes() {
+        check(r"my\ editor", &["my editor"]);
+        check(r#""a\"b\\c\n""#, &[r#"a"b\c\n"#]);
+        check(r"'a\b'", &[r"a\b"]);
+    }
+
+    #[test]
+    fn what_does_not_end_is_no_command() {
+        assert_eq!(split("vi 'a"), None);
+        assert_eq!(split("vi \"a"), None);
+        #[cfg(unix)]
+        assert_eq!(split("vi \\"), None);
     }
 }

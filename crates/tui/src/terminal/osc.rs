@@ -1,7 +1,9 @@
-//! Text for the clipboard, by way of the terminal (OSC 52): works over ssh, too.
+//! Texts for the terminal itself: its clipboard (OSC 52, which works over ssh, too) and the title of its window.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+
+use crate::clean::CleanLine;
 
 /// The most bytes of base64 that are sent: terminals take 100,000 or so, and some cut without a word.
 const MOST: usize = 100_000;
@@ -27,6 +29,19 @@ pub fn copy(text: &str, tmux: bool) -> Result<String, String> {
     Ok(plain + &wrapped)
 }
 
+/// The most characters of a title, which a program must not make endless.
+const LONGEST_TITLE: usize = 200;
+
+/// What the terminal is sent so that its window has this title. Terminals show titles of one line; what else is in it they
+/// must not obey, so it is cleaned here, whoever made it.
+pub fn title(text: &str) -> String {
+    // What is taken out by cleaning takes no room; there is no end to look for it, though.
+    let end = text.char_indices().nth(4 * LONGEST_TITLE).map_or(text.len(), |(at, _)| at);
+    let text = CleanLine::new(text.get(..end).unwrap_or_default());
+    let text: String = text.as_str().chars().take(LONGEST_TITLE).collect();
+    format!("\x1b]2;{text}\x1b\\")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +59,12 @@ mod tests {
         assert!(copy(&"x".repeat(75_000), false).is_ok());
         let error = copy(&"x".repeat(75_001), false).unwrap_err();
         assert!(error.contains("is longer than the 73 KiB that the terminal's clipboard takes"), "{error}");
+    }
+
+    #[test]
+    fn a_title_is_one_line_and_no_more() {
+        assert_eq!(title("haft – a;b"), "\x1b]2;haft – a;b\x1b\\");
+        assert_eq!(title("a\x1b\\\x07b\u{9c}c\nd\u{202e}e"), "\x1b]2;abc d\u{fffd}e\x1b\\");
+        assert_eq!(title(&"x".repeat(1000)).len(), LONGEST_TITLE + 6);
     }
 }
