@@ -6,6 +6,7 @@
 mod builtin;
 mod color;
 mod draft;
+mod file;
 mod problem;
 mod role;
 mod spec;
@@ -118,7 +119,7 @@ impl Theme {
     /// # Errors
     /// [`ThemeError`] when the whole cannot be read.
     pub fn parse(text: &str, appearance: Appearance) -> Result<Parsed, ThemeError> {
-        draft::parse(text, appearance)
+        file::parse(text, appearance)
     }
 
     fn new(name: CleanLine, appearance: Appearance, written: Vec<Style>) -> Self {
