@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|language|ci|faults|fuzz|bench|screens`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -16,7 +16,10 @@ use xtask::repo;
 const USAGE: &str = "usage: cargo xtask <command>
 
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
-  tidy                check what the compiler cannot: edges, lengths, forgotten tests
+  tidy                check what the compiler cannot: edges, lengths, forgotten tests, language
+  language [MEASURE | --write]
+                      count the offences against the rules of language, list those against one of
+                      them, or write the counts to xtask/language.txt
   ci [--full] [STEP…]
                       every check that a change has to pass, or some of them and what they need;
                       --full tries more cases
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match *args {
         ["codegen", ref args @ ..] => codegen(args),
         ["tidy"] => tidy::run(),
+        ["language", ref args @ ..] => tidy::language(args).map(|text| print!("{text}")),
         ["ci", "--full", ref steps @ ..] => ci::run(ci::Depth::Full, steps),
         ["ci", ref steps @ ..] => ci::run(ci::Depth::Usual, steps),
         ["deny"] => ci::deny(),

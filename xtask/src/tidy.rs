@@ -2,6 +2,8 @@
 
 mod edges;
 mod files;
+mod language;
+mod product;
 mod sleeps;
 mod sources;
 mod structure;
@@ -11,6 +13,8 @@ use anyhow::{Result, bail};
 
 use crate::repo;
 
+pub(crate) use language::run as language;
+
 /// Runs every check and reports all findings at once.
 pub(crate) fn run() -> Result<()> {
     let files = repo::files(".")?;
@@ -19,6 +23,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(sleeps::check(&files));
     findings.extend(tasks::check(&files));
     findings.extend(structure::check(&files));
+    findings.extend(language::check(&files));
     findings.extend(edges::check(&repo::metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {

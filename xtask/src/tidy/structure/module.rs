@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use syn::visit::{self, Visit};
-use syn::{
-    Attribute, Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemUse, Meta, Type, UseTree, Visibility,
-};
+use syn::{Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemUse, Type, UseTree, Visibility};
 
 use super::Crate;
+use crate::tidy::product::is_for_tests;
 
 /// A path as it is written, such as `super::Thing`.
 pub(super) type Path = Vec<String>;
@@ -112,8 +111,7 @@ impl Module {
 
 impl<'ast> Visit<'ast> for Module {
     fn visit_item(&mut self, item: &'ast Item) {
-        let attributes = attributes(item);
-        if !attributes.iter().any(is_test) {
+        if !is_for_tests(item) {
             visit::visit_item(self, item);
         } else if let Item::Mod(module) = item {
             self.tests.push(module.ident.to_string());
@@ -157,26 +155,4 @@ impl<'ast> Visit<'ast> for Module {
         }
         visit::visit_path(self, path);
     }
-}
-
-#[expect(clippy::wildcard_enum_match_arm, reason = "the other items are never compiled for tests alone")]
-fn attributes(item: &Item) -> &[Attribute] {
-    match item {
-        Item::Const(item) => &item.attrs,
-        Item::Enum(item) => &item.attrs,
-        Item::Fn(item) => &item.attrs,
-        Item::Impl(item) => &item.attrs,
-        Item::Mod(item) => &item.attrs,
-        Item::Static(item) => &item.attrs,
-        Item::Struct(item) => &item.attrs,
-        Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
-}
-
-/// True for `#[cfg(test)]` and conditions that contain `test`.
-fn is_test(attribute: &Attribute) -> bool {
-    let Meta::List(list) = &attribute.meta else { return false };
-    list.path.is_ident("cfg")
-        && list.tokens.to_string().split(|char: char| !char.is_alphanumeric()).any(|word| word == "test")
 }

@@ -1,0 +1,345 @@
+//! The language of names and prose: measures that are counted, and whose committed counts may only fall.
+//!
+//! Each measure counts the offences against one rule of plain technical English or of naming. `xtask/language.txt` holds
+//! the counts. A change that adds an offence fails; a change that removes one lowers the count with it.
+
+mod prose;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result, bail};
+
+use crate::repo::{self, File};
+use source::Source;
+
+/// The file with the committed counts.
+const COUNTS: &str = "xtask/language.txt";
+
+/// The longest sentence in words.
+const MAX_WORDS: usize = 30;
+
+/// Words that no summary line begins with.
+const BANNED_OPENINGS: &[&str] = &["What", "Whether", "Who", "Whose", "Whom", "How", "That"];
+
+/// Words and phrases that others replaced, each with the replacement.
+const REPLACED: &[(&str, &str)] = &[
+    ("go on with", "continue"),
+    ("goes on with", "continues"),
+    ("going on with", "continuing"),
+    ("sum up", "summarize"),
+    ("sums up", "summarizes"),
+    ("summed up", "summarized"),
+    ("summing up", "summarizing"),
+    ("mend", "repair"),
+    ("mends", "repairs"),
+    ("mended", "repaired"),
+    ("shall", "must"),
+    ("whoever", "the caller"),
+    ("nobody", "no user, no caller, …"),
+    ("somebody", "a user, a caller, …"),
+    ("anew", "again"),
+    ("cannot be had", "is not available"),
+    ("stands for", "means"),
+    ("is told of", "is notified of"),
+    ("are told of", "are notified of"),
+    ("taken back", "cancelled"),
+    ("unconfined", "not sandboxed"),
+    ("unpinned", "not approved"),
+];
+
+/// Function names of one word that every reader knows, between blanks.
+const KNOWN_VERBS: &str = "\
+    abort add all answer append apply at begin block build bytes call cancel check clear close code \
+    collect columns command compact complete confirm connect contains content count create cwd \
+    decode default delete description digest dir drain draw edit encode end entries error event \
+    events exec expand export fetch find finish flush fork format from get group handle header host \
+    id image import index init insert install interrupt is items iter join key keys kill kind label \
+    layer layout len length level limits line lines list load lock log login logout main map \
+    markdown merge message messages model models name names new next note open origin output parse \
+    parts patch path paths ping pop previous print prompt provider push query queue quit read reason \
+    reload remove rename render replace reply report request reset resize resolve restart restore \
+    result resume revoke role rows run save scan scroll search select send serve session sessions \
+    set setting settings setup show shutdown size skip sort source spawn split start state stats \
+    status stop store style subscribe summary sync take text theme time title tool tools trim \
+    truncate trust tty undo update usage validate value values version view wait width wrap write";
+
+/// What is counted, by the name in [`COUNTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Measure {
+    BannedOpening,
+    LongSentence,
+    RepeatedType,
+    OneWordType,
+    OneWordFunction,
+    ReplacedWord,
+}
+
+impl Measure {
+    const ALL: [Self; 6] = [
+        Self::BannedOpening,
+        Self::LongSentence,
+        Self::RepeatedType,
+        Self::OneWordType,
+        Self::OneWordFunction,
+        Self::ReplacedWord,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::BannedOpening => "banned-opening",
+            Self::LongSentence => "long-sentence",
+            Self::RepeatedType => "repeated-type",
+            Self::OneWordType => "one-word-type",
+            Self::OneWordFunction => "one-word-function",
+            Self::ReplacedWord => "replaced-word",
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::BannedOpening => "summary lines that begin with What, Whether, Who, How or That",
+            Self::LongSentence => "sentences of the docs and summary lines with more than 30 words",
+            Self::RepeatedType => "types whose name another type of the crate has",
+            Self::OneWordType => "type names of one word",
+            Self::OneWordFunction => "uncommon function names of one word",
+            Self::ReplacedWord => "words that a standard term replaced",
+        }
+    }
+}
+
+/// The offences against every measure, and how many places were looked at.
+#[derive(Debug, Default)]
+struct Offences {
+    found: BTreeMap<Measure, Vec<String>>,
+    looked_at: BTreeMap<Measure, usize>,
+}
+
+impl Offences {
+    fn look(&mut self, measure: Measure, offence: Option<String>) {
+        *self.looked_at.entry(measure).or_default() += 1;
+        self.found.entry(measure).or_default().extend(offence);
+    }
+
+    fn of(&self, measure: Measure) -> &[String] {
+        self.found.get(&measure).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Compares the counts with the committed ones.
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let offences = offences(files);
+    let committed = files.iter().find(|file| file.path == COUNTS).map(|file| file.text.as_str());
+    let committed = counts(committed.unwrap_or_default());
+    Measure::ALL.into_iter().filter_map(|measure| finding(measure, &offences, &committed)).collect()
+}
+
+fn finding(measure: Measure, offences: &Offences, committed: &BTreeMap<&str, usize>) -> Option<String> {
+    let (name, now) = (measure.name(), offences.of(measure).len());
+    match committed.get(name) {
+        None => Some(format!("{COUNTS}: no count of {name}; run `cargo xtask language --write`")),
+        Some(before) if now > *before => Some(format!(
+            "{name}: {now} {}, {before} before; `cargo xtask language {name}` lists them",
+            measure.about()
+        )),
+        Some(before) if now < *before => {
+            Some(format!("{COUNTS}: {name} fell from {before} to {now}; run `cargo xtask language --write`"))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Prints the counts, or the offences against one measure, or writes the counts down.
+pub(crate) fn run(args: &[&str]) -> Result<String> {
+    let offences = offences(&repo::files(".")?);
+    match *args {
+        [] => Ok(table(&offences)),
+        ["--write"] => {
+            let path = repo::root().join(COUNTS);
+            std::fs::write(&path, written(&offences)).with_context(|| format!("write {COUNTS}"))?;
+            Ok(format!("wrote {COUNTS}\n"))
+        }
+        [name] => {
+            let Some(measure) = Measure::ALL.into_iter().find(|measure| measure.name() == name) else {
+                bail!("no measure {name}; `cargo xtask language` lists them");
+            };
+            Ok(offences.of(measure).iter().map(|offence| format!("{offence}\n")).collect())
+        }
+        _ => bail!("usage: cargo xtask language [MEASURE | --write]"),
+    }
+}
+
+fn table(offences: &Offences) -> String {
+    let mut table = String::new();
+    for measure in Measure::ALL {
+        let (now, all) = (offences.of(measure).len(), offences.looked_at.get(&measure).copied().unwrap_or(0));
+        let share = 100.0 * now as f64 / all.max(1) as f64;
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            table,
+            "{:<18} {now:>6} of {all:>6} {share:>5.1} %  {}",
+            measure.name(),
+            measure.about()
+        );
+    }
+    table
+}
+
+fn written(offences: &Offences) -> String {
+    let head = "# Counts of `cargo xtask language`. They may only fall; `--write` renews them.\n";
+    let line = |measure: &Measure| format!("{} {}\n", measure.name(), offences.of(*measure).len());
+    Measure::ALL.iter().fold(head.to_owned(), |text, measure| text + &line(measure))
+}
+
+fn counts(text: &str) -> BTreeMap<&str, usize> {
+    let pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.filter_map(|(name, count)| Some((name, count.parse().ok()?))).collect()
+}
+
+fn offences(files: &[File]) -> Offences {
+    let mut offences = Offences::default();
+    let mut types = BTreeMap::<(&str, String), Vec<String>>::new();
+    for file in files {
+        if let Some(name) = crate_of(&file.path).filter(|_| is_product(&file.path)) {
+            // What does not parse is a finding of the check of the structure.
+            let Ok(source) = Source::read(&file.text) else { continue };
+            look_at_source(&mut offences, &file.path, &source);
+            for (line, ident) in source.types {
+                types.entry((name, ident)).or_default().push(format!("{}:{line}", file.path));
+            }
+        } else if is_page(&file.path) {
+            for (line, sentence) in prose::sentences(&file.text) {
+                look_at_sentence(&mut offences, &format!("{}:{line}", file.path), &sentence);
+            }
+        }
+    }
+    for ((_, ident), places) in types {
+        for place in &places {
+            let offence = || format!("{place}: {ident}");
+            offences.look(Measure::RepeatedType, (places.len() > 1).then(offence));
+            offences.look(Measure::OneWordType, is_one_word(&ident).then(offence));
+        }
+    }
+    offences
+}
+
+fn look_at_source(offences: &mut Offences, path: &str, source: &Source) {
+    for (line, summary) in &source.summaries {
+        let place = format!("{path}:{line}");
+        let opening = summary.split([' ', ',']).next().unwrap_or_default();
+        let is_banned = BANNED_OPENINGS.contains(&opening);
+        offences.look(Measure::BannedOpening, is_banned.then(|| format!("{place}: {summary}")));
+        look_at_sentence(offences, &place, summary);
+    }
+    for (line, ident) in &source.functions {
+        let is_odd = !ident.contains('_') && !KNOWN_VERBS.split(' ').any(|known| known == ident);
+        offences.look(Measure::OneWordFunction, is_odd.then(|| format!("{path}:{line}: {ident}")));
+    }
+}
+
+fn look_at_sentence(offences: &mut Offences, place: &str, sentence: &str) {
+    let words = sentence.split_whitespace().count();
+    let is_long = words > MAX_WORDS;
+    offences.look(Measure::LongSentence, is_long.then(|| format!("{place}: {words} words: {sentence}")));
+    let lower = format!(" {} ", prose::plain_words(sentence));
+    let replaced = REPLACED.iter().find(|(word, _)| lower.contains(&format!(" {word} ")));
+    let offence = replaced.map(|(word, by)| format!("{place}: {word} (write: {by}): {sentence}"));
+    offences.look(Measure::ReplacedWord, offence);
+}
+
+/// The crate that a source file belongs to.
+fn crate_of(path: &str) -> Option<&str> {
+    let path = path.strip_prefix("crates/").unwrap_or(path);
+    path.split_once("/src/").map(|(name, _)| name).filter(|name| !name.contains('/') && path.ends_with(".rs"))
+}
+
+fn is_product(path: &str) -> bool {
+    !path.contains("/tests/") && !path.ends_with("/tests.rs")
+}
+
+/// True for a page that people read.
+fn is_page(path: &str) -> bool {
+    path.ends_with(".md")
+        && (!path.contains('/') || path.starts_with("docs/") || path.starts_with("examples/"))
+}
+
+/// True for `Desk`, false for `CommandScheduler`.
+fn is_one_word(ident: &str) -> bool {
+    ident.chars().filter(|c| c.is_uppercase()).count() < 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    #[track_caller]
+    fn check_offences(path: &str, text: &str, expect: &[(Measure, &str)]) {
+        let offences = offences(&[file(path, text)]);
+        let found = offences
+            .found
+            .iter()
+            .flat_map(|(measure, found)| found.iter().map(|text| (*measure, text.as_str())));
+        assert_eq!(found.collect::<Vec<_>>(), expect);
+    }
+
+    #[test]
+    fn counts_offences_of_a_source_file() {
+        check_offences("crates/a/src/b.rs", "//! Parses lines.\n\n/// Returns it.\nfn read_line() {}\n", &[]);
+        check_offences(
+            "crates/a/src/b.rs",
+            "//! What it is.\n/// Whether it is.\nfn heard() {}\n/// A place.\nstruct Place;\nmod c { enum Place {} }\n",
+            &[
+                (Measure::BannedOpening, "crates/a/src/b.rs:1: What it is."),
+                (Measure::BannedOpening, "crates/a/src/b.rs:2: Whether it is."),
+                (Measure::RepeatedType, "crates/a/src/b.rs:5: Place"),
+                (Measure::RepeatedType, "crates/a/src/b.rs:6: Place"),
+                (Measure::OneWordType, "crates/a/src/b.rs:5: Place"),
+                (Measure::OneWordType, "crates/a/src/b.rs:6: Place"),
+                (Measure::OneWordFunction, "crates/a/src/b.rs:3: heard"),
+            ],
+        );
+    }
+
+    #[test]
+    fn ignores_tests_and_trait_implementations() {
+        let text = "//! A.\n#[cfg(test)]\nmod tests { /** What */ struct Row; fn heard() {} }\nimpl T for () { fn heard() {} }";
+        check_offences("crates/a/src/b.rs", text, &[]);
+        check_offences("crates/a/tests/it/b.rs", "/// What it is.\nstruct Row;", &[]);
+    }
+
+    #[test]
+    fn counts_long_sentences_and_replaced_words_of_pages() {
+        let long = "word ".repeat(31);
+        check_offences(
+            "docs/a.md",
+            &format!("# A\n\nShort. {long}end.\n\n- haft goes on with it.\n\n```\nnobody\n```\n"),
+            &[
+                (Measure::LongSentence, &format!("docs/a.md:3: 32 words: {long}end.")),
+                (
+                    Measure::ReplacedWord,
+                    "docs/a.md:5: goes on with (write: continues): haft goes on with it.",
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn reports_a_count_that_differs() {
+        let source = file("crates/a/src/b.rs", "//! What it is.\n");
+        let with = |count: &str| {
+            let text = format!(
+                "# Counts\nbanned-opening {count}\nlong-sentence 0\nrepeated-type 0\none-word-type 0\none-word-function 0\nreplaced-word 0\n"
+            );
+            check(&[file("crates/a/src/b.rs", &source.text), file(COUNTS, &text)])
+        };
+        assert!(with("1").is_empty());
+        assert!(with("0")[0].contains("1 summary lines that begin with"), "{:?}", with("0"));
+        assert!(with("2")[0].contains("fell from 2 to 1"), "{:?}", with("2"));
+        assert_eq!(check(&[source]).len(), Measure::ALL.len());
+    }
+}

@@ -1,0 +1,133 @@
+//! The names and summary lines of one source file.
+
+use proc_macro2::Span;
+use syn::visit::{self, Visit};
+use syn::{
+    AttrStyle, Attribute, Expr, ExprLit, Ident, ImplItemFn, Item, ItemEnum, ItemFn, ItemImpl, ItemStruct,
+    ItemTrait, ItemType, Lit, Meta,
+};
+
+use super::prose;
+use crate::tidy::product::{is_for_tests, is_test};
+
+/// The product code of a file, each thing with the number of its line.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    /// The first sentence of each doc comment.
+    pub(super) summaries: Vec<(usize, String)>,
+    pub(super) types: Vec<(usize, String)>,
+    /// Free functions and inherent methods.
+    pub(super) functions: Vec<(usize, String)>,
+    /// The doc comment that is being read.
+    comment: Option<Comment>,
+}
+
+#[derive(Debug)]
+struct Comment {
+    first_line: usize,
+    last_line: usize,
+    /// True for `//!`.
+    is_inner: bool,
+    /// The first paragraph.
+    paragraph: String,
+    /// True behind the first paragraph.
+    is_complete: bool,
+}
+
+impl Source {
+    pub(super) fn read(text: &str) -> syn::Result<Self> {
+        let mut source = Self::default();
+        source.visit_file(&syn::parse_file(text)?);
+        source.end_comment();
+        Ok(source)
+    }
+
+    fn end_comment(&mut self) {
+        let Some(comment) = self.comment.take() else { return };
+        let summary = prose::split(&comment.paragraph).next();
+        self.summaries.extend(summary.map(|summary| (comment.first_line, summary)));
+    }
+
+    fn add_type(&mut self, ident: &Ident) {
+        self.types.push((line(ident.span()), ident.to_string()));
+    }
+
+    fn add_function(&mut self, ident: &Ident) {
+        self.functions.push((line(ident.span()), ident.to_string()));
+    }
+}
+
+impl<'ast> Visit<'ast> for Source {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_for_tests(item) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
+        self.add_type(&item.ident);
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
+        self.add_type(&item.ident);
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
+        self.add_type(&item.ident);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast ItemType) {
+        self.add_type(&item.ident);
+        visit::visit_item_type(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        self.add_function(&item.sig.ident);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        if item.trait_.is_none() {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !function.attrs.iter().any(is_test) {
+            self.add_function(&function.sig.ident);
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        let Some(text) = doc_line(attribute) else { return };
+        let at = line(attribute.pound_token.span);
+        let is_inner = matches!(attribute.style, AttrStyle::Inner(_));
+        let continues = |comment: &Comment| comment.last_line + 1 == at && comment.is_inner == is_inner;
+        if !self.comment.as_ref().is_some_and(continues) {
+            self.end_comment();
+        }
+        let new =
+            Comment { first_line: at, last_line: at, is_inner, paragraph: String::new(), is_complete: false };
+        let comment = self.comment.get_or_insert(new);
+        comment.last_line = at;
+        comment.is_complete |= text.is_empty();
+        if !comment.is_complete {
+            comment.paragraph = format!("{} {text}", comment.paragraph);
+        }
+    }
+}
+
+fn line(span: Span) -> usize {
+    span.start().line
+}
+
+/// The text of one line of a doc comment.
+fn doc_line(attribute: &Attribute) -> Option<String> {
+    let Meta::NameValue(meta) = &attribute.meta else { return None };
+    let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &meta.value else { return None };
+    meta.path.is_ident("doc").then(|| text.value().trim().to_owned())
+}
