@@ -23,7 +23,7 @@ pub(crate) struct Machine {
 pub(crate) struct Setting {
     /// On how many processors, children included.
     pub(crate) cpus: usize,
-    /// Whether before all programs that are not (`SCHED_FIFO`).
+    /// True if before all programs that are not (`SCHED_FIFO`).
     pub(crate) real_time: bool,
 }
 

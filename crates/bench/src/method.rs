@@ -51,7 +51,7 @@ impl Plan {
 }
 
 impl Comparison {
-    /// Whether this, a comparison of the base with itself, shows a machine that can be measured on.
+    /// True if this, a comparison of the base with itself, shows a machine that can be measured on.
     pub(crate) fn is_sound_control(&self) -> bool {
         (self.ratio - 1.0).abs() <= CONTROL_TOLERANCE
     }

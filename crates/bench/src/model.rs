@@ -36,7 +36,7 @@ const ECHO: &str = "echo ";
 /// What the model does before its last word.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
-    /// How many commands it asks for, one after the other.
+    /// The number of commands it asks for, one after the other.
     pub(crate) calls: usize,
     /// The agent's tool that runs a command.
     pub(crate) tool: &'static str,

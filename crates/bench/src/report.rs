@@ -68,7 +68,7 @@ pub(crate) struct Line {
     #[serde(flatten)]
     pub(crate) goal: Option<Goal>,
     pub(crate) purpose: Purpose,
-    /// Whether the control of the same run was sound.
+    /// True if the control of the same run was sound.
     pub(crate) sound: bool,
     /// Where it stands on a curve of the plots.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,7 +42,7 @@ pub(crate) struct Used {
     pub(crate) cpu: f64,
     /// The most memory that one process of them held at once, in bytes.
     pub(crate) peak: f64,
-    /// Whether it ended with success.
+    /// True if it ended with success.
     pub(crate) success: bool,
 }
 

@@ -223,7 +223,7 @@ impl Loosened {
     }
 }
 
-/// Whether the user's `[grant.NAME]` says that its silence allows.
+/// True if the user's `[grant.NAME]` says that its silence allows.
 pub(crate) fn by_grant(config: &Config, name: &str) -> bool {
     let said = config.grant.get(name).and_then(|granted: &Granted| granted.on_timeout.as_ref());
     said.is_some_and(|said| said.value == OnTimeout::Allow)

@@ -35,10 +35,10 @@ use crate::setup::Setup;
 use desk::{Desk, Ground, Open, Shells};
 use screen::{Screen, Start};
 
-/// How many lines may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
+/// The number of lines that may wait for the screen; more wait in haft-rpc, which leaves out what may be left out.
 const LINES: usize = 256;
 
-/// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
+/// True if a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
     let is_terminal = || io::stdin().is_terminal() && io::stdout().is_terminal();
     may_be(args) && is_terminal()

@@ -33,7 +33,7 @@ impl Interrupts {
         self.heard += 1;
     }
 
-    /// Whether nothing is to be waited for any more.
+    /// True if nothing is to be waited for any more.
     pub(crate) fn at_once(&self) -> bool {
         self.heard >= 2
     }

@@ -46,7 +46,7 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
     exit
 }
 
-/// Whether this is the prompt's way to say that it was interrupted.
+/// True if this is the prompt's way to say that it was interrupted.
 fn is_interrupt(error: &anyhow::Error) -> bool {
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     kind == Some(io::ErrorKind::Interrupted)

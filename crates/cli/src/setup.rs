@@ -28,7 +28,7 @@ pub(crate) struct Setup {
     /// Where the agent works, absolute.
     pub(crate) cwd: PathBuf,
     pub(crate) project: Project,
-    /// Whether it was said why it is not trusted any more.
+    /// True if it was said why it is not trusted any more.
     told: bool,
     /// What of it may be run, as it was when it was looked at.
     code: Option<Digest>,

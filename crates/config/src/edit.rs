@@ -77,7 +77,7 @@ pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
     edit(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
-/// Whether a key has one value, which a person may write in a line.
+/// True if a key has one value, which a person may write in a line.
 fn can_be_set(key: &Key) -> bool {
     !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }

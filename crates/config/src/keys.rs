@@ -135,7 +135,7 @@ keys! {
             variables: &["HAFT_FALLBACK"],
             flag: "--fallback",
         }
-        /// How many steps one prompt may take.
+        /// The number of steps one prompt may take.
         max_steps: NonZeroU32 = "max_steps" {
             kind: Int { min: 1, max: u32::MAX as i64 },
             unset: "as many as it needs",
@@ -143,7 +143,7 @@ keys! {
             variables: &["HAFT_MAX_STEPS"],
             flag: "--max-steps",
         }
-        /// Whether `AGENTS.md` files are read and shown to the model.
+        /// True if `AGENTS.md` files are read and shown to the model.
         context_files: bool = "context_files" {
             kind: Bool,
             default: true,
@@ -196,7 +196,7 @@ keys! {
 keys! {
     /// When the conversation is summed up, and how much of it is kept.
     Compaction as CompactionSettings {
-        /// Whether the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
+        /// True if the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
         /// request is too long. `haft session compact` works either way.
         auto: bool = "compaction.auto" {
             kind: Bool,
@@ -236,7 +236,7 @@ keys! {
             kind: Choice(OnTimeout::NAMES),
             unset: "`block`",
         }
-        /// Whether the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
+        /// True if the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
         /// the project's: keys that the user did not set, and those alone.
         project_settings: bool = "grant.NAME.project_settings" {
             kind: Bool,

@@ -53,7 +53,7 @@ pub struct Config {
     pub hooks: Vec<ProcessHook>,
     /// The process hooks that are named and shall not run.
     pub disabled_hooks: Vec<DisabledHook>,
-    /// Whether the user keeps all of them from running.
+    /// True if the user keeps all of them from running.
     pub hooks_off: bool,
     pub(crate) hook_rows: Vec<Row>,
     /// What is not used, because the project is not trusted.
@@ -63,7 +63,7 @@ pub struct Config {
 }
 
 impl Granted {
-    /// Whether a trusted project may add to its settings; not if nothing is said.
+    /// True if a trusted project may add to its settings; not if nothing is said.
     pub fn project_may_add(&self) -> bool {
         self.project_settings.as_ref().is_some_and(|said| said.value)
     }

@@ -72,7 +72,7 @@ impl Templates {
         Some(Unused { path, sets: Vec::new() })
     }
 
-    /// Whether a template of this name is among what is not used.
+    /// True if a template of this name is among what is not used.
     pub fn is_unused(&self, name: &str) -> bool {
         !name.contains('/')
             && self.unused.iter().any(|unused| unused.path.join(format!("{name}.md")).is_file())

@@ -202,7 +202,7 @@ impl Agent {
         self.inner.queues.clear()
     }
 
-    /// Whether a run is under way that takes what waits, and tells when that changes.
+    /// True if a run is under way that takes what waits, and tells when that changes.
     pub fn takes_queued(&self) -> bool {
         self.inner.queues.is_taken_from()
     }

@@ -183,7 +183,7 @@ impl Offered {
         self.known(name).filter(|_| self.setup.offers(name))
     }
 
-    /// Whether nobody has registered a tool of this name, and none of the agent's own choices leaves it out.
+    /// True if nobody has registered a tool of this name, and none of the agent's own choices leaves it out.
     pub(crate) fn is_unknown(&self, name: &str) -> bool {
         self.known(name).is_none() && self.setup.offers(name)
     }

@@ -36,7 +36,7 @@ pub struct Compacting {
     pub instructions: Option<String>,
     /// Tokens of the context now, partly estimated.
     pub tokens_before: u64,
-    /// How many the model can read and write in one request, where known.
+    /// The number of tokens that the model can read and write in one request, where known.
     pub window: Option<u64>,
     /// The entries that the context is made of, oldest first.
     pub entries: Vec<Arc<Entry>>,
@@ -83,9 +83,9 @@ pub struct Compacted {
     pub tokens_before: u64,
     /// Tokens of the context now, estimated.
     pub tokens_after: u64,
-    /// How many messages the summary stands for.
+    /// The number of messages the summary stands for.
     pub messages_summed_up: u64,
-    /// How many messages are kept beside it.
+    /// The number of messages that are kept beside it.
     pub messages_kept: u64,
     /// The hook that wrote the summary.
     pub by: Option<String>,
@@ -129,7 +129,7 @@ pub(crate) fn tokens_of(entry: &Entry) -> u64 {
 /// When the context is summed up, and how much of it is kept word for word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSettings {
-    /// Whether this happens without being asked for: when the reserve is reached, and when the provider says that a
+    /// True if this happens without being asked for: when the reserve is reached, and when the provider says that a
     /// request is too long.
     pub auto: bool,
     /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,

@@ -114,7 +114,7 @@ fn decode(text: &str) -> Result<Vec<u8>, ImageError> {
     STANDARD.decode(text).map_err(|error| ImageError::NotBase64 { detail: error.to_string() })
 }
 
-/// How many bytes of an image are looked at first.
+/// The number of bytes of an image that are read first.
 const BEGINNING: u64 = 3 * 1024;
 
 /// An image in base64, as a model can be shown it. It is what its bytes are, whatever its sender calls it; its text is

@@ -234,7 +234,7 @@ pub enum ModelEvent {
 }
 
 impl ModelEvent {
-    /// Whether it is a piece of an answer, and not about the way to one.
+    /// True if it is a piece of an answer, and not about the way to one.
     pub fn is_answer(&self) -> bool {
         !matches!(self, Self::Retry { .. } | Self::Fallback { .. } | Self::Answering(_))
     }

@@ -10,7 +10,7 @@ use haft_protocol::event::AgentEvent;
 
 use crate::emitter::{Emitter, RunMark};
 
-/// How many messages one queue holds.
+/// The number of messages one queue holds.
 const ROOM: usize = 64;
 
 /// A message of the user: text, images, or both.
@@ -82,7 +82,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Whether nothing waits.
+    /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.next_turn.is_empty()
     }
@@ -322,7 +322,7 @@ impl State {
 }
 
 impl Prompt {
-    /// Whether a model would be told nothing.
+    /// True if a model would be told nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
     }

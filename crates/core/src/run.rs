@@ -261,7 +261,7 @@ impl RunHandle {
         self.cancel.cancel();
     }
 
-    /// Whether the run has ended, or was dropped.
+    /// True if the run has ended, or was dropped.
     pub fn is_over(&self) -> bool {
         self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
     }

@@ -66,7 +66,7 @@ enum Sequence {
 }
 
 impl Sequence {
-    /// Whether this character is text: no control character but newline and tab, and no part of a sequence.
+    /// True if this character is text: no control character but newline and tab, and no part of a sequence.
     fn is_text(&mut self, c: char) -> bool {
         // Newline, CAN and SUB end every sequence: a broken one cannot swallow the lines that follow.
         if matches!(c, '\n' | '\u{18}' | '\u{1a}') {
@@ -139,7 +139,7 @@ const REPLACEMENT: char = '\u{fffd}';
 struct Neighbours {
     /// The last character that was shown; NUL at the beginning.
     previous: char,
-    /// Whether a replacement stands for hidden characters that go on.
+    /// True if a replacement stands for hidden characters that go on.
     in_run: bool,
 }
 
@@ -152,7 +152,7 @@ impl Neighbours {
     }
 }
 
-/// Whether a joiner or selector stands where one is needed; every other character has its place anywhere.
+/// True if a joiner or selector stands where one is needed; every other character has its place anywhere.
 fn has_its_place(c: char, previous: char) -> bool {
     match c {
         '\u{200c}' => is_of_joining_script(previous),
@@ -195,7 +195,7 @@ fn is_ideograph(c: char) -> bool {
 pub struct ForModel<'a> {
     /// The text without what was taken out.
     pub text: Cow<'a, str>,
-    /// How many characters were taken out.
+    /// The number of characters that were taken out.
     pub hidden: usize,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub use plain::is_plain_object;
 
-/// How many mismatches the model is told at once.
+/// The number of mismatches that the model is told at once.
 const MAX_FAULTS: usize = 5;
 
 /// The longest description of one mismatch, in bytes: it may quote what the model sent.

@@ -222,7 +222,7 @@ impl Session {
         self.shared.lock().path().map(Path::to_owned)
     }
 
-    /// Whether nothing can be appended.
+    /// True if nothing can be appended.
     pub fn is_read_only(&self) -> bool {
         self.shared.lock().is_read_only()
     }

@@ -26,7 +26,7 @@ pub struct ContextUsage {
     /// How many of them are estimated. All of them before the first answer, and then without the system prompt and the
     /// tools.
     pub estimated: u64,
-    /// How many the model can read and write in one request, where known.
+    /// The number of tokens that the model can read and write in one request, where known.
     pub window: Option<u64>,
 }
 

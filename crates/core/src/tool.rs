@@ -203,7 +203,7 @@ impl fmt::Debug for ToolContext {
 pub struct ToolOutput {
     /// What the model is shown.
     pub content: Vec<Content>,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
     /// What people and programs may want to see and the model is not shown: an object, such as the diff of a change.
     /// It goes away when a hook changes the result, because it would show what the hook took out.

@@ -32,12 +32,12 @@ pub struct Truncated<'a> {
     pub omitted_lines: usize,
     /// Bytes that were left out.
     pub omitted_bytes: usize,
-    /// Whether a single line was longer than the limit, so that only a part of it was kept.
+    /// True if a single line was longer than the limit, so that only a part of it was kept.
     pub cut_line: bool,
 }
 
 impl Truncated<'_> {
-    /// Whether nothing was left out.
+    /// True if nothing was left out.
     pub fn is_whole(&self) -> bool {
         self.omitted_bytes == 0
     }
@@ -65,7 +65,7 @@ pub fn tail(text: &str, limits: Limits) -> Truncated<'_> {
     report(text, kept, fitting.lines + usize::from(cut_line), cut_line)
 }
 
-/// How many whole lines fit.
+/// The number of whole lines that fit.
 struct Fitting {
     bytes: usize,
     lines: usize,

@@ -173,7 +173,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Whether the model has not answered the last message.
+    /// True if the model has not answered the last message.
     fn is_answer_due(&self) -> bool {
         match self.run.agent.transcript.messages().last() {
             Some(Message::User { .. } | Message::Tool(_)) => true,

@@ -33,7 +33,7 @@ pub(crate) struct Inject {
     pub(crate) at: Moment,
     /// What is written; `$ID` becomes the id of the question, and nothing adds a newline.
     pub(crate) bytes: fn() -> Vec<u8>,
-    /// Whether the bytes take the place of what is usually said then.
+    /// True if the bytes take the place of what is usually said then.
     pub(crate) instead: bool,
     /// Bytes in one write; 0 means all.
     pub(crate) chunk: usize,

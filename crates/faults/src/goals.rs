@@ -56,7 +56,7 @@ const ERROR: &str = "error:";
 struct Goal {
     id: &'static str,
     title: &'static str,
-    /// Whether it says how quick something is, which a busy machine spoils.
+    /// True if it says how quick something is, which a busy machine spoils.
     is_latency: bool,
     measure: fn(&Place) -> Result<Vec<Figure>>,
 }

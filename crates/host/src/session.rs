@@ -155,12 +155,12 @@ impl<T> Session<T> {
         self.phase.state()
     }
 
-    /// Whether the connection is over; what is left of the process is to be killed.
+    /// True if the connection is over; what is left of the process is to be killed.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Whether it has said hello, or answered the host's.
+    /// True if it has said hello, or answered the host's.
     pub(crate) fn has_greeted(&self) -> bool {
         match self.facts.speech {
             // Nothing is written before.
@@ -169,17 +169,17 @@ impl<T> Session<T> {
         }
     }
 
-    /// Whether it has said hello, if only when it was asked to leave.
+    /// True if it has said hello, if only when it was asked to leave.
     pub(crate) fn has_said_hello(&self) -> bool {
         self.has_greeted() || self.too_late
     }
 
-    /// Whether it has ever become ready: before, nobody knows what else it will subscribe to.
+    /// True if it has ever become ready: before, nobody knows what else it will subscribe to.
     pub(crate) fn was_ready(&self) -> bool {
         self.was_ready
     }
 
-    /// Whether it is ready and nobody waits for an answer, neither side.
+    /// True if it is ready and nobody waits for an answer, neither side.
     pub(crate) fn is_idle(&self) -> bool {
         self.phase == Phase::Ready && self.pending.deadline().is_none() && self.calls.is_empty()
     }

@@ -81,7 +81,7 @@ impl GroupChild {
         TerminalWish::of(self.started.id)
     }
 
-    /// Whether a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The
+    /// True if a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The
     /// reason is the last thing on the program's standard error.
     pub fn never_started(&self, status: ExitStatus) -> bool {
         self.group.never_started(status)

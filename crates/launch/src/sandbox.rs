@@ -56,7 +56,7 @@ pub struct Sandbox {
     /// What it may read and execute beside itself and its interpreter.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
-    /// Whether it may execute the system's programs, those in `/usr` and the like. This keeps it from starting them, not
+    /// True if it may execute the system's programs, those in `/usr` and the like. This keeps it from starting them, not
     /// from doing the same by itself, with code of its own.
     #[serde(default)]
     pub system_programs: bool,

@@ -181,7 +181,7 @@ pub(crate) fn can_filter_calls() -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// How many descriptors are closed where the system does not say how many there can be.
+/// The number of descriptors that are closed where the system does not say how many there can be.
 const MANY: libc::c_int = 65_536;
 
 /// Ends this process by a signal. Comes back only when the signal does not end processes.

@@ -302,7 +302,7 @@ impl Collect<'_> {
         }
     }
 
-    /// Whether another path led to it before.
+    /// True if another path led to it before.
     fn is_known(&mut self, candidate: &Candidate) -> bool {
         self.is_known_as(&candidate.dir, candidate.manifest.as_ref().ok())
     }

@@ -123,7 +123,7 @@ impl GrantedPath {
         is_everything || (self.base == other.base && other.path.starts_with(&self.path))
     }
 
-    /// Whether it lies in the extension's own data, which every one may change.
+    /// True if it lies in the extension's own data, which every one may change.
     pub(crate) fn is_data(&self) -> bool {
         self.base == Base::Data
     }

@@ -71,7 +71,7 @@ pub struct Exec {
 }
 
 impl Exec {
-    /// Whether it means the same program for every extension, wherever that lies.
+    /// True if it means the same program for every extension, wherever that lies.
     pub(crate) fn is_shared(&self) -> bool {
         exec::is_bare(&self.program) || Path::new(&self.program).is_absolute()
     }
@@ -264,7 +264,7 @@ fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
     }
 }
 
-/// Whether a text can be an extension's name, and so the name of its directory and of its log.
+/// True if a text can be an extension's name, and so the name of its directory and of its log.
 pub(crate) fn is_name(text: &str) -> bool {
     names::is_extension(text, MAX_NAME)
 }
@@ -287,7 +287,7 @@ impl ManifestError {
         }
     }
 
-    /// Whether the directory simply holds no extension.
+    /// True if the directory simply holds no extension.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })
     }

@@ -41,7 +41,7 @@ pub struct PinnedTool {
 }
 
 impl PinnedTool {
-    /// Whether the model is told the same. In which order a schema names its keys says nothing.
+    /// True if the model is told the same. In which order a schema names its keys says nothing.
     pub fn is_same(&self, other: &Self) -> bool {
         let schema = |tool: &Self| tool.schema.read::<serde_json::Value>().ok();
         self.description == other.description

@@ -69,12 +69,12 @@ pub struct ExtensionSpec {
 }
 
 impl ExtensionSpec {
-    /// Whether it is run only while its code is what the user looked at, so that nothing may be written beside that.
+    /// True if it is run only while its code is what the user looked at, so that nothing may be written beside that.
     pub fn code_is_pinned(&self) -> bool {
         self.is_projects() || self.pin.is_some()
     }
 
-    /// Whether the project brings it.
+    /// True if the project brings it.
     pub fn is_projects(&self) -> bool {
         self.origin == Origin::Project || self.as_hook().is_some_and(|hook| hook.of_project)
     }

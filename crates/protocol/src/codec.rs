@@ -167,7 +167,7 @@ fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<Reading
     Ok(Reading { frame, mended })
 }
 
-/// Whether a line is empty but for white space. Such lines are no frames and no fault: readers skip them.
+/// True if a line is empty but for white space. Such lines are no frames and no fault: readers skip them.
 pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|&byte| WHITE_SPACE.contains(&char::from(byte)))
 }

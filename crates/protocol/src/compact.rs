@@ -2,7 +2,7 @@
 
 use crate::scan::plain_end;
 
-/// Whether [`compact`] would change nothing. Much quicker than finding out by doing it.
+/// True if [`compact`] would change nothing. Much quicker than finding out by doing it.
 pub(crate) fn is_compact(text: &str) -> bool {
     !has_line_ends(text.as_bytes()) && is_tight(text.as_bytes())
 }
@@ -60,7 +60,7 @@ const BLOCK: usize = 64;
 /// Next line, line separator, paragraph separator.
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Whether valid JSON has no white space between its tokens.
+/// True if valid JSON has no white space between its tokens.
 fn is_tight(json: &[u8]) -> bool {
     let mut at = 0;
     while let Some(byte) = json.get(at) {

@@ -77,9 +77,9 @@ pub enum AgentEvent {
         provider: String,
         /// The model's id there.
         model: String,
-        /// How many messages are sent.
+        /// The number of messages that are sent.
         messages: u64,
-        /// How many tools are offered.
+        /// The number of tools that are offered.
         tools: u64,
         /// The longest answer in tokens, where a hook has set it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,9 +92,9 @@ pub enum AgentEvent {
     ModelResponse {
         /// Bytes of text.
         text_bytes: u64,
-        /// How many tools it calls.
+        /// The number of tools it calls.
         tool_calls: u64,
-        /// Whether it has thinking in it.
+        /// True if it has thinking in it.
         thinking: bool,
     },
     /// The model begins to answer.
@@ -224,7 +224,7 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// The tool.
         name: String,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
         /// What the model is shown.
         #[serde(serialize_with = "crate::content::shown")]
@@ -259,7 +259,7 @@ pub enum AgentEvent {
         extension: ExtensionName,
         /// The tool.
         name: String,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
         /// Why it failed; there whenever `is_error` is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -339,10 +339,10 @@ pub enum AgentEvent {
         /// Tokens of the context from here on, estimated; absent when nothing was summed up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_after: Option<u64>,
-        /// How many messages the summary stands for; absent when nothing was summed up.
+        /// The number of messages the summary stands for; absent when nothing was summed up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages_summed_up: Option<u64>,
-        /// How many messages are kept beside it; absent when nothing was summed up.
+        /// The number of messages that are kept beside it; absent when nothing was summed up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages_kept: Option<u64>,
         /// The extension or hook that wrote the summary, or did not want one.

@@ -73,13 +73,13 @@ impl RawJson {
         serde_json::from_str(self.as_str())
     }
 
-    /// Whether it is the same value, in whatever order its keys stand and however its texts are escaped. Numbers are the
+    /// True if it is the same value, in whatever order its keys stand and however its texts are escaped. Numbers are the
     /// same when they are written alike: `1` and `1.0` are two to some program.
     pub fn same_value(&self, other: &Self) -> bool {
         self == other || same::same(self.as_str(), other.as_str())
     }
 
-    /// Whether the value is a JSON object, the only thing tool arguments may be.
+    /// True if the value is a JSON object, the only thing tool arguments may be.
     pub fn is_object(&self) -> bool {
         self.as_str().starts_with('{')
     }

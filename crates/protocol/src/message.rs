@@ -106,7 +106,7 @@ pub struct ToolMessage {
     pub name: String,
     /// What the model is shown.
     pub content: Vec<Content>,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
     /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,7 +8,7 @@ use crate::defence::{Defence, is_up};
 /// What haft itself signs with where others sign with the name of an extension: no extension can have it.
 pub const HAFT: &str = "haft";
 
-/// Whether a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
+/// True if a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
 ///
 /// ```
 /// use haft_protocol::limits::MAX_NAME;
@@ -22,14 +22,14 @@ pub fn is_command(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len()) && plain || !is_up(Defence::Names)
 }
 
-/// Whether a tool may have this name: as a command's, and the first character is a letter. Models' servers take no
+/// True if a tool may have this name: as a command's, and the first character is a letter. Models' servers take no
 /// others.
 pub fn is_tool(name: &str, longest: usize) -> bool {
     let letter = name.starts_with(|first: char| first.is_ascii_alphabetic());
     is_command(name, longest) && letter || !is_up(Defence::Names)
 }
 
-/// Whether an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,
+/// True if an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,
 /// `_` and `-`, the first one a letter or digit, at most `longest` of them, and not [`HAFT`] in any case of its letters.
 pub fn is_extension(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len())

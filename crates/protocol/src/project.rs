@@ -22,7 +22,7 @@ pub enum Trust {
 }
 
 impl Project {
-    /// Whether the user trusts it.
+    /// True if the user trusts it.
     pub fn is_trusted(&self) -> bool {
         self.trust == Trust::Trusted
     }

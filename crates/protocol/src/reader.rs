@@ -38,7 +38,7 @@ pub struct Checked<'a> {
     pub(crate) longest: Plain,
 }
 
-/// Whether a newtype of this name is one that a [`Reader`] reads in a way of its own.
+/// True if a newtype of this name is one that a [`Reader`] reads in a way of its own.
 pub(crate) fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }

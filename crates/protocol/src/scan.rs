@@ -53,7 +53,7 @@ impl Plain {
         end
     }
 
-    /// Whether it holds what it says, as far as the text goes.
+    /// True if it holds what it says, as far as the text goes.
     pub(crate) fn is_true_of(self, text: &[u8]) -> bool {
         let part = text.get(self.from..self.end.min(text.len())).unwrap_or_default();
         plain_end(part, 0) == part.len()

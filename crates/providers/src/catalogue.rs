@@ -16,7 +16,7 @@ pub struct KnownModel {
     pub model: String,
     /// What is known of it.
     pub facts: ModelFacts,
-    /// Whether its provider will switch it off.
+    /// True if its provider will switch it off.
     pub deprecated: bool,
 }
 

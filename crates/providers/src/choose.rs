@@ -62,7 +62,7 @@ pub trait Surroundings: Send + Sync {
     fn var(&self, name: &str) -> Option<String>;
     /// The key that is stored for a provider.
     fn key(&self, provider: &str) -> Option<SecretString>;
-    /// Whether anything listens on this port of the loopback address.
+    /// True if anything listens on this port of the loopback address.
     async fn listens(&self, port: u16) -> bool;
     /// The ids of the models that a server lists, asked in its API at its `base_url`, which is set, with its key and
     /// headers; empty when it does not answer as a model server does.

@@ -179,7 +179,7 @@ impl Asking {
     }
 }
 
-/// Whether the failure is one of the provider and not of the request.
+/// True if the failure is one of the provider and not of the request.
 fn another_may_answer(kind: ModelErrorKind) -> bool {
     match kind {
         ModelErrorKind::Auth

@@ -14,10 +14,10 @@ use haft_protocol::rpc::{
     Started,
 };
 
-/// How many prompts may wait behind the one that is worked on.
+/// The number of prompts that may wait behind the one that is worked on.
 pub const MOST_WAITING: usize = 64;
 
-/// How many commands may be under way, prompts that wait included.
+/// The number of commands that may be under way, prompts that wait included.
 pub(crate) const MOST_OPEN: usize = 256;
 
 /// What shall be done.
@@ -187,7 +187,7 @@ impl Desk {
         self.works
     }
 
-    /// How many jobs wait behind it.
+    /// The number of jobs that wait behind it.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
@@ -196,7 +196,7 @@ impl Desk {
         self.stage == Stage::Closed
     }
 
-    /// Whether somebody relies on where the session stands, or moves it.
+    /// True if somebody relies on where the session stands, or moves it.
     fn is_busy(&self) -> bool {
         let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
         self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)

@@ -66,7 +66,7 @@ impl Door {
     }
 }
 
-/// Whether two tokens are one, in a time that does not depend on where they differ.
+/// True if two tokens are one, in a time that does not depend on where they differ.
 fn is_same(Token(one): &Token, Token(other): &Token) -> bool {
     let differences = one.bytes().zip(other.bytes()).fold(0, |found, (a, b)| black_box(found | (a ^ b)));
     differences == 0 && one.len() == other.len()

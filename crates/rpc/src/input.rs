@@ -31,7 +31,7 @@ pub(crate) struct Input<R> {
     input: R,
     framer: Framer,
     ended: bool,
-    /// Whether a line was there already.
+    /// True if a line was there already.
     begun: bool,
 }
 

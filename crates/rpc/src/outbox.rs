@@ -208,12 +208,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// How many bytes wait.
+    /// The number of bytes that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.bytes
     }
 
-    /// Whether so much waits that no more commands should be read: their replies would only wait, too.
+    /// True if so much waits that no more commands should be read: their replies would only wait, too.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes > self.room.notes
     }

@@ -53,7 +53,7 @@ impl Questions {
         }
     }
 
-    /// Whether the client wants to be asked about calls of this tool.
+    /// True if the client wants to be asked about calls of this tool.
     pub(crate) fn wants(&self, tool: &str) -> bool {
         self.lock().approve.iter().any(|name| name == ALL || name == tool)
     }

@@ -34,7 +34,7 @@ const CHOICES: [(&str, GateChoice); 3] = [
 pub struct Screens {
     outlet: Outlet,
     questions: Questions,
-    /// Whether the client is told of sessions that begin.
+    /// True if the client is told of sessions that begin.
     tells: bool,
     begun: Mutex<Vec<String>>,
 }
@@ -77,7 +77,7 @@ pub struct Screen {
     outlet: Outlet,
     questions: Questions,
     panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
-    /// Whether the conversation is being summed up, outside of a run.
+    /// True if the conversation is being summed up, outside of a run.
     sums_up: AtomicBool,
 }
 

@@ -363,7 +363,7 @@ impl Extension {
         subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
     }
 
-    /// Whether it has something to subscribe to that not every host can read: then it waits for the greeting.
+    /// True if it has something to subscribe to that not every host can read: then it waits for the greeting.
     pub(crate) fn is_narrow(&self) -> bool {
         let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
         !self.events().iter().chain(&self.asked()).all(plain)

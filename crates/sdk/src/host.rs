@@ -67,7 +67,7 @@ impl Host {
         self.set_status(key, "");
     }
 
-    /// Whether the host has said that it knows this. Handlers are not called before it has greeted.
+    /// True if the host has said that it knows this. Handlers are not called before it has greeted.
     fn announces(&self, capability: &str) -> bool {
         let ack = self.0.ack.borrow();
         ack.iter().any(|ack| ack.capabilities.iter().any(|known| known == capability))

@@ -49,7 +49,7 @@ impl ToolResult {
         &self.content
     }
 
-    /// Whether the call failed.
+    /// True if the call failed.
     pub fn is_error(&self) -> bool {
         self.is_error
     }

@@ -183,7 +183,7 @@ impl ModelServer {
         self.shared.update(|state| state.window = Some(tokens));
     }
 
-    /// How many requests were too long for the window.
+    /// The number of requests that were too long for the window.
     pub fn overflows(&self) -> usize {
         self.shared.lock().overflows
     }
@@ -199,7 +199,7 @@ impl ModelServer {
         self.shared.lock().requests.iter().filter(|request| request.method == "POST").cloned().collect()
     }
 
-    /// How many scenarios nobody asked for yet: 0 shows that each fault was really met.
+    /// The number of scenarios that no test asked for yet: 0 shows that each fault was really met.
     pub fn left(&self) -> usize {
         self.shared.lock().scenarios.len()
     }
@@ -209,7 +209,7 @@ impl ModelServer {
         self.shared.lock().violations.clone()
     }
 
-    /// How many clients hung up before their answer was complete.
+    /// The number of clients that hung up before their answer was complete.
     pub fn disconnects(&self) -> usize {
         self.shared.lock().disconnects
     }

@@ -147,7 +147,7 @@ impl Pty {
         Ended { code: status.map_or(0, |status| status.exit_code()), signal }
     }
 
-    /// How many bytes are printed while nothing is done for so long. For what shall be silent, and nothing else.
+    /// The number of bytes that are printed while nothing is done for so long. For what shall be silent, and nothing else.
     pub fn printed_within(&self, time: Duration) -> usize {
         let before = self.state().bytes.len();
         let ends = Instant::now() + time;

@@ -69,7 +69,7 @@ pub fn obeys(bytes: &[u8]) -> Vec<String> {
     deeds.other
 }
 
-/// Whether a text holds something that a reader cannot see and that no letter beside it needs.
+/// True if a text holds something that a reader cannot see and that no letter beside it needs.
 pub fn deceives(text: &str) -> bool {
     let needed = |before: char| !(before.is_ascii() || before == '\u{fffd}');
     let mut before = ' ';
@@ -278,7 +278,7 @@ pub struct Report {
     pub texts: u64,
     /// Sink, text and what the terminal would do: the first few of those that got through.
     pub broken: Vec<(String, String, Vec<String>)>,
-    /// How many got through in all.
+    /// The number of those that got through in all.
     pub failures: u64,
 }
 

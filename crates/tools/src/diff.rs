@@ -34,7 +34,7 @@ struct Shown<'a> {
     added: usize,
     /// Lines.
     removed: usize,
-    /// Whether `unified` is only the beginning.
+    /// True if `unified` is only the beginning.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
 }

@@ -198,11 +198,11 @@ pub struct RunReport {
     pub lines: u64,
     /// Bytes of output in all.
     pub bytes: u64,
-    /// Whether the tail is not all of it.
+    /// True if the tail is not all of it.
     pub cut: bool,
     /// Where the output is, when the tail is not all of it and it could be kept.
     pub full: Option<FullOutput>,
-    /// Whether a process in the background still held the output when it was no longer read.
+    /// True if a process in the background still held the output when it was no longer read.
     pub background: bool,
 }
 
@@ -351,7 +351,7 @@ pub struct FindQuery {
 pub struct FindHits {
     /// In the order of their paths.
     pub hits: Vec<FindHit>,
-    /// Whether there are more.
+    /// True if there are more.
     pub capped: bool,
     /// Directories that could not be read.
     pub unreadable: usize,
@@ -362,7 +362,7 @@ pub struct FindHits {
 pub struct FindHit {
     /// Below the root.
     pub path: PathBuf,
-    /// Whether it is a directory.
+    /// True if it is a directory.
     pub is_dir: bool,
 }
 
@@ -373,9 +373,9 @@ pub struct GrepQuery {
     pub root: PathBuf,
     /// A regular expression, or plain text.
     pub pattern: String,
-    /// Whether `pattern` is plain text.
+    /// True if `pattern` is plain text.
     pub literal: bool,
-    /// Whether upper and lower case are the same.
+    /// True if upper and lower case are the same.
     pub ignore_case: bool,
     /// Only files that this glob fits, by the rule of [`FindQuery::glob`].
     pub glob: Option<String>,
@@ -392,7 +392,7 @@ pub struct GrepHits {
     pub lines: Vec<GrepLine>,
     /// Matches among them.
     pub matches: usize,
-    /// Whether there are more.
+    /// True if there are more.
     pub capped: bool,
     /// Binary files that were passed over: those with a NUL byte in what was read of them.
     pub binary: usize,

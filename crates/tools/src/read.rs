@@ -33,7 +33,7 @@ pub(crate) struct ReadArgs {
     /// First line to read, counted from 1. Default: 1
     #[schemars(range(min = 1))]
     offset: Option<u64>,
-    /// How many lines to read. Default and most: 2000
+    /// The number of lines to read. Default and most: 2000
     #[schemars(range(min = 1))]
     limit: Option<u64>,
 }

@@ -69,7 +69,7 @@ impl CleanLine {
         &self.0
     }
 
-    /// How many columns it takes.
+    /// The number of columns it takes.
     pub fn columns(&self) -> usize {
         columns(&self.0)
     }
@@ -142,7 +142,7 @@ pub fn span(text: impl Into<CleanLine>, style: Style) -> Span<'static> {
     Span { content: text.into().0, style }
 }
 
-/// How many columns a clean text takes: what its graphemes take, one by one, as they are drawn.
+/// The number of columns a clean text takes: what its graphemes take, one by one, as they are drawn.
 pub(crate) fn columns(clean: &str) -> usize {
     clean.graphemes(true).map(columns_of).sum()
 }

@@ -13,7 +13,7 @@ use crate::fuzzy::{Fuzzy, Needle, Ranked, Texts};
 
 pub use wanted::{Kind, Wanted, wanted};
 
-/// How many candidates are kept.
+/// The number of candidates that are kept.
 pub const MOST_CANDIDATES: usize = 50;
 
 /// How many of them are shown at a time.
@@ -80,7 +80,7 @@ pub struct Accepted {
     pub range: Range<usize>,
     /// What.
     pub text: String,
-    /// Whether it is a command that takes no more, and can be run at once.
+    /// True if it is a command that takes no more, and can be run at once.
     pub complete: bool,
 }
 
@@ -93,15 +93,15 @@ pub struct Popup {
     pub candidates: Vec<Candidate>,
     /// Which of them is chosen.
     pub chosen: usize,
-    /// How many rows to keep free for them: no fewer than before for the same word.
+    /// The number of rows to keep free for them: no fewer than before for the same word.
     pub room: usize,
     moved: bool,
-    /// Whether somebody else says what may stand there: what is typed may be meant all the same.
+    /// True if somebody else says what may stand there: what is typed may be meant all the same.
     pub told: bool,
 }
 
 impl Popup {
-    /// Whether what is typed is to be sent as it stands: it is the chosen one, or nobody has chosen.
+    /// True if what is typed is to be sent as it stands: it is the chosen one, or nobody has chosen.
     pub fn is_typed(&self) -> bool {
         let chosen = self.candidates.get(self.chosen);
         chosen.is_some_and(|candidate| candidate.text == self.wanted.query) || self.told && !self.moved

@@ -52,7 +52,7 @@ pub enum Wanted {
     Gate(Vec<String>),
     /// A line; hidden while it is typed when it is a secret.
     Input {
-        /// Whether nobody may read it on the screen.
+        /// True if nobody may read it on the screen.
         secret: bool,
     },
     /// A text of several lines, which begins as this.
@@ -72,7 +72,7 @@ pub struct Question {
     pub message: String,
     /// Exactly what a yes grants: the call that would run.
     pub call: Option<ToolCall>,
-    /// Whether the answer grants something: it stands where no extension can draw, and keys that were typed before it
+    /// True if the answer grants something: it stands where no extension can draw, and keys that were typed before it
     /// was seen do not count.
     pub grants: bool,
     /// How long the answer is waited for.
@@ -201,7 +201,7 @@ impl Dialog {
         }
     }
 
-    /// Whether what comes now was typed before it could be meant for this.
+    /// True if what comes now was typed before it could be meant for this.
     fn is_too_early(&mut self, now: Instant) -> bool {
         let early = self.question.grants && !self.quiet.counts(now);
         self.hint = early.then_some(Hinted { hint: Hint::Early, until: now + FLASH });
@@ -253,7 +253,7 @@ impl Dialog {
         self.question.within.and_then(|within| self.opened.checked_add(within))
     }
 
-    /// How many seconds are left, the one that has begun included.
+    /// The number of seconds that are left, the one that has begun included.
     fn left(&self, now: Instant) -> Option<u32> {
         let left = self.over_at()?.saturating_duration_since(now);
         let seconds = left.as_nanos().div_ceil(COUNTDOWN.as_nanos());

@@ -40,13 +40,13 @@ pub struct DiffLine {
 pub struct Diff {
     /// The file.
     pub path: CleanLine,
-    /// How many lines were added.
+    /// The number of lines that were added.
     pub added: usize,
-    /// How many lines were removed.
+    /// The number of lines that were removed.
     pub removed: usize,
     /// What is shown of it.
     pub lines: Vec<DiffLine>,
-    /// Whether that is only the beginning.
+    /// True if that is only the beginning.
     pub cut: bool,
 }
 

@@ -82,7 +82,7 @@ impl Content {
         Self { cursor: text.len(), text, atoms: BTreeMap::new() }
     }
 
-    /// Whether there is no text.
+    /// True if there is no text.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -127,7 +127,7 @@ impl Editor {
         Self { one_line: true, ..Self::default() }
     }
 
-    /// Whether there is no text.
+    /// True if there is no text.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

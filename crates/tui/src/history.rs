@@ -16,10 +16,10 @@ use crate::editor::Content;
 
 pub use search::{Match, Search};
 
-/// How many prompts are kept.
+/// The number of prompts that are kept.
 pub const MOST_PROMPTS: usize = 2000;
 
-/// How many bytes of prompts are kept.
+/// The number of bytes of prompts that are kept.
 pub const MOST_BYTES: usize = 1024 * 1024;
 
 /// The longest prompt that is kept, in bytes.
@@ -42,7 +42,7 @@ pub struct History {
 pub struct Decoded {
     /// The newest of its prompts, as many as are kept.
     pub history: History,
-    /// Whether the file has grown so far that [`History::encode`] should take its place. Others may be appending: that
+    /// True if the file has grown so far that [`History::encode`] should take its place. Others may be appending: that
     /// is for who holds the file's lock.
     pub rewrite: bool,
 }
@@ -85,7 +85,7 @@ impl History {
         (at <= self.prompts.len()).then(|| self.show(at, now))
     }
 
-    /// Whether the editor holds a prompt of before that nobody has touched: then up and down go on among the prompts,
+    /// True if the editor holds a prompt of before that nobody has touched: then up and down go on among the prompts,
     /// however many rows it has.
     pub fn is_shown(&self, now: &Content) -> bool {
         self.shown.as_ref() == Some(now)

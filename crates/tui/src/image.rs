@@ -203,7 +203,7 @@ impl Placement {
         Self { image, area, space, instead }
     }
 
-    /// Whether nothing was drawn over it.
+    /// True if nothing was drawn over it.
     pub(crate) fn is_free(&self, buffer: &Buffer) -> bool {
         let is_marked = |at| buffer.cell(at).is_some_and(|cell| cell.symbol() == MARK);
         !self.area.is_empty() && self.area.positions().all(is_marked)

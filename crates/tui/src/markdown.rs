@@ -102,12 +102,12 @@ impl Streaming {
         &self.text
     }
 
-    /// How many blocks have been rendered so far, or parts of them: a measure of what a piece costs.
+    /// The number of blocks that have been rendered so far, or parts of them: a measure of what a piece costs.
     pub fn rendered(&self) -> usize {
         self.rendered
     }
 
-    /// How many bytes have been read for that: the other measure.
+    /// The number of bytes that have been read for that: the other measure.
     pub fn read(&self) -> usize {
         self.read
     }

@@ -33,7 +33,7 @@ impl Panel {
         Self { extension, content, told: None }
     }
 
-    /// Whether it is this one.
+    /// True if it is this one.
     pub fn is(&self, extension: &ExtensionName, id: &PanelId) -> bool {
         self.extension == *extension && self.content.panel_id == *id
     }
@@ -113,7 +113,7 @@ impl Panel {
         Frame { style, left, right: Vec::new(), lower }
     }
 
-    /// How many rows are left out, and what the extension says there.
+    /// The number of rows that are left out, and what the extension says there.
     fn footer(&self, more: usize) -> CleanLine {
         let footer = &self.content.footer;
         match (more, footer.is_empty()) {

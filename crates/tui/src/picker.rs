@@ -25,7 +25,7 @@ pub struct Row {
     pub detail: String,
     /// How deep it lies in a tree.
     pub depth: usize,
-    /// Whether it is what counts now: it is marked.
+    /// True if it is what counts now: it is marked.
     pub current: bool,
     /// A heading before it, when it differs from that of the row before: where it comes from.
     pub group: String,
@@ -194,7 +194,7 @@ impl Picker {
         &self.title
     }
 
-    /// How many rows fit what they are narrowed to.
+    /// The number of rows that fit what they are narrowed to.
     pub fn fitting(&self) -> usize {
         self.list.counts().0
     }

@@ -9,7 +9,7 @@ use haft_protocol::event::AgentEvent;
 use crate::editor::{Content, Submission};
 use crate::keys::Prompt;
 
-/// How many prompts are remembered that were sent and not seen waiting.
+/// The number of remembered prompts that were sent and not seen waiting.
 const MOST_SENT: usize = 64;
 
 /// When the agent shall read a prompt.
@@ -43,7 +43,7 @@ pub struct Waiting<'q> {
     pub when: When,
     /// Its text; an image is a word.
     pub text: &'q str,
-    /// Whether it is what a command of the person's printed; the text is the command.
+    /// True if it is what a command of the person's printed; the text is the command.
     pub shell: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Queue {
 struct Sent {
     text: String,
     what: What,
-    /// Whether the agent has said that it waits.
+    /// True if the agent has said that it waits.
     seen: bool,
 }
 
@@ -140,7 +140,7 @@ impl Queue {
         });
     }
 
-    /// Whether nothing waits, and nothing is on its way.
+    /// True if nothing waits, and nothing is on its way.
     pub fn is_empty(&self) -> bool {
         self.steering.is_empty() && self.follow_up.is_empty() && self.sent.is_empty()
     }

@@ -104,15 +104,15 @@ pub struct Connection {
 pub struct Setup {
     /// What the variables say.
     pub environment: Environment,
-    /// Whether it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
+    /// True if it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
     pub inline: bool,
-    /// Whether clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
+    /// True if clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
     pub mouse: bool,
     /// Its background, when the person has said; else it is asked for.
     pub appearance: Option<Appearance>,
-    /// How many colours it shows, when the person has said; else the variables say.
+    /// The number of colours it shows, when the person has said; else the variables say.
     pub depth: Option<ColorDepth>,
-    /// How many rows of the transcript are left on the normal screen.
+    /// The number of rows of the transcript that are left on the normal screen.
     pub tail: usize,
 }
 

@@ -33,7 +33,7 @@ pub enum Appearance {
     Light,
 }
 
-/// How many colours a terminal shows.
+/// The number of colours a terminal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColorDepth {
     /// None, or none that the user wants (`NO_COLOR`). Bold, italic and the like stay.
@@ -160,7 +160,7 @@ impl Theme {
         self.0.written.get(role.at()).copied().unwrap_or_default()
     }
 
-    /// Whether both are one and the same, so that what was drawn with one need not be drawn again.
+    /// True if both are one and the same, so that what was drawn with one need not be drawn again.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

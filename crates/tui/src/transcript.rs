@@ -266,7 +266,7 @@ impl Transcript {
         self.calls.shell_end(&mut self.doc, number, outcome, now);
     }
 
-    /// Whether there is nothing in it.
+    /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.doc.items.is_empty()
     }
@@ -283,7 +283,7 @@ impl Transcript {
         self.view.scroll_by(&mut self.doc, i64::from(lines));
     }
 
-    /// Whether the end is seen and stays seen while more comes.
+    /// True if the end is seen and stays seen while more comes.
     pub fn follows(&self) -> bool {
         self.view.top.is_none()
     }
@@ -349,7 +349,7 @@ impl Transcript {
         self.finder.found()
     }
 
-    /// How many bytes searches have read so far: the measure of what a key of theirs costs.
+    /// The number of bytes that searches have read so far: the measure of what a key of theirs costs.
     pub fn scanned(&self) -> usize {
         self.finder.scanned
     }
@@ -486,7 +486,7 @@ impl Transcript {
         self.settled.settle_all(&mut self.doc, width, look)
     }
 
-    /// How many rows are left after [`settle`](Self::settle).
+    /// The number of rows that are left after [`settle`](Self::settle).
     pub fn live(&self) -> usize {
         self.settled.live
     }
@@ -496,7 +496,7 @@ impl Transcript {
         self.settled.draw(&mut self.doc, &mut self.view, area, buffer, look);
     }
 
-    /// How many items have been laid out so far: the measure of what a frame costs.
+    /// The number of items that have been laid out so far: the measure of what a frame costs.
     pub fn laid_out(&self) -> usize {
         self.doc.layouts.made
     }

@@ -54,7 +54,7 @@ pub(crate) fn work(name: &str, times: &str) -> Result<()> {
 
 const RESPONSE: &str = r#"{"type":"event_intercept_response","id":"12345"}"#;
 
-/// How many questions an extension is asked at most.
+/// The number of questions that an extension is asked at most.
 const MOST_QUESTIONS: u64 = 1_000;
 
 /// A question with so many pieces of 26 bytes in its arguments.

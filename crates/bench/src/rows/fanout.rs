@@ -39,7 +39,7 @@ const WATCHERS: usize = 100;
 /// What each is told in one block, the last event not counted.
 const EVENTS: usize = 2_000;
 
-/// How many events come before the emission waits for all to have seen the first ones.
+/// The number of events that come before the emission waits for all to have seen the first ones.
 const AHEAD: usize = PACE + PACE / 4;
 
 /// Of the watchers of the second host, so many never read.

@@ -53,7 +53,7 @@ struct Home {
     work: PathBuf,
     /// The model's address, without a path.
     url: String,
-    /// Whether there is a hook before each tool call. It lets every call pass.
+    /// True if there is a hook before each tool call. It lets every call pass.
     hooked: bool,
 }
 

@@ -65,7 +65,7 @@ struct Streamed {
     /// Seconds of this process.
     cpu: f64,
     shown: u32,
-    /// The number of the last content that was shown.
+    /// The number of the content that was shown last.
     last: u32,
 }
 
@@ -92,7 +92,7 @@ fn streamed(role: &str, until: Until) -> Result<Streamed> {
 /// A front end that counts.
 #[derive(Debug, Default)]
 struct Screen {
-    /// How many contents were shown, and the number of the last.
+    /// The number of contents that were shown, and the number of the last.
     seen: Mutex<(u32, u32)>,
     complete: Notify,
 }

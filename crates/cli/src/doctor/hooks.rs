@@ -85,7 +85,7 @@ fn script<'a>(program: &Path, args: &'a [String]) -> Option<&'a str> {
     before.map(String::as_str).find(|word| is_path(word))
 }
 
-/// Whether a word can only be meant as a file.
+/// True if a word can only be meant as a file.
 fn is_path(word: &str) -> bool {
     let is_plain = !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || c == '=');
     let is_script = Path::new(word).extension().is_some_and(|end| SCRIPTS.iter().any(|known| end == *known));

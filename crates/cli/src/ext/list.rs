@@ -150,7 +150,7 @@ fn changed(store: &Store, row: &Row) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("{}; `{next}` {does}", wrong.join("; ")))
 }
 
-/// Whether a failure is told: what is as it was approved is not otherwise any more.
+/// True if a failure is told: what is as it was approved is not otherwise any more.
 pub(crate) fn still_counts(failure: &LastFailure, entry: Option<&Entry>) -> bool {
     entry.is_none() || failure.code != "pin_mismatch"
 }

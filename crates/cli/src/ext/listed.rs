@@ -20,7 +20,7 @@ use crate::hooks::Loosened;
 pub(crate) struct Listed {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
-    /// Whether a start does not wait for it, because it did not say hello in time.
+    /// True if a start does not wait for it, because it did not say hello in time.
     pub(crate) is_slow: bool,
     /// Where the user's own lies that has its name, and comes first.
     pub(crate) behind: Option<PathBuf>,
@@ -47,7 +47,7 @@ impl Listed {
         }
     }
 
-    /// Whether it would run, if only its project were trusted.
+    /// True if it would run, if only its project were trusted.
     pub(super) fn is_untrusted(&self) -> bool {
         self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
     }

@@ -22,7 +22,7 @@ use crate::console::note;
 use crate::login::Terminal;
 use crate::timeouts::SCREEN_END;
 
-/// How many rows of the conversation stay on the normal screen.
+/// The number of rows of the conversation that stay on the normal screen.
 const TAIL: usize = 40;
 
 pub(super) struct Start {

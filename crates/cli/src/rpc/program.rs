@@ -20,7 +20,7 @@ use crate::setup::Setup;
 /// What the command line says, and what is known since the process began.
 pub(crate) struct Program {
     args: Arc<RunArgs>,
-    /// Whether new sessions are recorded, unless the client says otherwise.
+    /// True if new sessions are recorded, unless the client says otherwise.
     records: bool,
     stored: Arc<Sessions>,
     /// What the first session is made of, until it is opened.

@@ -15,7 +15,7 @@ use crate::session::{short, spent};
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) instructions: Option<String>,
-    /// Whether programs read of it, who get the agent's events.
+    /// True if programs read of it, who get the agent's events.
     pub(crate) json: bool,
 }
 

@@ -187,7 +187,7 @@ pub(crate) struct OtherModels {
     first: Wish,
     /// The provider that `first` is about.
     provider: String,
-    /// Whether the user has set the provider, and not only a key for one.
+    /// True if the user has set the provider, and not only a key for one.
     fixed: bool,
     models: Models,
     auth: Auth,

@@ -31,7 +31,7 @@ pub(crate) enum Opened {
 
 pub(crate) struct Chosen {
     pub(crate) session: Session,
-    /// Whether it was there before.
+    /// True if it was there before.
     pub(crate) resumed: bool,
 }
 

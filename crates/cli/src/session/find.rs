@@ -19,7 +19,7 @@ const LAST: &str = "last";
 /// How much of a file may be its first line.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
-/// How many sessions are named when it is not clear which is meant.
+/// The number of sessions that are named when it is not clear which is meant.
 const CANDIDATES: usize = 10;
 
 /// The sessions of a user, seen from a directory.
@@ -63,7 +63,7 @@ impl Sessions {
         )
     }
 
-    /// Whether a word can be one that [`find`](Self::find) takes.
+    /// True if a word can be one that [`find`](Self::find) takes.
     pub(crate) fn may_be_called(name: &str) -> bool {
         name == LAST || is_path(Path::new(name)) || name.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
@@ -93,7 +93,7 @@ impl Sessions {
     }
 }
 
-/// Whether a name is that of a file and no beginning of an id.
+/// True if a name is that of a file and no beginning of an id.
 fn is_path(name: &Path) -> bool {
     name.components().count() > 1 || name.extension().is_some()
 }

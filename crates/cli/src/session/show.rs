@@ -67,7 +67,7 @@ fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
     pieces
 }
 
-/// How many tools the model called, whether they ran or not.
+/// The number of tools the model called, whether they ran or not.
 fn calls_of(body: &EntryBody) -> usize {
     let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = body else { return 0 };
     said.tool_calls().count()

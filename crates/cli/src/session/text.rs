@@ -46,7 +46,7 @@ pub(crate) fn heading(digits: usize) -> String {
     format!("{:<digits$}  {:<11}  {:>8}  {:>7}  {}", "ID", "WHEN", "MESSAGES", "COST", "SESSION")
 }
 
-/// How many digits of the ids tell all of them apart; eight, if that is enough.
+/// The number of digits that tell all ids apart; eight, if that is enough.
 pub(crate) fn digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
     let mut ids: Vec<String> = sessions.map(|found| found.id.to_string()).collect();
     ids.sort();

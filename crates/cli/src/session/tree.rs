@@ -12,7 +12,7 @@ use haft_protocol::message::{Message, text_of, tool_calls_of};
 use super::text::{cut, entries, first_line};
 use crate::console::{columns, print};
 
-/// How many digits of an entry's id are shown.
+/// The number of digits of an entry's id that are shown.
 const DIGITS: usize = 8;
 
 pub(super) fn run(found: &Found) -> anyhow::Result<()> {

@@ -103,7 +103,7 @@ fn rows(root: &Value, object: &Value) -> Vec<Field> {
     rows
 }
 
-/// Whether a row only repeats the name of an event.
+/// True if a row only repeats the name of an event.
 fn is_tag(row: &Field) -> bool {
     row.name == "type" && row.kind == "string" && row.meaning.is_empty()
 }

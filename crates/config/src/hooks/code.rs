@@ -97,7 +97,7 @@ impl ProcessHook {
         })
     }
 
-    /// Whether Python takes any module from where it runs.
+    /// True if Python takes any module from where it runs.
     fn looks_around(&self) -> bool {
         let Some((program, arguments)) = self.command.split_first() else { return false };
         let is_python =

@@ -11,7 +11,7 @@ keys! {
     /// Process hooks: programs that speak PicoClaw's protocol.
     #[derive(Serialize)]
     Hooks {
-        /// Whether process hooks run. The user's `false` counts for those of every project, a project's for its own.
+        /// True if process hooks run. The user's `false` counts for those of every project, a project's for its own.
         enabled: bool = "hooks.enabled" {
             kind: Bool,
             unset: "`true`",
@@ -71,7 +71,7 @@ keys! {
     /// One process hook.
     #[derive(Serialize)]
     HookProcess {
-        /// Whether the hook runs. What a hook that does not run would do is not looked at.
+        /// True if the hook runs. What a hook that does not run would do is not looked at.
         enabled: bool = "hooks.processes.NAME.enabled" {
             kind: Bool,
             unset: "`false`",

@@ -20,7 +20,7 @@ pub struct Row {
     pub default: String,
     /// Where the value is set.
     pub origin: SettingOrigin,
-    /// Whether only an extension of the project is handed it, and the user's own of the same name is not.
+    /// True if only an extension of the project is handed it, and the user's own of the same name is not.
     pub only_projects: bool,
 }
 

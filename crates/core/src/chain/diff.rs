@@ -14,7 +14,7 @@ pub(super) fn changed(old: &RawJson, new: &RawJson) -> Vec<String> {
     if paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
 }
 
-/// Whether a change of one is a change of the other.
+/// True if a change of one is a change of the other.
 pub(super) fn overlap(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

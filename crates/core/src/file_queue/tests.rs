@@ -115,7 +115,7 @@ async fn first_come_first_served_under_every_name() {
     assert_eq!(*order.lock().unwrap(), (0..24).collect::<Vec<_>>());
 }
 
-/// Whether somebody still waits when nothing is left that could move: the clock stands, and goes on only then.
+/// True if somebody still waits when nothing is left that could move: the clock stands, and goes on only then.
 async fn waits<T>(somebody: Pin<&mut impl Future<Output = T>>) -> bool {
     tokio::time::timeout(timeouts::UNNAMED_FILE * 2, somebody).await.is_err()
 }

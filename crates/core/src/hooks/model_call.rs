@@ -147,7 +147,7 @@ pub trait AfterModelResponse: Send + Sync {
         response: &ReceivedResponse,
     ) -> ResponseDecision;
 
-    /// Whether the user sees nothing of an answer before this has decided: deltas of text, thinking and calls are held back
+    /// True if the user sees nothing of an answer before this has decided: deltas of text, thinking and calls are held back
     /// while there is one such hook. Otherwise the user may have seen what the hook then changes.
     fn holds_back(&self) -> bool {
         true

@@ -30,7 +30,7 @@ pub trait BeforeToolExecute: Send + Sync {
         self.before_tool_execute(cancel, call).await
     }
 
-    /// Whether this is the hook of that extension, which is not asked about its own calls: it waits for them.
+    /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
     fn is_of(&self, _extension: &ExtensionName) -> bool {
         false
     }
@@ -52,14 +52,14 @@ pub trait BeforeToolExecute: Send + Sync {
         None
     }
 
-    /// Whether it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool
+    /// True if it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool
     /// goes through the chain before the model is told that there is no such tool, and its arguments, an object, fit
     /// because there is nothing to hold them against.
     fn takes_unknown(&self) -> bool {
         false
     }
 
-    /// Whether what it says in place of this tool counts without [`ApproveTool`](super::ApproveTool).
+    /// True if what it says in place of this tool counts without [`ApproveTool`](super::ApproveTool).
     fn vouches(&self, _tool: &str) -> bool {
         false
     }
@@ -170,7 +170,7 @@ pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval;
 
-    /// Whether this is the hook of that extension, which is not asked about its own calls: it waits for them.
+    /// True if this is the hook of that extension, which is not asked about its own calls: it waits for them.
     fn is_of(&self, _extension: &ExtensionName) -> bool {
         false
     }

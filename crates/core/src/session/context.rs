@@ -57,7 +57,7 @@ pub(crate) fn answered(messages: Vec<Message>) -> Vec<Message> {
     made.context.messages
 }
 
-/// How many files of a kind are named to the model, the last one touched first to stay.
+/// The number of files of a kind that are named to the model, the last one touched first to stay.
 const NAMED: usize = 60;
 
 /// What the model is told in place of what was summed up.

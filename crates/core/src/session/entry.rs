@@ -273,7 +273,7 @@ pub struct CustomMessage {
     pub kind: String,
     /// What the model reads, as a message of the user.
     pub content: Vec<Content>,
-    /// Whether the user is shown it, too.
+    /// True if the user is shown it, too.
     pub display: bool,
 }
 
@@ -335,7 +335,7 @@ impl EntryBody {
         }
     }
 
-    /// Whether it is worth a file: a session in which nothing but settings was said leaves none.
+    /// True if it is worth a file: a session in which nothing but settings was said leaves none.
     pub(super) fn is_content(&self) -> bool {
         match self {
             Self::ModelChange(_) | Self::ThinkingChange(_) | Self::ToolsChange(_) | Self::Custom(_) => false,

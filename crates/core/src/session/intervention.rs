@@ -69,7 +69,7 @@ impl Action {
         }
     }
 
-    /// Whether the tool did not run because of it.
+    /// True if the tool did not run because of it.
     pub fn is_stop(self) -> bool {
         match self {
             Self::Blocked | Self::Answered | Self::TurnEnded => true,

@@ -37,7 +37,7 @@ pub(super) struct Moved {
     pub(super) header: Header,
     pub(super) repair: Repair,
     there: HashSet<EntryId>,
-    /// How many entries were in memory when it was begun.
+    /// The number of entries that were in memory when it was begun.
     seen: usize,
 }
 

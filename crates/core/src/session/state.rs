@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) leaf: Option<EntryId>,
     kept: Kept,
     pub(super) repairs: Vec<Repair>,
-    /// How many entries were appended.
+    /// The number of entries that were appended.
     given: u64,
     /// How many of them are on the disk.
     safe: u64,

@@ -194,7 +194,7 @@ impl Found {
     }
 }
 
-/// Whether a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
+/// True if a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
 /// that session's own file has lost.
 fn is_left_copy(path: &Path, of: SessionId) -> bool {
     if path.extension().is_none_or(|extension| extension != MOVING) {

@@ -22,7 +22,7 @@ use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
 use crate::tool::{Concurrency, Tool, ToolOutput};
 
-/// How many calls of one message run at once.
+/// The number of calls of one message that run at once.
 const MAX_PARALLEL: usize = 16;
 
 pub(super) struct ToolCalls<'a> {
@@ -228,7 +228,7 @@ impl ToolCalls<'_> {
         None
     }
 
-    /// Whether a hook may answer a call of a tool that nobody registered.
+    /// True if a hook may answer a call of a tool that nobody registered.
     fn somebody_takes(&self, call: &ToolCall, offered: &Offered) -> bool {
         let takes = || self.run.agent.hooks().before_tool_execute.iter().any(|hook| hook.takes_unknown());
         offered.is_unknown(&call.name) && call.args.is_object() && takes()

@@ -83,7 +83,7 @@ fn replace(text: &str, path: &str, sign: &str) -> String {
     out
 }
 
-/// Whether a path that comes here is the end of a longer one: `/mnt` before `/u/ann`. Slashes alone are not, as
+/// True if a path that comes here is the end of a longer one: `/mnt` before `/u/ann`. Slashes alone are not, as
 /// in `file://`, and neither is a flag, as in `-I/u/ann`.
 fn inside_a_path(before: &str) -> bool {
     let is_part = |c: char| is_name(c) || matches!(c, '/' | '\\');
@@ -92,7 +92,7 @@ fn inside_a_path(before: &str) -> bool {
     part.contains(['/', '\\']) && part.contains(is_name)
 }
 
-/// Whether a directory's name is longer than the path: `/u/anna`.
+/// True if a directory's name is longer than the path: `/u/anna`.
 fn goes_on(behind: &str) -> bool {
     // A full stop may end a sentence.
     let dots = behind.trim_start_matches('.');

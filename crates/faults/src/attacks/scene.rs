@@ -129,7 +129,7 @@ impl Scene {
         std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file())
     }
 
-    /// Whether the payload was run.
+    /// True if the payload was run.
     pub(super) fn fired(&self) -> bool {
         self.dir.join("fired").exists()
     }

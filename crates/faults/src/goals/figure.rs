@@ -51,7 +51,7 @@ impl Figure {
         Self { what: what.into(), measured: measured.to_string(), target: None }
     }
 
-    /// Whether it has a target and is not met.
+    /// True if it has a target and is not met.
     pub(crate) fn is_missed(&self) -> bool {
         self.target.as_ref().is_some_and(|(_, verdict)| *verdict == MISSED)
     }

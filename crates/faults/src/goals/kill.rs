@@ -37,7 +37,7 @@ const LONGER: u32 = 3;
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How many ignore the request to end.
+/// The number of those that ignore the request to end.
 const STUBBORN: usize = 50;
 
 /// The longest end of all of them. Together they take the 3 s that each one has; one after the other they take 150 s.

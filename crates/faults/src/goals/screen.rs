@@ -38,7 +38,7 @@ const CHUNK: u64 = 1_000;
 /// A way for texts into the interface.
 struct Sink {
     what: &'static str,
-    /// How many texts it takes for a frame.
+    /// The number of texts it takes for a frame.
     texts: usize,
     /// Has the interface take them.
     put: fn(&mut Stage, &[String]) -> Result<()>,

@@ -46,7 +46,7 @@ pub(crate) struct Setup {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) screen: Arc<Screen>,
-    /// Whether nobody looks at the screen, as in a run without one.
+    /// True if nobody looks at the screen, as in a run without one.
     pub(crate) headless: bool,
 }
 

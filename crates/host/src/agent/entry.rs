@@ -32,11 +32,11 @@ use view::View;
 pub(crate) struct Entry {
     pub(crate) spec: Arc<ExtensionSpec>,
     pub(crate) timeouts: Arc<Timeouts>,
-    /// Whether the user lets tool calls pass that this extension does not answer in time.
+    /// True if the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
     /// How long a start waits for it to say hello: not at all when it was silent before.
     pub(crate) patience: Duration,
-    /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
+    /// True if it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.

@@ -66,7 +66,7 @@ impl Gates {
         }
     }
 
-    /// Whether the person goes on without it.
+    /// True if the person goes on without it.
     pub(crate) fn is_off(&self, name: &ExtensionName) -> bool {
         let off = Opinion::Given(GateChoice::ContinueWithout);
         self.lock().get(name).is_some_and(|health| health.verdict == off)

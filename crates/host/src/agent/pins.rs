@@ -55,7 +55,7 @@ impl Pins {
         *self.known() = Known::default();
     }
 
-    /// Whether a tool has other texts than it had. One that has none yet gets those that it has now.
+    /// True if a tool has other texts than it had. One that has none yet gets those that it has now.
     pub(crate) fn locks(&self, spec: &ExtensionSpec, tool: &OfferedTool) -> bool {
         let Some(kept) = self.kept.as_ref().filter(|_| may_be_pinned(spec)) else { return false };
         let mut known = self.known();
@@ -70,7 +70,7 @@ impl Pins {
         false
     }
 
-    /// Whether it was not yet told that this tool is locked.
+    /// True if it was not yet told that this tool is locked.
     pub(crate) fn tells(&self, extension: &ExtensionName, tool: &OfferedTool) -> bool {
         let mut known = self.known();
         let is_new = known.told.insert((extension.clone(), tool.name.clone()));

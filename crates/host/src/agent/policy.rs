@@ -87,7 +87,7 @@ fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether the action cannot go on without this hook's answer.
+/// True if the action cannot go on without this hook's answer.
 pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
     if !is_up(Defence::GatesFailClosed) {
         return false;
@@ -100,7 +100,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
     }
 }
 
-/// Whether a call of a tool cannot be made without the answer of a process hook.
+/// True if a call of a tool cannot be made without the answer of a process hook.
 fn point_fails_closed(point: InterceptPoint) -> bool {
     match point {
         InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => {

@@ -122,7 +122,7 @@ impl Read {
     }
 }
 
-/// How many bytes there are to read, line ends between blocks included.
+/// The number of bytes there are to read, line ends between blocks included.
 fn most(result: &ToolResult) -> usize {
     let bytes = |block: &ResultBlock| match block {
         ResultBlock::Text { text } => text.len() + 1,

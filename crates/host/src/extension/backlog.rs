@@ -29,7 +29,7 @@ impl Backlog {
         }
     }
 
-    /// Whether events need not go through here any more.
+    /// True if events need not go through here any more.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -47,7 +47,7 @@ impl Backlog {
         Some(wanted)
     }
 
-    /// Whether somebody waits for events that are here.
+    /// True if somebody waits for events that are here.
     pub(crate) fn is_empty(&self) -> bool {
         self.events().len() == 0
     }

@@ -145,7 +145,7 @@ fn is_ready(entry: &Entry) -> bool {
     entry.state() == ExtensionState::Ready || entry.stage() == Stage::Idle
 }
 
-/// Whether it works, or will again by itself.
+/// True if it works, or will again by itself.
 fn goes_on(entry: &Entry) -> bool {
     let greeted = |extension: Extension| extension.snapshot().greeted && extension.snapshot().is_alive();
     matches!(entry.stage(), Stage::Idle | Stage::Restarting(_)) || entry.extension().is_some_and(greeted)

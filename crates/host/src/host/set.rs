@@ -21,7 +21,7 @@ pub struct CommandInfo {
     pub description: String,
     /// Who runs it.
     pub extension: ExtensionName,
-    /// Whether its extension says what may follow it: [`Host::complete_command`](crate::Host::complete_command).
+    /// True if its extension says what may follow it: [`Host::complete_command`](crate::Host::complete_command).
     pub completes: bool,
 }
 

@@ -23,11 +23,11 @@ pub struct ExtensionStatus {
     pub origin: Origin,
     /// Where it lies.
     pub dir: PathBuf,
-    /// Whether its manifest says that what it guards must not happen without it.
+    /// True if its manifest says that what it guards must not happen without it.
     pub required: bool,
     /// How it is.
     pub state: ExtensionState,
-    /// Whether the person goes on without it in this session: it is not asked about anything.
+    /// True if the person goes on without it in this session: it is not asked about anything.
     pub gates_off: bool,
     /// Its log file, if logs are written.
     pub log: Option<PathBuf>,

@@ -75,12 +75,12 @@ impl Speech {
         }
     }
 
-    /// Whether every line may be as long as the longest: a hook repeats what it was asked about.
+    /// True if every line may be as long as the longest: a hook repeats what it was asked about.
     pub(crate) fn is_wordy(&self) -> bool {
         matches!(self, Self::Hook(_))
     }
 
-    /// Whether one that does not leave is asked to by a signal, before it is killed.
+    /// True if one that does not leave is asked to by a signal, before it is killed.
     pub(crate) fn is_warned(&self) -> bool {
         matches!(self, Self::Native(_))
     }
@@ -118,7 +118,7 @@ impl Words {
         }
     }
 
-    /// Whether they may be left out when too much waits already. How much was left out is never left out itself.
+    /// True if they may be left out when too much waits already. How much was left out is never left out itself.
     pub(crate) fn is_droppable(&self) -> bool {
         match self {
             Self::Frame(frame) => !matches!(frame, HostFrame::EventGap(_)),

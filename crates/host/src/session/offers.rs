@@ -60,7 +60,7 @@ impl OfferedTool {
 }
 
 impl Offers {
-    /// Whether there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
+    /// True if there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
     pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
         self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
     }

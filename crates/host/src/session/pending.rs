@@ -137,12 +137,12 @@ impl<T> Pending<T> {
         self.open.iter().map(|(_, open)| open.until).min()
     }
 
-    /// Whether a question is open whose line has not left: only the first `flushed` lines have.
+    /// True if a question is open whose line has not left: only the first `flushed` lines have.
     pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line > flushed)
     }
 
-    /// Whether a question is open that was asked in one of the first `lines` lines.
+    /// True if a question is open that was asked in one of the first `lines` lines.
     pub(crate) fn has_within(&self, lines: u64) -> bool {
         self.open.iter().any(|(_, open)| open.line <= lines)
     }
@@ -151,7 +151,7 @@ impl<T> Pending<T> {
         self.open.is_empty()
     }
 
-    /// Whether a tool's result may still come, and with it a long line.
+    /// True if a tool's result may still come, and with it a long line.
     pub(crate) fn expects_result(&self) -> bool {
         self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == Kind::Tool)
     }

@@ -12,7 +12,7 @@ const PORTION: usize = 64 * 1024;
 /// So many blank lines count as one frame: somebody may end every frame with one, and nobody sends nothing else.
 const BLANKS: usize = 64;
 
-/// How many lines that are no text at all are put up with.
+/// The number of lines without any text that are tolerated.
 const GARBLED: usize = 4;
 
 /// A token bucket, kept as the moment at which it is full again.

@@ -58,7 +58,7 @@ impl Watch {
         self.unfinished = (bytes > 0).then_some((since, bytes));
     }
 
-    /// Whether a ping of this id is answered only now.
+    /// True if a ping of this id is answered only now.
     pub(super) fn answers(&mut self, id: &RequestId) -> bool {
         let place = self.open.iter().position(|open| open == id);
         place.is_some_and(|place| self.open.remove(place).is_some())

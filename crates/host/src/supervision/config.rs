@@ -63,7 +63,7 @@ pub struct HostConfig {
     /// Where the whole of a result goes that is too long for a model, which may read it from there; the directory is made
     /// with the first one. `None` takes a temporary one, which goes with the host.
     pub results: Option<PathBuf>,
-    /// How many extensions may be starting at once. As many as there are processors, unless set.
+    /// The number of extensions that may be starting at once. As many as there are processors, unless set.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,

@@ -24,7 +24,7 @@ impl SilentStarts {
         Self { files }
     }
 
-    /// Whether this extension, as it is now, did not say hello in time when it was last started.
+    /// True if this extension, as it is now, did not say hello in time when it was last started.
     pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
         self.files.read(&name(&spec.name)).is_some_and(|was| was == now(spec))
     }
@@ -39,7 +39,7 @@ impl SilentStarts {
     }
 }
 
-/// Whether the extension of this name, in this directory, did not say hello in time when it was last started, so that a
+/// True if the extension of this name, in this directory, did not say hello in time when it was last started, so that a
 /// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
     let was = std::fs::read_to_string(state.join(name(extension)));

@@ -74,7 +74,7 @@ impl Slot {
         self.stage == Stage::Idle && self.stand_in.is_some()
     }
 
-    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
+    /// True if nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
     pub(crate) fn has_nothing(&self) -> bool {
         self.instance.as_ref().is_none_or(|instance| {
             let now = instance.snapshot();

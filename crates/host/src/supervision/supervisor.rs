@@ -25,7 +25,7 @@ pub(crate) struct Supervisor {
     times: Restarts,
     /// So many crashes within [`Restarts::window`] are a loop.
     max_crashes: usize,
-    /// Whether it can be started again at all: a pair of streams cannot.
+    /// True if it can be started again at all: a pair of streams cannot.
     restartable: bool,
     /// Decides how much longer than the others' each pause is.
     seed: u64,

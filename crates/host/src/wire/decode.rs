@@ -24,7 +24,7 @@ const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
 const QUOTED: usize = 80;
 
-/// How many lines are read beside at once, of all extensions: each takes memory, and more threads than processors gain
+/// The number of lines that are read beside at once, of all extensions: each takes memory, and more threads than processors gain
 /// nothing.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
@@ -89,7 +89,7 @@ pub(crate) fn takes_long(line: &[u8]) -> bool {
     line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
 }
 
-/// Whether there is a processor beside the one that this runs on, as far as this thread may use it.
+/// True if there is a processor beside the one that this runs on, as far as this thread may use it.
 #[cfg(target_os = "linux")]
 fn has_another_processor() -> bool {
     use rustix::thread::sched_getaffinity;

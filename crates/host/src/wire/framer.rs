@@ -61,7 +61,7 @@ pub struct Framer {
     /// What is known of the line that is not complete yet.
     growing: Plain,
     known: Plain,
-    /// Whether the rest of an overlong line is still to come.
+    /// True if the rest of an overlong line is still to come.
     swallowing: bool,
     /// Blank lines that were skipped and not asked about yet.
     blank: usize,
@@ -91,7 +91,7 @@ impl Framer {
         self.buffer.len()
     }
 
-    /// How many blank lines were skipped since the last time this was asked: they mean nothing, and still cost time.
+    /// The number of blank lines that were skipped since the last time this was asked: they mean nothing, and still cost time.
     pub fn take_blank(&mut self) -> usize {
         std::mem::take(&mut self.blank)
     }

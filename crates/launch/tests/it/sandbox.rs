@@ -64,7 +64,7 @@ async fn run(mut spec: Spawn) -> Ended {
     Ended { out, err, status, never_started }
 }
 
-/// Whether a level can be tried here; says so if not, after a look at what the product makes of it.
+/// True if a level can be tried here; says so if not, after a look at what the product makes of it.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 fn is_there(level: Level) -> bool {
     let Err(error) = Sandbox::new(level).check() else { return true };

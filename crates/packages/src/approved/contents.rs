@@ -102,12 +102,12 @@ impl Contents {
         }
     }
 
-    /// How many files and links there are.
+    /// The number of files and links.
     pub fn files(&self) -> usize {
         self.items.values().filter(|item| **item != Item::Directory).count()
     }
 
-    /// How many bytes the files hold.
+    /// The number of bytes the files hold.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

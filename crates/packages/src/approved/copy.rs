@@ -142,7 +142,7 @@ fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
     }
 }
 
-/// Whether it is what git keeps beside a checkout, on any disk: some take `.GIT` for the same name.
+/// True if it is what git keeps beside a checkout, on any disk: some take `.GIT` for the same name.
 pub(super) fn is_repository(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
@@ -151,7 +151,7 @@ fn special(path: &Path) -> InstallError {
     InstallError::refused(path, "is neither a file nor a directory, so it is not copied; remove it")
 }
 
-/// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real
+/// True if a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real
 /// directory of the tree, and not above the root. Behind that it can only go down, through links of the same kind.
 fn stays_inside(target: &Path, depth: usize) -> bool {
     let mut climbed = 0;

@@ -35,7 +35,7 @@ struct State {
 struct Registered {
     extension: ExtensionName,
     tools: BTreeMap<String, PinnedTool>,
-    /// Whether these are other texts than those that count.
+    /// True if these are other texts than those that count.
     differ: bool,
 }
 

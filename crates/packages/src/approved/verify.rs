@@ -64,7 +64,7 @@ pub fn files_beside_code(approved: &Approved, name: &ExtensionName, entry: &Entr
 pub struct Lost {
     /// The manifest's name and version.
     pub title: String,
-    /// Whether what it guards must not happen without it.
+    /// True if what it guards must not happen without it.
     pub required: bool,
     /// Where its code lies.
     pub dir: PathBuf,

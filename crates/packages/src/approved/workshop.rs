@@ -114,7 +114,7 @@ fn scraps(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Whether nobody is at work in what was being prepared.
+/// True if nobody is at work in what was being prepared.
 fn is_left(scrap: &Path) -> bool {
     let lock = File::options().write(true).open(scrap.join(IN_USE));
     !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))

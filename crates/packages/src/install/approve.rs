@@ -54,7 +54,7 @@ pub struct Accepted {
     pub entry: Entry,
     /// Where it will run.
     pub dir: PathBuf,
-    /// Whether another version was approved before.
+    /// True if another version was approved before.
     pub replaced: bool,
     /// What it had written where this version has something of its own, by where that is now.
     pub kept: Vec<Kept>,
@@ -252,7 +252,7 @@ impl Proposal {
         Ok(waits)
     }
 
-    /// Whether exactly this is approved already and came from the same place, so that there is nothing to ask.
+    /// True if exactly this is approved already and came from the same place, so that there is nothing to ask.
     pub fn is_approved(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
             let Before { entry: before, difference } = before;

@@ -84,7 +84,7 @@ pub(super) fn elsewhere(exec: &Exec) -> impl Iterator<Item = &str> {
     [&exec.program].into_iter().chain(&exec.args).filter(is_path).map(String::as_str)
 }
 
-/// Whether a relative path climbs out of the directory it is in.
+/// True if a relative path climbs out of the directory it is in.
 fn leads_out(path: &str) -> bool {
     let mut depth = 0_usize;
     Path::new(path).components().any(|part| match part {
@@ -106,7 +106,7 @@ fn is_users(dir: &Path) -> bool {
     std::env::home_dir().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(dir))
 }
 
-/// Whether any user may write to it.
+/// True if any user may write to it.
 #[cfg(unix)]
 fn is_others(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

@@ -76,12 +76,12 @@ fn nothing(text: &str, path: &Path) -> String {
     }
 }
 
-/// Whether a text is no name of anything: a directory `-x` is written `./-x`.
+/// True if a text is no name of anything: a directory `-x` is written `./-x`.
 fn is_no_name(text: &str) -> bool {
     text.is_empty() || text.starts_with('-')
 }
 
-/// Whether the name of a file says that it is packed; what follows it in an address does not matter.
+/// True if the name of a file says that it is packed; what follows it in an address does not matter.
 fn is_archive(text: &str) -> bool {
     let name = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_ascii_lowercase();
     ARCHIVES.iter().any(|ending| name.ends_with(ending))

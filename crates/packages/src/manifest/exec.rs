@@ -92,7 +92,7 @@ fn directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     dirs.into_iter().filter(|dir: &PathBuf| dir.is_absolute())
 }
 
-/// Whether `exec` is the name of a program and not a path.
+/// True if `exec` is the name of a program and not a path.
 pub(super) fn is_bare(exec: &str) -> bool {
     let separator = |c| c == '/' || (cfg!(windows) && matches!(c, '\\' | ':'));
     !exec.contains(separator) && exec != "." && exec != ".."
@@ -119,7 +119,7 @@ fn is_executable(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
 }
 
-/// Whether a file of these properties may be run by somebody.
+/// True if a file of these properties may be run by somebody.
 #[cfg(unix)]
 pub(crate) fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;

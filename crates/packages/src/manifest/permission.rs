@@ -124,22 +124,22 @@ impl Permissions {
         self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
     }
 
-    /// Whether it may be asked about this event at all.
+    /// True if it may be asked about this event at all.
     pub fn may_intercept(&self, event: InterceptKind) -> bool {
         self.intercept.iter().any(|entry| entry.event == event)
     }
 
-    /// Whether it may be asked about calls of this tool.
+    /// True if it may be asked about calls of this tool.
     pub fn may_intercept_call(&self, tool: &str) -> bool {
         self.intercept.iter().any(|entry| entry.is_about_call(tool))
     }
 
-    /// Whether it may change the arguments of calls of this tool, and not only refuse them.
+    /// True if it may change the arguments of calls of this tool, and not only refuse them.
     pub fn may_rewrite_call(&self, tool: &str) -> bool {
         self.intercept.iter().any(|entry| entry.role == InterceptAs::Rewrite && entry.is_about_call(tool))
     }
 
-    /// Whether it may change what is about to happen, and not only keep it from happening.
+    /// True if it may change what is about to happen, and not only keep it from happening.
     pub fn may_change(&self, event: InterceptKind) -> bool {
         self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
     }
@@ -233,7 +233,7 @@ impl InterceptAs {
         }
     }
 
-    /// Whether there is such a role about this.
+    /// True if there is such a role about this.
     fn fits(self, event: InterceptKind) -> bool {
         match (self, event) {
             (Self::Gate, InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact) => false,

@@ -19,12 +19,12 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Whether the manifest says that a failure of this hook blocks.
+    /// True if the manifest says that a failure of this hook blocks.
     pub fn names(&self, hook: InterceptKind) -> bool {
         self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
     }
 
-    /// Whether this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
+    /// True if this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
     /// extension names none.
     pub fn guarded(&self, hook: InterceptKind) -> bool {
         let unnamed = self.gates.is_empty() && !self.redactor;

@@ -32,7 +32,7 @@ pub struct HookSpec {
     pub env: BTreeMap<String, String>,
     /// Whose names of tools it knows.
     pub tool_names: ToolNames,
-    /// Whether the project brings it, so that it runs only as long as that is what the user trusts.
+    /// True if the project brings it, so that it runs only as long as that is what the user trusts.
     pub of_project: bool,
     /// The files that its process runs or reads as code, absolute, whether they are there or not: once one of them is not
     /// what it was at its first start, it is not started again.
@@ -139,7 +139,7 @@ impl HookSpec {
         self.timeouts.interceptor.max(self.timeouts.approval)
     }
 
-    /// Whether its answers count in place of this tool without an approval.
+    /// True if its answers count in place of this tool without an approval.
     pub fn vouches_for(&self, tool: &str) -> bool {
         let told = self.tool_names.told(tool);
         ["*", tool, told].iter().any(|name| self.vouches.contains(*name))

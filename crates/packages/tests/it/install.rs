@@ -42,7 +42,7 @@ impl World {
         self.propose(dir).unwrap().accept(How::Yes, "1").unwrap()
     }
 
-    /// How many trees the store holds, and things that are none.
+    /// The number of trees the store holds, and things that are none.
     fn stored(&self) -> (usize, usize) {
         let dir = self.store.approved.trees().dir().to_owned();
         let entries = [dir.join(".scraps"), dir].into_iter().flat_map(std::fs::read_dir).flatten().flatten();

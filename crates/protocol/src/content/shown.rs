@@ -51,7 +51,7 @@ pub(crate) fn shown<S: Serializer>(content: &[Content], serializer: S) -> Result
     serializer.collect_seq(content.iter().map(ShownContent::from))
 }
 
-/// How many bytes a base64 text stands for.
+/// The number of bytes a base64 text stands for.
 fn decoded_len(base64: &str) -> u64 {
     (base64.trim_end_matches('=').len() * 3 / 4) as u64
 }

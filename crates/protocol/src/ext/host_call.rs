@@ -49,7 +49,7 @@ pub struct HostResult {
     /// The result. Of a `read`, the first text is what is in the file, and what follows are remarks.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: Vec<ResultBlock>,
-    /// Whether the call failed.
+    /// True if the call failed.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// Why it failed, for programs; there whenever `is_error` is.

@@ -232,7 +232,7 @@ impl EventInterceptResponse {
         }
     }
 
-    /// Whether it refuses.
+    /// True if it refuses.
     pub fn blocks(&self) -> bool {
         self.block == Some(true)
     }

@@ -15,7 +15,7 @@ pub struct RegisterCommand {
     /// One line for `/help` and completion.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Whether the extension completes what follows it: then it is asked `command_completions`. Since haft.
+    /// True if the extension completes what follows it: then it is asked `command_completions`. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub completes: bool,
 }

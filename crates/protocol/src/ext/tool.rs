@@ -35,7 +35,7 @@ pub struct ToolResult {
     /// What the model is shown.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: Vec<ResultBlock>,
-    /// Whether the call failed.
+    /// True if the call failed.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }

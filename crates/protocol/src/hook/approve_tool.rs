@@ -43,7 +43,7 @@ impl ApproveTool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, expecting = "an object")]
 pub struct ApprovalReply {
-    /// Whether the tool may run.
+    /// True if the tool may run.
     pub approved: bool,
     /// Why not, for the model.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -72,7 +72,7 @@ pub struct Inbound {
     /// The message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_id: String,
-    /// Whether the agent was mentioned.
+    /// True if the agent was mentioned.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mentioned: bool,
     /// The message that it replies to.

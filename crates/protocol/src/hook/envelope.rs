@@ -176,7 +176,7 @@ fn salvaged_id(text: &str) -> Option<u64> {
     fields.get("id").ok()?.and_then(plain_id)
 }
 
-/// Whether something is mended that has to be what it was: anything but text for people and models.
+/// True if something is mended that has to be what it was: anything but text for people and models.
 fn misplaced(line: &str) -> bool {
     serde_json::from_str(line).is_ok_and(|value| holds_replacement(&value, TEXT))
 }

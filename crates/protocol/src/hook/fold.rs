@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whether there is such a field, `null` included.
+    /// True if there is such a field, `null` included.
     pub(super) fn has(&self, name: &str) -> bool {
         self.named(name).next().is_some()
     }

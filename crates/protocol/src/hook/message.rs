@@ -47,12 +47,12 @@ impl Message {
         Self { role: "user".to_owned(), content: text.into(), ..Self::default() }
     }
 
-    /// Whether it is a part of the system prompt.
+    /// True if it is a part of the system prompt.
     pub fn is_system(&self) -> bool {
         self.role == Self::SYSTEM
     }
 
-    /// Whether a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
+    /// True if a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
     /// a person is shown has to be the same.
     pub(super) fn says_the_same_as(&self, original: &Self) -> bool {
         let kept = |own: &str, original: &str| own.is_empty() || own == original;

@@ -38,7 +38,7 @@ macro_rules! define_methods {
 methods!(define_methods);
 
 impl Method {
-    /// Whether it is a notification: it has no id and nobody answers it.
+    /// True if it is a notification: it has no id and nobody answers it.
     pub const fn is_notification(self) -> bool {
         match self {
             Self::Event | Self::RuntimeEvent => true,

@@ -111,7 +111,7 @@ impl Watch {
         observe.into_iter().chain(asked).collect()
     }
 
-    /// Whether the hook is asked there. One point of a mode brings the others of it, as in PicoClaw.
+    /// True if the hook is asked there. One point of a mode brings the others of it, as in PicoClaw.
     pub fn asks(&self, point: InterceptPoint) -> bool {
         self.intercepts.iter().any(|asked| asked.mode() == point.mode())
     }

@@ -50,7 +50,7 @@ impl Observed {
         Ok(Self(Told::These { kinds, others }))
     }
 
-    /// Whether the hook is told events of this kind.
+    /// True if the hook is told events of this kind.
     pub fn wants(&self, kind: Kind) -> bool {
         match &self.0 {
             Told::Everything => true,
@@ -58,7 +58,7 @@ impl Observed {
         }
     }
 
-    /// Whether the list was empty: the hook does not observe.
+    /// True if the list was empty: the hook does not observe.
     pub fn is_nothing(&self) -> bool {
         match &self.0 {
             Told::Everything => false,

@@ -181,7 +181,7 @@ impl<'a, Q: Question> Reading<'a, Q> {
         Ok((verb, head))
     }
 
-    /// Whether it is the params again, as they were.
+    /// True if it is the params again, as they were.
     fn is_echo(&self) -> bool {
         let Ok(fields) = Fields::of(self.result.as_str()) else { return false };
         fields.has("meta")
@@ -266,12 +266,12 @@ const VERDICTS: &[(&str, &[&str])] = &[
 /// Words that agree with "go on" where a verdict is told in words.
 const AGREEING: &[&str] = &["", "allow", "allowed", "approve", "approved", "continue", "modify"];
 
-/// Whether a field is a verdict in words that are not PicoClaw's, and says more than "go on".
+/// True if a field is a verdict in words that are not PicoClaw's, and says more than "go on".
 fn is_verdict(name: &str, value: &str) -> bool {
     VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value))
 }
 
-/// Whether a field of an approval says something else than that.
+/// True if a field of an approval says something else than that.
 fn disagrees(name: &str, value: &str) -> bool {
     match name {
         "action" | "decision" | "permissiondecision" | "verdict" => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Whether two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
+/// True if two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
 /// is the same as its own text alone.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one == other

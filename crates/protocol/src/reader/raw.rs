@@ -71,7 +71,7 @@ pub(crate) fn raw_value(text: &str) -> Result<&RawValue, Error> {
     <&RawValue>::deserialize(Whole(text))
 }
 
-/// Whether this is the name by which serde_json's wrapper asks for text.
+/// True if this is the name by which serde_json's wrapper asks for text.
 pub(super) fn is_raw_value(name: &str) -> bool {
     name.starts_with("$serde_json::")
 }

@@ -117,7 +117,7 @@ pub enum RpcEvent {
     },
     /// A session is open; the field `session` says which.
     SessionOpened {
-        /// Whether it leaves no file.
+        /// True if it leaves no file.
         ephemeral: bool,
         /// Its file, which is there as soon as something was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

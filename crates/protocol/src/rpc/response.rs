@@ -138,7 +138,7 @@ struct Wire {
     id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     command: String,
-    /// Whether it was done.
+    /// True if it was done.
     success: bool,
     /// What it came to; absent where there is nothing to say. Its fields are those of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]

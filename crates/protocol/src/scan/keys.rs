@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// How many keys of one object are compared one by one.
+/// The number of keys of one object that are compared one by one.
 const FEW: usize = 16;
 
 /// The keys seen so far, those of inner objects behind those of outer ones.

@@ -74,7 +74,7 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
     }
 }
 
-/// How many words of a string are looked at before blocks are.
+/// The number of words of a string that are looked at before blocks are.
 const WORDS: usize = 2;
 
 /// Bytes of a block.

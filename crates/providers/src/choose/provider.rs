@@ -150,7 +150,7 @@ impl<'a> Provider<'a> {
         own.or_else(preset).or_else(only)
     }
 
-    /// Whether `models.json` names the models it has. What it says of a local preset's only describes some of them.
+    /// True if `models.json` names the models it has. What it says of a local preset's only describes some of them.
     pub(super) fn lists_models(&self) -> bool {
         let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
         !local && self.own.is_some_and(|own| !own.models.is_empty())

@@ -95,7 +95,7 @@ pub(super) async fn read_body(mut response: reqwest::Response, most: usize) -> V
     body
 }
 
-/// Whether a URL leads to this machine and nowhere else, without TLS.
+/// True if a URL leads to this machine and nowhere else, without TLS.
 fn is_loopback(url: &Url) -> bool {
     let named = url.scheme() == "http" && url.host_str() == Some("localhost");
     let address = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));

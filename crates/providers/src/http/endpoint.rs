@@ -93,7 +93,7 @@ fn known_dialect(provider: &str) -> Option<wire::Dialect> {
     }
 }
 
-/// Whether the wire library does not know this server, and so tells it nothing about thinking.
+/// True if the wire library does not know this server, and so tells it nothing about thinking.
 pub(super) fn is_unknown(provider: &str) -> bool {
     known_dialect(provider).is_none()
 }

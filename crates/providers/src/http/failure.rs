@@ -141,7 +141,7 @@ impl Blame {
     }
 }
 
-/// Whether the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
+/// True if the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
 fn told_by_system(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
@@ -151,7 +151,7 @@ struct Words {
     /// The codes it gave: `type` and `code`, in lower case.
     codes: Vec<String>,
     message: String,
-    /// Whether it calls them an error, and not only a status does.
+    /// True if it calls them an error, and not only a status does.
     is_error: bool,
 }
 
@@ -178,7 +178,7 @@ impl Words {
         Self { codes, message, is_error: nested.is_some() }
     }
 
-    /// Whether the request was longer than the model's window. There is no code that all providers use, and some have
+    /// True if the request was longer than the model's window. There is no code that all providers use, and some have
     /// none, so their sentences count.
     fn too_long(&self, status: Option<u16>) -> bool {
         // A limit of tokens a minute, or of an account, is none of the model.

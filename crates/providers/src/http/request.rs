@@ -82,7 +82,7 @@ fn longest_answer(setup: &Setup, options: &RequestOptions) -> Option<u64> {
     wanted.or(setup.max_output_tokens)
 }
 
-/// Whether a model may be told a temperature. Many may not while they think, and some never.
+/// True if a model may be told a temperature. Many may not while they think, and some never.
 fn takes_temperature(setup: &Setup, reasoning: Option<&Reasoning>) -> bool {
     let spec = setup.spec();
     let thinks = match reasoning {

@@ -51,7 +51,7 @@ pub(super) struct Hub<S> {
     pub(super) ending: CancellationToken,
     /// A session is being opened that the commands behind mean: they are not read before.
     pub(super) holds: bool,
-    /// How many commands are under way whose replies may be long.
+    /// The number of commands that are under way whose replies may be long.
     pub(super) bulky: usize,
     end: Option<End>,
 }

@@ -21,7 +21,7 @@ use crate::sessions::{Expanded, Extensions, Opened, Sessions};
 pub(super) struct Ended {
     /// The event that ends it. It is told once nothing is worked on any more: who has heard it finds the session idle.
     pub(super) last: Option<Event>,
-    /// Whether what keeps watch over the session is broken, and nobody wants to go on without it.
+    /// True if what keeps watch over the session is broken, and nobody wants to go on without it.
     pub(super) stopped: bool,
 }
 

@@ -75,7 +75,7 @@ pub(crate) struct Client {
     said: String,
     /// What is different each time, and what stands for it.
     names: Vec<(String, String)>,
-    /// Whether nothing is written down.
+    /// True if nothing is written down.
     pub(crate) silent: bool,
 }
 

@@ -102,11 +102,11 @@ type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 /// A program with one model, and another one that can be switched to.
 pub(crate) struct Program {
     model: Arc<Played>,
-    /// How many sessions it can open.
+    /// The number of sessions it can open.
     opens: AtomicU64,
-    /// Whether its sessions have no extensions.
+    /// True if its sessions have no extensions.
     plain: bool,
-    /// Whether the list of models never comes.
+    /// True if the list of models never comes.
     asleep: bool,
     /// The extensions of the first session.
     extensions: Mutex<Vec<(&'static str, Streams)>>,

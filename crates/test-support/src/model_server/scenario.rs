@@ -174,7 +174,7 @@ impl Scenario {
         self
     }
 
-    /// Whether the answer holds a tool call.
+    /// True if the answer holds a tool call.
     pub(crate) fn calls_tools(&self) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::Tool { .. }))
     }

@@ -48,7 +48,7 @@ impl State {
 /// Fields of a request that hold what is said, in one dialect or the other.
 const SAID: &[&str] = &["system", "messages", "instructions", "input", "systemInstruction", "contents"];
 
-/// How many tokens a request has. Tools count as they are written; of all else, only its texts.
+/// The number of tokens a request has. Tools count as they are written; of all else, only its texts.
 fn input(body: &Value) -> u64 {
     let said: usize = SAID.iter().filter_map(|field| body.get(field)).map(texts).sum();
     let tools = body.get("tools").map_or(0, |tools| tools.to_string().len());

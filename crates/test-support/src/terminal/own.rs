@@ -119,7 +119,7 @@ enum Deed {
 }
 
 impl Deed {
-    /// Whether it is one of the control sequences of the list.
+    /// True if it is one of the control sequences of the list.
     fn is_function(&self) -> bool {
         match self {
             Self::Begin
@@ -236,7 +236,7 @@ impl vte::Perform for Heard {
     }
 }
 
-/// Whether these are modifiers in their order, then a colour for letters, then one for the ground: each once at most.
+/// True if these are modifiers in their order, then a colour for letters, then one for the ground: each once at most.
 fn is_pen(mut numbers: &[u16]) -> bool {
     let mut before = 0;
     while let [modifier @ 1..=9, rest @ ..] = numbers {

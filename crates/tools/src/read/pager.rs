@@ -11,7 +11,7 @@ pub(super) struct Pager {
     /// Lines before the window that are still to come.
     to_skip: u64,
     skipped: u64,
-    /// Whether the line that came last has begun and not ended.
+    /// True if the line that came last has begun and not ended.
     in_line: bool,
     lines: usize,
     window: Vec<u8>,
@@ -26,9 +26,9 @@ pub(super) struct Page {
     /// Lines before the window: all there are when the window is empty.
     pub(super) skipped: u64,
     pub(super) more: bool,
-    /// Whether the last line is cut because it alone is longer than a result.
+    /// True if the last line is cut because it alone is longer than a result.
     pub(super) cut_line: bool,
-    /// Whether bytes were replaced.
+    /// True if bytes were replaced.
     pub(super) lossy: bool,
 }
 
@@ -58,7 +58,7 @@ impl Pager {
         false
     }
 
-    /// Whether what comes next lies behind the window. The rest of a line that alone fills it does not: only behind the
+    /// True if what comes next lies behind the window. The rest of a line that alone fills it does not: only behind the
     /// end of that line it is clear whether more lines follow.
     fn is_full(&self) -> bool {
         let in_only_line = || self.in_line && !self.window.contains(&b'\n');

@@ -146,7 +146,7 @@ pub struct Provider {
     pub name: String,
     /// Where its key comes from, if it has one: `auth.json`, a variable.
     pub key: Option<String>,
-    /// Whether that key is one that `/logout` can remove.
+    /// True if that key is one that `/logout` can remove.
     pub stored: bool,
 }
 
@@ -155,7 +155,7 @@ pub struct Provider {
 pub struct Trusted {
     /// The project's directory.
     pub project: String,
-    /// Whether the user trusts it as it is.
+    /// True if the user trusts it as it is.
     pub granted: bool,
     /// Everything, a line each, as `haft trust` shows it.
     pub items: Vec<String>,

@@ -92,7 +92,7 @@ pub(super) fn run(state: &mut State, name: &str, args: &str) {
     }
 }
 
-/// Whether a text may have a key in it, so that nobody keeps it.
+/// True if a text may have a key in it, so that nobody keeps it.
 pub(super) fn is_secret(text: &str) -> bool {
     let (command, rest) = text.split_at_checked("/login".len()).unwrap_or_default();
     let is_login = command.eq_ignore_ascii_case("/login");

@@ -85,7 +85,7 @@ impl Dialogs {
         asked.map(|asked| asked.dialog.edited(text)).is_some()
     }
 
-    /// How many rows the question wants, of that many. None if none is open.
+    /// The number of rows that the question wants, of that many. None if none is open.
     pub(super) fn rows(&mut self, width: u16, height: u16, look: &Look) -> Option<u16> {
         self.shown().map(|dialog| dialog.rows(width, height, look))
     }

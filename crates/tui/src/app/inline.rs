@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 60;
 pub struct Below {
     /// Rows that are printed below all that was printed before.
     pub printed: Vec<Line<'static>>,
-    /// How many rows are drawn below those.
+    /// The number of rows that are drawn below those.
     pub height: u16,
 }
 

@@ -42,7 +42,7 @@ pub trait Interface {
         None
     }
 
-    /// Whether images are shown where the terminal can.
+    /// True if images are shown where the terminal can.
     fn wants_images(&self) -> bool;
 
     /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
@@ -66,7 +66,7 @@ pub trait Printing: Interface {
     /// That stands on the terminal.
     fn was_printed(&mut self, now: Instant);
 
-    /// Whether nobody may see what is typed next.
+    /// True if nobody may see what is typed next.
     fn hides_input(&self) -> bool;
 }
 

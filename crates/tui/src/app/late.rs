@@ -42,7 +42,7 @@ impl Late {
         now < self.until
     }
 
-    /// Whether a key was meant for it. The first one that was not ends it.
+    /// True if a key was meant for it. The first one that was not ends it.
     pub(super) fn takes(&mut self, chord: Chord, now: Instant) -> bool {
         if !self.counts(now) {
             return false;

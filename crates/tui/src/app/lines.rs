@@ -43,9 +43,9 @@ A line that ends with `\\` goes on with the next one.
 /// What is known of what was printed.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// Whether lines are printed and nothing is drawn.
+    /// True if lines are printed and nothing is drawn.
     pub(super) on: bool,
-    /// How many lists were opened, or show something else.
+    /// The number of lists that were opened, or show something else.
     lists: u64,
     /// To be printed next, beside what the state says.
     said: Vec<CleanLine>,
@@ -82,7 +82,7 @@ struct Panel {
 pub struct Printed {
     /// The rows, each once.
     pub rows: Vec<CleanLine>,
-    /// Whether something is asked that grants something: what was typed before is no answer to it.
+    /// True if something is asked that grants something: what was typed before is no answer to it.
     pub asks: bool,
 }
 

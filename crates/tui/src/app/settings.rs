@@ -88,17 +88,17 @@ impl Settings {
         }
     }
 
-    /// Whether the mouse is used.
+    /// True if the mouse is used.
     pub fn mouse(&self) -> bool {
         self.get(MOUSE) == "on"
     }
 
-    /// Whether images are shown where the terminal can.
+    /// True if images are shown where the terminal can.
     pub fn images(&self) -> bool {
         self.get(IMAGES) == "auto"
     }
 
-    /// Whether what the model thinks is shown in full.
+    /// True if what the model thinks is shown in full.
     pub fn thinking(&self) -> bool {
         self.get(THINKING) == "shown"
     }
@@ -112,7 +112,7 @@ impl Settings {
         transcript
     }
 
-    /// Whether the bell rings.
+    /// True if the bell rings.
     pub fn bell(&self) -> bool {
         self.get(BELL) == "on"
     }

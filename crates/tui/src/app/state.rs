@@ -52,7 +52,7 @@ pub struct Options {
     pub version: String,
     /// A prompt that is sent as soon as it can be.
     pub prompt: Option<String>,
-    /// Whether the first thing is to pick a session to go on with.
+    /// True if the first thing is to pick a session to go on with.
     pub resume: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct State {
     pub(super) status: StatusBar,
     pub(super) extensions_at: Option<Instant>,
     pub(super) reloads: Option<ReloadExt>,
-    /// Whether a session is to be picked before anything is said.
+    /// True if a session is to be picked before anything is said.
     pub(super) resumes: bool,
     pub(super) title: String,
     pub(super) areas: Areas,
@@ -165,7 +165,7 @@ impl State {
         self.out.session()
     }
 
-    /// Whether something is worked on.
+    /// True if something is worked on.
     pub fn works(&self) -> bool {
         self.work.is_on()
     }
@@ -251,7 +251,7 @@ impl State {
         wanted == Some(&Wanted::Input { secret: true })
     }
 
-    /// Whether the end of the terminal's own screen is drawn, and not all of a screen.
+    /// True if the end of the terminal's own screen is drawn, and not all of a screen.
     pub(super) fn is_below(&self) -> bool {
         self.inline.is_on() && self.stack.shows_conversation()
     }

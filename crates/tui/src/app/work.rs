@@ -19,7 +19,7 @@ pub(super) struct Work {
 pub(super) struct Shell {
     pub(super) number: u64,
     pub(super) command: String,
-    /// Whether the model is told, in the session in which the command began or one that goes on with it.
+    /// True if the model is told, in the session in which the command began or one that goes on with it.
     pub(super) kept: bool,
 }
 

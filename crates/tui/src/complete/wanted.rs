@@ -16,7 +16,7 @@ pub enum Kind {
     },
     /// The path of a file.
     File {
-        /// Whether it is in quotes.
+        /// True if it is in quotes.
         quoted: bool,
     },
 }
@@ -76,7 +76,7 @@ fn file(text: &str, before: &str) -> Option<Wanted> {
     Some(Wanted { kind: Kind::File { quoted }, range: at..before.len() + length, query: query.to_owned() })
 }
 
-/// Whether a word may begin here: an address of mail has its sign in the middle.
+/// True if a word may begin here: an address of mail has its sign in the middle.
 fn begins_word(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '<' | '"' | '\'' | '`' | ','))

@@ -53,7 +53,7 @@ struct Part {
     from: usize,
     upto: usize,
     total: usize,
-    /// Whether its end is there, and it is said how much of it was not read.
+    /// True if its end is there, and it is said how much of it was not read.
     ends: bool,
 }
 
@@ -165,7 +165,7 @@ impl Body {
     }
 }
 
-/// How many rows are left out: below, or before that and never seen.
+/// The number of rows that are left out: below, or before that and never seen.
 fn left_out(below: usize, unread: usize, is_short: bool) -> String {
     let rows = |count: usize| if count == 1 { "1 more row".to_owned() } else { format!("{count} more rows") };
     match (below, unread, is_short) {

@@ -256,7 +256,7 @@ fn visible(text: &str) -> String {
     out
 }
 
-/// Whether a character is not seen as what it is: also those that letters of some scripts and emoji need.
+/// True if a character is not seen as what it is: also those that letters of some scripts and emoji need.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || is_hidden(c)

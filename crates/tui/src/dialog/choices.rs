@@ -24,9 +24,9 @@ pub(super) struct Choices {
     chosen: usize,
     /// Beside each other where there is room.
     across: bool,
-    /// Whether those that grant something do not count yet.
+    /// True if those that grant something do not count yet.
     locked: bool,
-    /// How many rows of what is granted were not read.
+    /// The number of rows of what is granted that were not read.
     unread: usize,
 }
 

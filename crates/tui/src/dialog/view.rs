@@ -43,7 +43,7 @@ impl Parts {
 }
 
 impl Dialog {
-    /// How many rows it takes at this width, at most `most`.
+    /// The number of rows it takes at this width, at most `most`.
     pub fn rows(&mut self, width: u16, most: u16, look: &Look) -> u16 {
         let columns = frame::columns_in(width);
         let body = self.body.rows(&self.question, columns, &look.theme);

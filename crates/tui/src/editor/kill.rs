@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// How many cuts are kept.
+/// The number of cuts that are kept.
 const MOST: usize = 60;
 
 /// The cuts, the last one first.

@@ -47,7 +47,7 @@ pub(super) struct Laid<'t> {
 }
 
 impl Layout {
-    /// How many rows there are; at least one.
+    /// The number of rows there are; at least one.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -115,7 +115,7 @@ impl<'t> Laid<'t> {
         unit.chars().next().and_then(|c| self.atoms.get(c))
     }
 
-    /// How many columns a unit takes; none takes more than a row has.
+    /// The number of columns a unit takes; none takes more than a row has.
     fn width_of(self, unit: &str, column: usize, width: usize) -> usize {
         let columns = match self.atom(unit) {
             Some(atom) => columns(&atom.label()),
@@ -124,7 +124,7 @@ impl<'t> Laid<'t> {
         columns.min(width - 1)
     }
 
-    /// How many columns a part of a row takes that begins it.
+    /// The number of columns a part of a row takes that begins it.
     fn columns(self, part: Range<usize>, width: usize) -> usize {
         let units = units(self.text.get(part).unwrap_or_default());
         units.fold(0, |column, (_, unit)| column + self.width_of(unit, column, width))

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-/// How many steps are kept.
+/// The number of steps that are kept.
 const MOST_STEPS: usize = 1000;
 
-/// How many bytes of text the steps may hold.
+/// The number of bytes of text the steps may hold.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// One change: at a place, one text came in place of another.
@@ -39,7 +39,7 @@ pub(super) struct Undo {
     done: VecDeque<Change>,
     undone: Vec<Change>,
     bytes: usize,
-    /// Whether the next change begins a new step, whatever it is.
+    /// True if the next change begins a new step, whatever it is.
     closed: bool,
 }
 

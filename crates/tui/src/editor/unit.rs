@@ -91,7 +91,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// How many columns a grapheme takes that begins in a column of its row.
+/// The number of columns a grapheme takes that begins in a column of its row.
 pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     match grapheme {
         "\t" => TAB - column % TAB,
@@ -99,7 +99,7 @@ pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     }
 }
 
-/// How many columns a text of one row takes, as the editor counts them.
+/// The number of columns a text of one row takes, as the editor counts them.
 pub fn columns(text: &str) -> usize {
     units(text).fold(0, |column, (_, unit)| column + columns_at(unit, column))
 }

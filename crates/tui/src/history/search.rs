@@ -24,7 +24,7 @@ pub struct Match<'h> {
 }
 
 impl Search {
-    /// Whether nothing more was found; the last match still stands.
+    /// True if nothing more was found; the last match still stands.
     pub fn has_failed(&self) -> bool {
         self.failed
     }

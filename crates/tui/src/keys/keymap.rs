@@ -101,7 +101,7 @@ impl Keymap {
     }
 }
 
-/// Whether this is a key that the action keeps, whatever a file says.
+/// True if this is a key that the action keeps, whatever a file says.
 pub(super) fn keeps(entry: &Entry, chord: Chord) -> bool {
     entry.fixed && default_keys(entry).contains(&chord)
 }

@@ -13,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Its keys where the user's file names none.
     pub keys: &'static [&'static str],
-    /// Whether those keys cannot be taken from it.
+    /// True if those keys cannot be taken from it.
     pub fixed: bool,
     /// What it does, as a sentence.
     pub help: &'static str,

@@ -39,7 +39,7 @@ pub(super) struct Renderer<'t> {
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) lines: Vec<Line<'static>>,
-    /// Whether the items of a list that stands in nothing else stand apart.
+    /// True if the items of a list that stands in nothing else stand apart.
     pub(super) loose: bool,
     /// The last place before which nothing changes any more: where one can go on.
     pub(super) mark: Option<Mark>,
@@ -51,7 +51,7 @@ pub(super) enum Resume {
     List {
         /// The number of that item; bullets have none.
         number: Option<u64>,
-        /// Whether the items stand apart.
+        /// True if the items stand apart.
         loose: bool,
     },
     /// At a line of code, below this line.
@@ -67,12 +67,12 @@ impl Resume {
         }
     }
 
-    /// Whether it is a list whose items stand together.
+    /// True if it is a list whose items stand together.
     pub(super) fn is_tight(&self) -> bool {
         matches!(self, Self::List { loose: false, .. })
     }
 
-    /// Whether what stands above stays with this below it: where a list gives addresses, they may be those of links above.
+    /// True if what stands above stays with this below it: where a list gives addresses, they may be those of links above.
     pub(super) fn holds_with(&self, rest: &str) -> bool {
         match self {
             Self::List { .. } => !rest.contains("]:"),

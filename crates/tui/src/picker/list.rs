@@ -164,12 +164,12 @@ impl List {
         self.rows.get(*self.fitting.get(self.chosen)?)
     }
 
-    /// How many rows fit, and how many there are.
+    /// The number of rows that fit, and how many there are.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.fitting.len(), self.rows.len())
     }
 
-    /// How many lines there are, with headings.
+    /// The number of lines there are, with headings.
     pub(super) fn len(&self) -> usize {
         self.lines.len()
     }
@@ -200,7 +200,7 @@ impl List {
         place == self.chosen
     }
 
-    /// Whether all rows are shown, so that they hang together.
+    /// True if all rows are shown, so that they hang together.
     pub(super) fn is_whole(&self) -> bool {
         self.needle.is_none()
     }

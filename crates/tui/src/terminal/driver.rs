@@ -432,7 +432,7 @@ fn cell_size() -> Option<CellSize> {
     (CELL_WIDTHS.contains(&width) && CELL_HEIGHTS.contains(&height)).then_some(CellSize { width, height })
 }
 
-/// How many lines have come; none once none comes any more.
+/// The number of lines that have come; none once none comes any more.
 async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
     match lines {
         Some(lines) => lines.recv_many(batch, MOST_LINES).await,

@@ -29,7 +29,7 @@ pub struct Environment {
     pub images: Option<Protocol>,
 }
 
-/// How many colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
+/// The number of colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
 const DEPTHS: &[(Part, &str, ColorDepth)] = &[
     (Part::Whole, "dumb", ColorDepth::None),
     (Part::Begin, "vt", ColorDepth::None),
@@ -84,7 +84,7 @@ impl Environment {
         }
     }
 
-    /// Whether the terminal cannot move its cursor, so that it can be written to line by line and not otherwise.
+    /// True if the terminal cannot move its cursor, so that it can be written to line by line and not otherwise.
     pub fn is_dumb(&self) -> bool {
         match self.term.as_deref() {
             Some(term) => term == "dumb",
@@ -93,7 +93,7 @@ impl Environment {
         }
     }
 
-    /// How many colours the terminal shows and the user wants.
+    /// The number of colours the terminal shows and the user wants.
     pub fn depth(&self) -> ColorDepth {
         if self.no_color || self.is_dumb() {
             return ColorDepth::None;
@@ -122,7 +122,7 @@ impl Environment {
         }
     }
 
-    /// Whether the terminal leaves out what it does not know, so that it can be asked and told anything.
+    /// True if the terminal leaves out what it does not know, so that it can be asked and told anything.
     pub(super) fn ignores_unknown(&self) -> bool {
         let term = self.term.as_deref().unwrap_or_default();
         !self.is_dumb() && !SHOWS_UNKNOWN.contains(&term)

@@ -80,7 +80,7 @@ pub(super) fn read(draft: &mut Draft, top: &Map<String, Value>, appearance: Appe
     }
 }
 
-/// Whether the value of `spinner` at the top is zot's colour, and not haft's object.
+/// True if the value of `spinner` at the top is zot's colour, and not haft's object.
 pub(super) fn is_spinner_color(value: &Value) -> bool {
     value.as_object().is_none_or(|fields| fields.contains_key("mode"))
 }

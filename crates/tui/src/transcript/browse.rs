@@ -13,7 +13,7 @@ pub(super) struct Browsing {
     pub(super) cursor: Point,
     /// The column that going up and down keeps to.
     column: usize,
-    /// Whether the end was followed before.
+    /// True if the end was followed before.
     pub(super) followed: bool,
 }
 
@@ -85,7 +85,7 @@ impl Browsing {
 pub(super) struct Selection {
     mark: Point,
     pub(super) to: Point,
-    /// Whether whole lines are meant.
+    /// True if whole lines are meant.
     lines: bool,
 }
 

@@ -77,7 +77,7 @@ pub(super) struct Call {
     pub(super) details: Option<RawJson>,
     pub(super) counts: Option<(usize, usize)>,
     pub(super) images: Vec<Picture>,
-    /// Whether the remarks say what the result says.
+    /// True if the remarks say what the result says.
     pub(super) told: bool,
 }
 
@@ -222,7 +222,7 @@ fn picked(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
 pub(super) struct Output {
     cleaner: Cleaner,
     text: Clean,
-    /// Whether the beginning is not kept any more.
+    /// True if the beginning is not kept any more.
     cut: bool,
 }
 

@@ -9,7 +9,7 @@ use super::layout::Layouts;
 use super::row::{Rows, Showing, whole};
 use crate::theme::Theme;
 
-/// How many items are printed of a conversation that goes on: the last ones.
+/// The number of items that are printed of a conversation that goes on: the last ones.
 pub(super) const MOST_AT_ONCE: usize = 50;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,7 +14,7 @@ use crate::look::Look;
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap};
 
-/// How many items around what is seen stay laid out.
+/// The number of items around the visible ones that stay laid out.
 const NEAR: usize = 50;
 
 impl Transcript {

@@ -110,7 +110,7 @@ impl Item {
         self.unfolded.unwrap_or(as_others)
     }
 
-    /// Whether it is a row among rows: no row is free between two of them.
+    /// True if it is a row among rows: no row is free between two of them.
     pub(super) fn is_compact(&self) -> bool {
         matches!(self.kind, Kind::Call(_) | Kind::Note(_))
     }

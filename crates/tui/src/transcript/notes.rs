@@ -121,7 +121,7 @@ fn note_of(event: &E) -> Option<Note> {
     })
 }
 
-/// Whether it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
+/// True if it is not there, and stays so: what it guards does not happen, and the person wants to know how to go on. Only
 /// the person is told: the model might take that way.
 fn never_came_up(fault: &ExtensionFault) -> bool {
     match fault.code.as_str() {

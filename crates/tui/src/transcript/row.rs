@@ -20,7 +20,7 @@ pub(super) struct Row {
     pub(super) line: Line<'static>,
     /// Blank columns before the line.
     pub(super) indent: u16,
-    /// How many columns of the line are a frame: they are shown and not copied.
+    /// The number of columns of the line that are a frame: they are shown and not copied.
     pub(super) frame: u16,
     /// What is below it, across the width.
     pub(super) ground: Option<Style>,

@@ -41,7 +41,7 @@ pub enum Found {
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     search: Option<Search>,
-    /// How many bytes searches have read.
+    /// The number of bytes that searches have read.
     pub(super) scanned: usize,
 }
 

@@ -166,7 +166,7 @@ fn rows_of_blocks(doc: &mut Document, at: usize, blocks: usize) -> usize {
     lines.map_or(0, |lines| (own + lines).min(height))
 }
 
-/// How many blocks of a text are printed so that so many rows less are left; all that are finished where that is not enough.
+/// The number of blocks of a text that are printed so that so many rows less are left; all that are finished where that is not enough.
 fn early_blocks(doc: &mut Document, at: usize, rows: usize) -> Option<usize> {
     let Kind::Text(text) = &mut doc.items.get_mut(at)?.kind else { return None };
     let before = text.printed();

@@ -47,7 +47,7 @@ pub(super) struct Told {
 struct Part {
     version: Option<u32>,
     text: String,
-    /// Whether the row of a call stands there.
+    /// True if the row of a call stands there.
     began: bool,
     remarks: usize,
     /// Nothing more is printed, unless the item changes.

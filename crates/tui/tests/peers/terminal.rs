@@ -39,7 +39,7 @@ struct Peer {
     hides: bool,
     printed: usize,
     pictures: Pictures,
-    /// Whether it is on the terminal's own screen, where what it is told is printed.
+    /// True if it is on the terminal's own screen, where what it is told is printed.
     inline: bool,
 }
 

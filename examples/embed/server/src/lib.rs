@@ -22,7 +22,7 @@ use tokio::sync::watch;
 /// The page, whole: it loads nothing else.
 pub const PAGE: &str = include_str!("../static/index.html");
 
-/// How many chats there may be. A server for more people would end those that nobody has looked at for long.
+/// The number of chats there may be. A server for more people would end those that nobody has looked at for long.
 const MAX_CHATS: usize = 100;
 
 /// Makes the agent of a new chat.

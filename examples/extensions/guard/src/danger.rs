@@ -61,7 +61,7 @@ fn danger_in_words(words: &[&str]) -> Option<Danger> {
     })
 }
 
-/// Whether a command may follow this word: an assignment, a flag or a program that starts another.
+/// True if a command may follow this word: an assignment, a flag or a program that starts another.
 fn is_prefix(word: &str) -> bool {
     let starters =
         ["env", "exec", "command", "nohup", "time", "xargs", "nice", "bash", "sh", "then", "do", "else", "!"];

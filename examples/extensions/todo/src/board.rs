@@ -14,7 +14,7 @@ pub(crate) struct Board {
     cursor: usize,
     /// The new todo, while it is typed.
     draft: Option<String>,
-    /// Whether the user looks at it: a closed panel is not drawn.
+    /// True if the user looks at it: a closed panel is not drawn.
     open: bool,
 }
 

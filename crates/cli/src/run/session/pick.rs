@@ -11,7 +11,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 
 use crate::session::{Row, cut, digits};
 
-/// How many sessions are seen at a time.
+/// The number of sessions that are seen at a time.
 const VISIBLE: usize = 15;
 
 /// What is drawn before a line.

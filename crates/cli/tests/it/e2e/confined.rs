@@ -47,7 +47,7 @@ for frame in frames():
         }))
 "#;
 
-/// Whether this machine has the level; if not, that is said.
+/// True if this machine has the level; if not, that is said.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 pub(super) fn has_standard() -> bool {
     let standard = haft_launch::sandbox::available().standard;

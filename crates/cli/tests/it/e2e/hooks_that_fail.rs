@@ -145,7 +145,7 @@ fn what_picoclaw_would_not_start_with_ends_the_run_in_its_words() {
     );
 }
 
-/// Whether a hook that is granted this writes into haft's own home; the tool runs in any case.
+/// True if a hook that is granted this writes into haft's own home; the tool runs in any case.
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn check_confined(grant: &str, writes: bool) {

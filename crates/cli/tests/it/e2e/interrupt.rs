@@ -32,7 +32,7 @@ fn pids(scene: &Scene, count: usize) -> Vec<String> {
     pids
 }
 
-/// Whether a process runs; one that nobody has buried yet does not.
+/// True if a process runs; one that nobody has buried yet does not.
 #[expect(clippy::disallowed_methods, reason = "looks for processes as a person would")]
 fn runs(pid: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap().stdout;

@@ -111,7 +111,7 @@ struct AtTerminal {
     world: World,
     code: u32,
     shown: String,
-    /// Whether the terminal shows what is typed, when haft is gone.
+    /// True if the terminal shows what is typed, when haft is gone.
     echoes: bool,
 }
 

@@ -57,7 +57,7 @@ fn tried(more: &Value, config: &str) -> (Value, Vec<String>) {
     (serde_json::from_str(&said(&scene.server.requests()[1], "tool")[0]).unwrap(), faults)
 }
 
-/// Whether Python is a script that looks for the version to run.
+/// True if Python is a script that looks for the version to run.
 fn has_shim() -> bool {
     haft_launch::find_program("python3")
         .is_ok_and(|path| path.parent().is_some_and(|dir| dir.ends_with("shims")))

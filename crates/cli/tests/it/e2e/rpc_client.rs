@@ -23,7 +23,7 @@ pub(crate) struct Client {
     read: Vec<Value>,
     /// What of it nobody has asked for.
     left: VecDeque<Value>,
-    /// How many commands were sent.
+    /// The number of commands that were sent.
     sent: u32,
 }
 

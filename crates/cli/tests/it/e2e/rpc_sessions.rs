@@ -16,7 +16,7 @@ fn parrot(answer: &str) -> Scene {
     server
 }
 
-/// Whether anything was recorded.
+/// True if anything was recorded.
 fn is_recorded(scene: &Scene) -> bool {
     scene.world.home().join("sessions").exists()
 }

@@ -51,7 +51,7 @@ impl Running {
         assert!(sent.success());
     }
 
-    /// Whether it has ended by itself.
+    /// True if it has ended by itself.
     #[cfg(unix)]
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()

@@ -22,7 +22,7 @@ const FULL: &str = "HAFT_COMPACT_TURNS";
 /// Turns of an ordinary run.
 const TURNS: usize = 6;
 
-/// How many files there are.
+/// The number of files.
 const FILES: usize = 30;
 
 /// Writes every third summary itself, whichever process of it is asked.

@@ -214,7 +214,7 @@ impl DiskFile for FaultyFile {
     }
 }
 
-/// How many entries a run writes.
+/// The number of entries a run writes.
 const ENTRIES: usize = 8;
 
 /// What a run came to.

@@ -50,14 +50,14 @@ pub(super) struct Inline {
     /// The rows that were drawn last.
     rows: u16,
     painter: Painter,
-    /// Whether the other one is seen.
+    /// True if the other one is seen.
     alternate: bool,
 }
 
 /// Looks at cells.
 #[derive(Default)]
 pub(super) struct Eye {
-    /// Whether what is drawn is kept.
+    /// True if what is drawn is kept.
     pub(super) keeps: bool,
     /// The rows of it.
     pub(super) drawn: String,

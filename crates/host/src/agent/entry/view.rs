@@ -44,7 +44,7 @@ impl View<'_> {
         self.slot.stage == Stage::Files
     }
 
-    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
+    /// True if this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
     /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let is_granted = self.spec.permissions.as_ref().is_none_or(|granted| granted.may_intercept(hook));
@@ -56,7 +56,7 @@ impl View<'_> {
         may_yet || due && counts() || self.spec.roles.guarded(hook)
     }
 
-    /// Whether it should take part in this hook and did not subscribe to it.
+    /// True if it should take part in this hook and did not subscribe to it.
     pub(super) fn lacks(&self, hook: InterceptKind) -> bool {
         self.spec.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
     }
@@ -78,7 +78,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether it may turn out to guard this tool: it will never be asked about one that it was not granted.
+    /// True if it may turn out to guard this tool: it will never be asked about one that it was not granted.
     fn may_guard(&self, tool: &str) -> bool {
         match &self.spec.permissions {
             None => true,

@@ -30,7 +30,7 @@ use crate::wire::fault::{CallError, FaultCode};
 pub(crate) struct ToolCallHook {
     entry: Arc<Entry>,
     context: Arc<HookContext>,
-    /// Whether it was asked and has answered, and no failure followed.
+    /// True if it was asked and has answered, and no failure followed.
     stood: AtomicBool,
 }
 

@@ -55,7 +55,7 @@ impl Story {
         matches!(event, AgentEvent::UserMessage { .. } | AgentEvent::TurnStart { .. })
     }
 
-    /// Whether this belongs to another turn: it begins with its first step.
+    /// True if this belongs to another turn: it begins with its first step.
     pub(super) fn is_behind(&self, event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }

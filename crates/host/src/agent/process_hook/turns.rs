@@ -118,7 +118,7 @@ impl Turns {
         now.events
     }
 
-    /// Whether a report of a hook is the first of its kind in this turn; counted, if it is not.
+    /// True if a report of a hook is the first of its kind in this turn; counted, if it is not.
     pub(super) fn is_news(&self, hook: &ExtensionName, report: &str) -> bool {
         match self.now().reports.entry((hook.clone(), report.to_owned())) {
             Entry::Vacant(first) => {

@@ -21,7 +21,7 @@ pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     all
 }
 
-/// Whether a program below `home` is started through a shim, as pyenv and asdf have them: a script that looks for the
+/// True if a program below `home` is started through a shim, as pyenv and asdf have them: a script that looks for the
 /// version to run, with the system's programs.
 pub(super) fn has_shim(program: &Path, home: Option<&Path>) -> bool {
     let is_shim = |file: &PathBuf| {

@@ -74,7 +74,7 @@ pub(super) fn aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<Path
     }
 }
 
-/// Whether what is there is neither what the version before brought nor what the next one brings. A directory with something
+/// True if what is there is neither what the version before brought nor what the next one brings. A directory with something
 /// in it is, where the next version has none: what only the version before brought is gone from it.
 fn is_own(before: Option<&Item>, now: &Item, path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };

@@ -10,7 +10,7 @@ pub(super) fn delete(root: &Path, name: &Path, item: &Item) {
     _ = beneath::delete(root, name, item);
 }
 
-/// Whether all directories on the way are real ones: what a link leads to is not the copy's.
+/// True if all directories on the way are real ones: what a link leads to is not the copy's.
 pub(super) fn is_within(copy: &Path, path: &Path) -> bool {
     let is_dir = |dir: &Path| dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     path.ancestors().skip(1).take_while(|dir| dir.starts_with(copy)).all(is_dir)

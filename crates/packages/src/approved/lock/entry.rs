@@ -26,7 +26,7 @@ pub struct Entry {
     /// The program that an `exec` outside of it means, absolute. It was looked for once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interpreter: Option<PathBuf>,
-    /// Whether something must not happen while it is not in place.
+    /// True if something must not happen while it is not in place.
     #[serde(default)]
     pub required: bool,
     /// What it was granted; none for a plain extension, which runs in a copy of its own.
@@ -44,7 +44,7 @@ pub struct Entry {
     /// How often each tool came with texts that it had not had before, since this code was approved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub locks: BTreeMap<String, u32>,
-    /// Whether it runs.
+    /// True if it runs.
     pub enabled: bool,
     /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct Waiting {
     pub tree: Digest,
     /// Where it came from.
     pub source: Came,
-    /// Whether the extension ran until then.
+    /// True if the extension ran until then.
     pub enabled: bool,
 }
 
@@ -119,12 +119,12 @@ pub enum How {
 }
 
 impl Entry {
-    /// Whether it runs in a copy of its own, where it may keep its state beside its code.
+    /// True if it runs in a copy of its own, where it may keep its state beside its code.
     pub fn runs_in_copy(&self) -> bool {
         self.permissions.is_none()
     }
 
-    /// Whether the texts of a tool are other ones again and again, so that agreeing to some does not help.
+    /// True if the texts of a tool are other ones again and again, so that agreeing to some does not help.
     pub fn is_unsteady(&self, tool: &str) -> bool {
         self.locks.get(tool).is_some_and(|times| *times > 1)
     }
@@ -138,7 +138,7 @@ impl Entry {
         self.changed.insert(name, tool);
     }
 
-    /// Whether it is this version that was approved, by the same word of the user's: what runs and what the user switches on
+    /// True if it is this version that was approved, by the same word of the user's: what runs and what the user switches on
     /// and off leave their own marks in an entry.
     pub(crate) fn is_same_version(&self, other: &Self) -> bool {
         let version = |entry: &Self| (entry.tree, entry.manifest, entry.sandbox);

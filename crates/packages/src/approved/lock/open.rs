@@ -69,7 +69,7 @@ pub enum LockError {
 }
 
 impl LockError {
-    /// Whether nothing is wrong with it but that others may write to it.
+    /// True if nothing is wrong with it but that others may write to it.
     pub fn is_loose(&self) -> bool {
         matches!(self, Self::Foreign { what, .. } if *what == LOOSE)
     }

@@ -11,7 +11,7 @@ use super::{Before, PermissionLine, Proposal};
 pub struct Line {
     /// What it says.
     pub text: String,
-    /// Whether it must not be overlooked.
+    /// True if it must not be overlooked.
     pub red: bool,
 }
 

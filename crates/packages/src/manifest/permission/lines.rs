@@ -16,7 +16,7 @@ pub struct Line {
     pub permission: &'static str,
     /// What it lets the extension do, fit to follow its name.
     pub text: String,
-    /// Whether it lets the extension do harm that nothing else would keep it from.
+    /// True if it lets the extension do harm that nothing else would keep it from.
     pub red: bool,
 }
 

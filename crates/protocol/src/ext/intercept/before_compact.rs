@@ -23,7 +23,7 @@ pub struct InterceptBeforeCompact {
     pub instructions: Option<String>,
     /// Tokens of the context now, partly estimated.
     pub tokens_before: u64,
-    /// How many the model can read and write in one request, where known.
+    /// The number of tokens that the model can read and write in one request, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
     /// The summary of an earlier compaction: it stands for what was before the entries.

@@ -57,7 +57,7 @@ payloads! {
         content_len: usize,
         /// Tools that it calls.
         tool_calls: usize,
-        /// Whether it shows its reasoning.
+        /// True if it shows its reasoning.
         has_reasoning: bool,
     }
 
@@ -93,7 +93,7 @@ payloads! {
         kept_messages: usize,
         /// Bytes of the summary.
         summary_len: usize,
-        /// Whether messages were too long to be summed up.
+        /// True if messages were too long to be summed up.
         omitted_oversized: bool,
     }
 
@@ -117,9 +117,9 @@ payloads! {
         for_llm_len: usize,
         /// Bytes that the user is shown instead.
         for_user_len: usize,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
-        /// Whether its result comes later.
+        /// True if its result comes later.
         #[serde(rename = "Async")]
         is_async: bool,
     }

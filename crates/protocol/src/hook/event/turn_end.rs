@@ -62,7 +62,7 @@ pub struct SkillSnapshot {
 pub struct ToolExecution {
     /// The tool.
     pub name: String,
-    /// Whether it did what it was asked.
+    /// True if it did what it was asked.
     pub success: bool,
     /// What went wrong.
     #[serde(skip_serializing_if = "String::is_empty")]

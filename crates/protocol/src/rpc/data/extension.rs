@@ -23,7 +23,7 @@ pub struct CommandInfo {
     /// The extension whose command it is; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// Whether `complete_command` says what may follow it.
+    /// True if `complete_command` says what may follow it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub completes: bool,
 }
@@ -89,9 +89,9 @@ pub struct ExtensionInfo {
     pub origin: String,
     /// Where it lies.
     pub dir: String,
-    /// Whether what it guards must not happen without it.
+    /// True if what it guards must not happen without it.
     pub required: bool,
-    /// Whether the person decided to go on without it: it is not asked about anything.
+    /// True if the person decided to go on without it: it is not asked about anything.
     pub gates_off: bool,
     /// Its log file, if logs are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]

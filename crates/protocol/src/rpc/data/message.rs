@@ -51,7 +51,7 @@ pub enum ShownBlock {
         call_id: ToolCallId,
         /// The tool. Since haft.
         name: String,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
         /// What the model is shown.
         content: Vec<ShownContent<'static>>,

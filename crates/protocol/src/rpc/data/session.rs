@@ -9,7 +9,7 @@ use crate::message::{Time, Usage};
 pub struct SessionData {
     /// Its id, by which commands name it.
     pub session: String,
-    /// Whether it leaves no file.
+    /// True if it leaves no file.
     pub ephemeral: bool,
     /// Its file, which is there as soon as something was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,11 +29,11 @@ pub struct SessionsData {
 pub struct SessionInfo {
     /// Its id.
     pub session: String,
-    /// Whether it is open in this process.
+    /// True if it is open in this process.
     pub open: bool,
-    /// Whether commands mean it that name none.
+    /// True if commands mean it that name none.
     pub current: bool,
-    /// Whether it is at work.
+    /// True if it is at work.
     pub busy: bool,
     /// Its file, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct SessionInfo {
     /// What the user said first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_text: Option<String>,
-    /// How many messages it has, on all branches.
+    /// The number of messages it has, on all branches.
     pub messages: u64,
     /// What all answers used.
     pub usage: Usage,

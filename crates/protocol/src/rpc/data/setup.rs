@@ -33,7 +33,7 @@ pub struct ModelInfo {
     pub context_window: u64,
     /// Tokens that it writes in one answer at most; 0 when not known.
     pub max_output: u64,
-    /// Whether it thinks before it answers, as far as is known.
+    /// True if it thinks before it answers, as far as is known.
     pub reasoning: bool,
     /// Its name for people. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct ToolInfo {
     pub description: String,
     /// JSON Schema of the arguments.
     pub schema: RawJson,
-    /// Whether the model is offered it.
+    /// True if the model is offered it.
     pub active: bool,
     /// The extension whose tool it is; absent for haft's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

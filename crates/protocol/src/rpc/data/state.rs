@@ -15,14 +15,14 @@ pub struct Started {
 /// A message waits for its place in the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QueuedData {
-    /// Whether a prompt is worked on, which takes it; if not, it waits for the next one.
+    /// True if a prompt is worked on, which takes it; if not, it waits for the next one.
     pub running: bool,
 }
 
 /// Whether there was something to interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptData {
-    /// Whether a prompt was worked on.
+    /// True if a prompt was worked on.
     pub interrupted: bool,
 }
 
@@ -35,9 +35,9 @@ pub struct StateData {
     pub model: String,
     /// The directory that is worked in, absolute.
     pub cwd: String,
-    /// How many messages the conversation has.
+    /// The number of messages the conversation has.
     pub message_count: u64,
-    /// Whether a prompt is worked on, or the conversation is being summed up.
+    /// True if a prompt is worked on, or the conversation is being summed up.
     pub busy: bool,
     /// What was used since the session began.
     pub usage: Usage,
@@ -50,7 +50,7 @@ pub struct StateData {
     pub thinking: Thinking,
     /// How full the model's window is. Since haft.
     pub context: ContextData,
-    /// How many prompts wait behind the one that is worked on. Since haft.
+    /// The number of prompts that wait behind the one that is worked on. Since haft.
     pub prompts: u64,
     /// What waits for its place in the work. Since haft.
     pub queue: QueueData,
@@ -66,7 +66,7 @@ pub struct ContextData {
     pub tokens: u64,
     /// How many of them are estimated.
     pub estimated: u64,
-    /// How many the model can read and write in one request, where known.
+    /// The number of tokens that the model can read and write in one request, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
 }

@@ -79,7 +79,7 @@ fn what_clients_of_zot_get_is_still_there() {
     }
 }
 
-/// Whether every field of zot's is there, with a value of the same kind; each of several items has its like.
+/// True if every field of zot's is there, with a value of the same kind; each of several items has its like.
 fn covers(own: &Value, zots: &Value) -> bool {
     match (own, zots) {
         (Value::Object(own), Value::Object(zots)) => zots
@@ -92,7 +92,7 @@ fn covers(own: &Value, zots: &Value) -> bool {
     }
 }
 
-/// Whether two items have the same tag.
+/// True if two items have the same tag.
 fn same_kind(own: &Value, zots: &Value) -> bool {
     own.get("type") == zots.get("type") && own.get("role") == zots.get("role")
 }

@@ -37,7 +37,7 @@ pub(crate) fn requests() -> Vec<Request> {
     numbered.collect()
 }
 
-/// Whether the sample names a session.
+/// True if the sample names a session.
 fn named(command: &Command) -> bool {
     matches!(
         command.kind(),

@@ -27,7 +27,7 @@ async fn busy(drives: Drives) -> Client {
     client
 }
 
-/// How many tasks there are.
+/// The number of tasks.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }

@@ -17,7 +17,7 @@ use crate::program::Program;
 /// How long the client does not read.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// How many pieces the model says.
+/// The number of pieces the model says.
 const PIECES: usize = 5_000;
 
 /// Lines that are the same stand once.

@@ -24,7 +24,7 @@ const PAD: &[u8] = b"$PAD";
 
 static DONE: AtomicU64 = AtomicU64::new(0);
 
-/// Whether the file names this moment, and it has not come too often.
+/// True if the file names this moment, and it has not come too often.
 pub(crate) fn is_due(at: At) -> bool {
     let plan = plan();
     let due = match plan["at"].as_str() {

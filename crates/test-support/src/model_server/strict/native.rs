@@ -6,7 +6,7 @@ use super::list;
 
 /// What one message is in both.
 struct Turn {
-    /// Whether the model said it.
+    /// True if the model said it.
     model: bool,
     calls: usize,
     results: usize,

@@ -200,7 +200,7 @@ fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// The number of bytes at the end that are the beginning of a character.
 fn unfinished(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         // A chunk's invalid part at the very end may be a character that is still on its way.

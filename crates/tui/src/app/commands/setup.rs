@@ -114,7 +114,7 @@ pub(super) fn theme(state: &mut State, args: &str) {
     state.out.ask(Ask::Set { name: table::THEME.to_owned(), value: args.to_owned() });
 }
 
-/// How many names are offered in place of one that nobody has.
+/// The number of names that are offered in place of one that nobody has.
 const NEAREST: usize = 3;
 
 /// Below this likeness, of at most 1, another name is not what was meant.

@@ -31,7 +31,7 @@ pub(super) fn fitting<'i>(
     shown
 }
 
-/// How many items of these widths there is room for, and how wide each may be.
+/// The number of items of these widths that there is room for, and how wide each may be.
 fn shared(widths: &[usize], room: usize) -> (usize, usize) {
     let between = columns(BETWEEN);
     for count in (1..=widths.len()).rev() {

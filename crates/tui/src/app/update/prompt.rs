@@ -228,7 +228,7 @@ pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
     }
 }
 
-/// Whether the model is told it as it stands, whatever it begins with: that is what a blank before it says.
+/// True if the model is told it as it stands, whatever it begins with: that is what a blank before it says.
 fn is_plain(submission: &Submission) -> bool {
     submission.kept.starts_with(char::is_whitespace)
 }

@@ -13,7 +13,7 @@ use super::rows;
 /// The lowest screen on which the editor has a frame.
 const FRAMED_FROM: u16 = 6;
 
-/// How many rows each part wants.
+/// The number of rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wanted {
     /// What is left for what stands at the top.

@@ -26,7 +26,7 @@ pub(super) struct Laid {
     width: u16,
     theme: Theme,
     rows: Vec<Line<'static>>,
-    /// How many characters there are up to the end of each row. Blanks do not count, nor what a width adds.
+    /// The number of characters there are up to the end of each row. Blanks do not count, nor what a width adds.
     ends: Vec<usize>,
 }
 
@@ -147,7 +147,7 @@ impl Laid {
     }
 }
 
-/// How many characters of a text are more than a blank.
+/// The number of characters of a text that are more than a blank.
 fn seen(text: &str) -> usize {
     text.chars().filter(|c| !c.is_whitespace()).count()
 }

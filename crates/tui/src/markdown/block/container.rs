@@ -32,7 +32,7 @@ pub(super) struct Containers {
     pub(super) open: Vec<Container>,
     pub(super) quotes: usize,
     lists: usize,
-    /// Whether the innermost has nothing in it yet.
+    /// True if the innermost has nothing in it yet.
     pub(super) untouched: bool,
 }
 
@@ -56,7 +56,7 @@ impl Containers {
         }
     }
 
-    /// Whether the item stands apart from the one before it.
+    /// True if the item stands apart from the one before it.
     pub(super) fn open_item(&mut self) -> bool {
         let bullet = BULLETS.get((self.lists.max(1) - 1) % BULLETS.len()).copied().unwrap_or("• ");
         let mut marker = CleanLine::from(bullet);
@@ -97,7 +97,7 @@ impl Containers {
         self.untouched = false;
     }
 
-    /// Whether a line is left free before a block: not at the beginning of a container, and not in a list whose items
+    /// True if a line is left free before a block: not at the beginning of a container, and not in a list whose items
     /// stand together.
     pub(super) fn begins_apart(&self) -> bool {
         let together = matches!(

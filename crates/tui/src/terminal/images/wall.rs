@@ -52,7 +52,7 @@ impl Wall {
         out
     }
 
-    /// Whether a cell is one into which an image is drawn.
+    /// True if a cell is one into which an image is drawn.
     pub(in crate::terminal) fn is_below(&self, x: u16, y: u16) -> bool {
         self.hung.iter().any(|hung| hung.is_drawn() && hung.area.contains((x, y).into()))
     }

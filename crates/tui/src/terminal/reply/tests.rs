@@ -124,7 +124,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Whether all of the one stand in the other, in this order.
+/// True if all of the one stand in the other, in this order.
 fn in_order(part: &[Event], whole: &[Event]) -> bool {
     let mut whole = whole.iter();
     part.iter().all(|event| whole.any(|other| other == event))

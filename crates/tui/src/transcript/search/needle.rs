@@ -46,7 +46,7 @@ impl Needle {
         Self { text, fold, words, first }
     }
 
-    /// Whether it is nowhere where another one is not.
+    /// True if it is nowhere where another one is not.
     pub(super) fn narrows(&self, other: &Self) -> bool {
         self.text.starts_with(&other.text) && (self.fold == other.fold || self.fold == Fold::Exact)
     }

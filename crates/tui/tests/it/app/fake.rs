@@ -45,7 +45,7 @@ pub(crate) struct Fake {
     pub(crate) said: usize,
     waiting: Vec<String>,
     sessions: usize,
-    /// Whether nobody reads conversations.
+    /// True if nobody reads conversations.
     pub(crate) keeps_conversations: bool,
     todo: VecDeque<Effect>,
     carries: bool,

@@ -25,7 +25,7 @@ impl Page {
         Self { fake, printed: Vec::new() }
     }
 
-    /// Whether the end of the terminal's own screen is drawn; what is printed there is.
+    /// True if the end of the terminal's own screen is drawn; what is printed there is.
     fn is_below(&mut self) -> bool {
         let area = Rect::new(0, 0, 60, 20);
         let look = self.fake.state.look(self.fake.now);

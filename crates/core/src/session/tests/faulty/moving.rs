@@ -120,7 +120,7 @@ fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
     assert_eq!(entries(&dir), 3);
 }
 
-/// How many entries there are in the only file.
+/// The number of entries in the only file.
 fn entries(dir: &TempDir) -> usize {
     let files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };

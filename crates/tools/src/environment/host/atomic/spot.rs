@@ -27,7 +27,7 @@ pub(in super::super) struct Root {
     done: &'static str,
 }
 
-/// How many single files stay within reach.
+/// The number of single files that stay within reach.
 const ADMITTED: usize = 256;
 
 /// A directory with all below it, or a single file.
@@ -85,7 +85,7 @@ impl Root {
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|admitted| admitted == path)
     }
 
-    /// Whether a file may have other names, which may be out of reach.
+    /// True if a file may have other names, which may be out of reach.
     pub(super) fn is_bounded(&self) -> bool {
         self.within.is_some()
     }
