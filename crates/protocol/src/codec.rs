@@ -47,7 +47,7 @@ pub enum Decoded<F> {
     },
 }
 
-/// How long, deep and large one line may be.
+/// The greatest length, depth and size of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Bytes, the newline not counted.
@@ -67,7 +67,7 @@ impl Default for Bounds {
 /// A line that was read, and what had to be done to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading<F> {
-    /// What it says.
+    /// The frame of the line.
     pub frame: Decoded<F>,
     /// A text held half of a surrogate pair, which became U+FFFD.
     pub mended: bool,

@@ -40,7 +40,7 @@ pub(crate) fn escape_line_ends(json: String) -> String {
     })
 }
 
-/// Whether UTF-8 holds one of [`LINE_ENDS`]. None of them is ASCII, which most frames are, and which is seen at once.
+/// True if UTF-8 holds one of [`LINE_ENDS`]. None of them is ASCII, which most frames are, and which is seen at once.
 pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
     if utf8.is_ascii() {
         return false;

@@ -1,4 +1,4 @@
-//! What is not as it was when somebody looked at it, and how people are told.
+//! Differences from what a user approved, and their description for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,14 +9,14 @@ const MAX_NAMES: usize = 8;
 /// The most that is shown of a name, in characters.
 const MAX_NAME: usize = 120;
 
-/// What is not as it was, by name.
+/// A difference by names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// What was not there.
+    /// The names that were not there.
     pub added: Vec<String>,
-    /// What is another now.
+    /// The names whose content changed.
     pub changed: Vec<String>,
-    /// What is gone.
+    /// The names that are gone.
     pub removed: Vec<String>,
 }
 

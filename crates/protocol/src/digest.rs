@@ -12,7 +12,7 @@ const LENGTH: usize = 32;
 /// The digits of a digest that people are shown where the whole would be too long.
 const SHORT: usize = 12;
 
-/// What stands before the digits of a tagged one.
+/// The text before the digits of a tagged digest.
 const TAG: &str = "sha256:";
 
 /// A SHA-256 digest. Written as 64 hexadecimal digits in lower case; where it is `TAGGED`, behind `sha256:`, and then read in

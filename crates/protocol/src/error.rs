@@ -1,4 +1,4 @@
-//! What can be wrong with a line, with a name for each case.
+//! Errors of a line, with a name for each case.
 
 use crate::ids::RequestId;
 
@@ -17,7 +17,7 @@ pub enum DecodeError {
     /// The text is not JSON.
     #[error("not JSON: {detail}")]
     NotJson {
-        /// What the parser said.
+        /// The message of the parser.
         detail: String,
     },
     /// The text is JSON but not an object: a frame never is an array, a string or a number.

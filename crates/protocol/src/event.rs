@@ -1,4 +1,4 @@
-//! What happens in a run, as every front end sees it, in the names of zot's RPC mode; haft adds some and changes none.
+//! Events of a run, as every front end sees them, in the names of zot's RPC mode; haft adds some and changes none.
 
 mod compaction;
 mod failing;
@@ -34,16 +34,16 @@ pub enum AgentEvent {
     SessionRepaired {
         /// The session's id from here on.
         id: String,
-        /// What was wrong, and what became of it.
+        /// The damage, and how it was repaired.
         message: String,
     },
     /// The project brings what would run or be obeyed, and the user does not trust it as it is: none of that is used.
     TrustRequired {
         /// The project's directory.
         project: String,
-        /// What is not used: files and directories as seen from there, and `extension NAME`.
+        /// The parts that are not used: files and directories as seen from there, and `extension NAME`.
         skipped: Vec<String>,
-        /// What to do.
+        /// The next step for the user.
         message: String,
     },
     /// The user's message entered the transcript.
@@ -128,7 +128,7 @@ pub enum AgentEvent {
         /// The call.
         id: ToolCallId,
     },
-    /// What this step used.
+    /// The usage of this step.
     Usage {
         /// This step alone.
         #[serde(flatten)]
@@ -136,7 +136,7 @@ pub enum AgentEvent {
         /// Everything since the session began.
         cumulative: Usage,
     },
-    /// What the user is shown: the model's message, or an extension's replacement of it.
+    /// The answer as the user is shown it: the model's message, or an extension's replacement of it.
     AssistantMessage {
         /// The blocks in order.
         content: Vec<AssistantBlock>,
@@ -156,7 +156,7 @@ pub enum AgentEvent {
     ToolRewritten {
         /// The call.
         id: ToolCallId,
-        /// Who changed it.
+        /// The extension that changed it.
         by: String,
         /// The tool that is called from here on; absent while it is the same. The result still bears the model's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,16 +172,16 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// JSON pointer of the field.
         path: String,
-        /// Who changed it first, and who changed it then.
+        /// The extension that changed it first, and the one that changed it then.
         by: [String; 2],
     },
     /// An extension or a hook refused a tool call.
     ToolBlocked {
         /// The call.
         id: ToolCallId,
-        /// Who refused it.
+        /// The extension that refused it.
         by: String,
-        /// What the model is told.
+        /// The text for the model.
         reason: String,
     },
     /// A call did not run, because the user had something else in mind before it began. Its result follows.
@@ -215,10 +215,10 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// The tool that ran.
         name: String,
-        /// How long it ran, in milliseconds.
+        /// The time it ran, in milliseconds.
         duration_ms: u64,
     },
-    /// What a tool call came to, in the order of the calls.
+    /// The result of a tool call, in the order of the calls.
     ToolResult {
         /// The call.
         id: ToolCallId,
@@ -226,17 +226,17 @@ pub enum AgentEvent {
         name: String,
         /// True if it failed.
         is_error: bool,
-        /// What the model is shown.
+        /// The content for the model.
         #[serde(serialize_with = "crate::content::shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
         content: Vec<Content>,
         /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
-        /// Who gave the result, when an extension or a hook did so in place of the tool, which did not run.
+        /// The extension or hook that gave the result in place of the tool, which did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,
-        /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+        /// Data for people and programs that the model is not shown, such as the diff of a change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
@@ -251,7 +251,7 @@ pub enum AgentEvent {
         /// The extension's arguments. Beyond 4 KiB, of what is long only the beginning and the size.
         args: RawJson,
     },
-    /// What that came to.
+    /// The result of the call.
     HostCallEnd {
         /// The call.
         id: ToolCallId,
@@ -264,11 +264,11 @@ pub enum AgentEvent {
         /// Why it failed; there whenever `is_error` is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
-        /// What the extension is told: the first 4 KiB, and of images the type.
+        /// The content for the extension: the first 4 KiB, and of images the type.
         #[serde(serialize_with = "crate::content::shown")]
         #[schemars(with = "Vec<crate::content::ShownContent<'static>>")]
         content: Vec<Content>,
-        /// What people and programs may want to see, such as the diff of a change; as short as arguments are.
+        /// Data for people and programs, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
@@ -276,13 +276,13 @@ pub enum AgentEvent {
     TurnEnd {
         /// Why.
         stop: Stop,
-        /// What went wrong, when something did.
+        /// The error, if there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
     /// Messages that the user said to the agent at work enter the transcript, before the model is asked again.
     SteeringInjected {
-        /// How many.
+        /// The number of events.
         count: u64,
         /// Bytes of their text.
         bytes: u64,
@@ -304,11 +304,11 @@ pub enum AgentEvent {
     Retry {
         /// The attempt that comes next, counted from 2.
         attempt: u32,
-        /// How long it waits, in milliseconds.
+        /// The wait in milliseconds.
         delay_ms: u64,
         /// Why.
         message: String,
-        /// How often it is sent at most.
+        /// The greatest number of attempts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_attempts: Option<u32>,
         /// Why, for programs.
@@ -331,7 +331,7 @@ pub enum AgentEvent {
     },
     /// The context was summed up, or was not: then it is as it was before.
     CompactionEnd {
-        /// What the model is told in place of what was summed up; absent when nothing was.
+        /// The text for the model in place of what was summarized; absent when nothing was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         /// Tokens of the context before, partly estimated.
@@ -356,7 +356,7 @@ pub enum AgentEvent {
     Done,
     /// The run failed.
     Error {
-        /// What failed and what to do next.
+        /// The failure and the next step.
         message: String,
         /// Where; absent when it is none of these.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -366,7 +366,7 @@ pub enum AgentEvent {
     ExtNotify {
         /// Whose.
         extension: ExtensionName,
-        /// How loud.
+        /// The level of the note.
         level: Level,
         /// The text.
         message: String,
@@ -385,14 +385,14 @@ pub enum AgentEvent {
     },
     /// The person decided to go on without an extension that kept failing: until the session ends it is asked nothing.
     GateOff {
-        /// Whose gates are off.
+        /// The extension whose gates are off.
         extension: ExtensionName,
-        /// How it failed last.
+        /// Its last failure.
         reason: String,
     },
     /// Events are read too slowly: here so many were left out, of notes, of `host_call`s, and over RPC of pieces of a whole.
     EventGap {
-        /// How many. A message, a result, an end or an `extension_error` never is.
+        /// The number of lost events. A message, a result, an end or an `extension_error` never is.
         lost: u64,
     },
     /// An extension failed. One event for one failure, never silent, never twice.

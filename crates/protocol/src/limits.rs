@@ -32,7 +32,7 @@ pub const MAX_TOOLS_IN_ALL: usize = 512;
 /// Commands one extension may register.
 pub const MAX_COMMANDS: usize = 256;
 
-/// What an extension may offer to complete one command.
+/// The greatest number of candidates for one command.
 pub const MAX_COMPLETIONS: usize = 100;
 
 /// The longest text of one such item, in characters.

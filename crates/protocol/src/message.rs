@@ -34,27 +34,27 @@ pub enum AssistantBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// What the user (or an extension's `prompt`) said.
+    /// A prompt of the user, or of an extension's `prompt`.
     User {
         /// Text and images.
         content: Vec<Content>,
         /// When.
         time: Time,
     },
-    /// What the model said, unaltered by any extension.
+    /// An answer of the model, unaltered by any extension.
     Assistant(AssistantMessage),
-    /// What one tool call came to.
+    /// The result of one tool call.
     Tool(ToolMessage),
 }
 
-/// What the model said in one step.
+/// The answer of the model in one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct AssistantMessage {
     /// The blocks in the model's order.
     pub content: Vec<AssistantBlock>,
     /// When the message was complete.
     pub time: Time,
-    /// What only the same provider can read again (signatures, encrypted reasoning); opaque to everybody else.
+    /// Data that only the same provider can read again (signatures, encrypted reasoning); opaque to everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Native>,
 }
@@ -97,21 +97,21 @@ pub struct Native {
     pub data: crate::json::RawJson,
 }
 
-/// What one tool call came to.
+/// The result of one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ToolMessage {
     /// The call this answers.
     pub call_id: ToolCallId,
     /// The tool.
     pub name: String,
-    /// What the model is shown.
+    /// The content for the model.
     pub content: Vec<Content>,
     /// True if the call failed.
     pub is_error: bool,
     /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+    /// Data for people and programs that the model is not shown, such as the diff of a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<crate::json::RawJson>,
     /// When.

@@ -1,11 +1,11 @@
-//! What a name may be: one rule for the host that refuses and for the library that says so before.
+//! The rules of names: one rule for the host that refuses and for the library that says so before.
 //!
 //! Names are typed, shown in lists, sent to models and made into names of files. So they are ASCII: no letter that
 //! looks like another one, no direction, nothing that a terminal or a path would take for something else.
 
 use crate::defence::{Defence, is_up};
 
-/// What haft itself signs with where others sign with the name of an extension: no extension can have it.
+/// The name of haft itself where others sign with the name of an extension: no extension can have it.
 pub const HAFT: &str = "haft";
 
 /// True if a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.

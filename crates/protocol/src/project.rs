@@ -8,11 +8,11 @@ use std::path::PathBuf;
 pub struct Project {
     /// The directory. Relative to the process's own, if it is not absolute.
     pub dir: PathBuf,
-    /// Whether the user trusts it.
+    /// The user's trust in it.
     pub trust: Trust,
 }
 
-/// Whether what lies in a project is obeyed and run.
+/// The trust in a project: whether haft obeys and runs what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// The user said so.

@@ -32,7 +32,7 @@ pub(crate) const STRING: &str = "haft_protocol::String";
 #[derive(Debug, Clone, Copy)]
 pub struct Checked<'a> {
     pub(crate) text: &'a str,
-    /// What is known of how it is written.
+    /// The known form of the text.
     pub(crate) form: Form,
     /// Its longest string, as far as it is known.
     pub(crate) longest: Plain,
@@ -43,7 +43,7 @@ pub(crate) fn keeps_text(name: &str) -> bool {
     matches!(name, raw::TEXT | OBJECT | STRING) || raw::is_raw_value(name)
 }
 
-/// What is known of how JSON is written.
+/// The known form of a JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Any,
@@ -59,7 +59,7 @@ pub(crate) struct Reader<'de> {
     at: usize,
     form: Form,
     longest: Plain,
-    /// How much deeper it goes.
+    /// The number of levels that may still be opened.
     levels: u8,
 }
 

@@ -17,7 +17,7 @@ pub(crate) use careful::scan;
 pub(crate) use strings::{plain_end, unescape};
 pub(crate) use walk::{overview, overview_knowing};
 
-/// How deep and how large one JSON text may be.
+/// The greatest depth and size of one JSON text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanLimits {
     /// Nested arrays and objects, the outermost counted as 1.
@@ -65,7 +65,7 @@ impl Plain {
     }
 }
 
-/// What a pass over a text that is well-formed has seen.
+/// The overview that a pass over a well-formed text gives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Overview<'a> {
     /// The value of the field `type`, as JSON; only of the outermost object.

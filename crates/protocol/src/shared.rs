@@ -16,7 +16,7 @@ thread_local! {
 }
 
 pub(crate) fn while_reading<T>(line: &ByteString, read: impl FnOnce() -> T) -> T {
-    /// What was noted before, put back even after a panic: a line must not live on here.
+    /// The previous line, put back even after a panic: a line must not live on here.
     struct Before(ByteString);
 
     impl Drop for Before {

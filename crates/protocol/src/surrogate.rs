@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// What stands in for a lone surrogate. As long as the escape it replaces.
+/// The text in place of a lone surrogate. As long as the escape it replaces.
 const REPLACEMENT: &str = "\\ufffd";
 
 /// Fields that hold text for people and models. A field that is not listed is refused, the safe default.

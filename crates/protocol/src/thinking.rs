@@ -1,4 +1,4 @@
-//! How much a model thinks before it answers.
+//! Thinking levels: the effort of a model before it answers.
 
 use std::str::FromStr;
 

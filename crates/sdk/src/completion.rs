@@ -1,4 +1,4 @@
-//! What a command offers to complete it.
+//! Candidates that complete a command.
 
 use haft_protocol::ext::CompletionItem;
 
@@ -13,19 +13,19 @@ use haft_protocol::ext::CompletionItem;
 pub struct Completion(CompletionItem);
 
 impl Completion {
-    /// What takes the place of all that is typed behind the command: one line.
+    /// Makes a candidate; `value` takes the place of all that is typed behind the command: one line.
     pub fn new(value: impl Into<String>) -> Self {
         Self(CompletionItem { value: value.into(), ..CompletionItem::default() })
     }
 
-    /// What is shown beside the value.
+    /// Sets the text beside the value.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.0.label = label.into();
         self
     }
 
-    /// What it means, in a line.
+    /// Sets a description of one line.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = description.into();

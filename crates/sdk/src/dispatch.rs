@@ -37,7 +37,7 @@ pub(crate) enum Flow {
     EndOfInput,
 }
 
-/// What lines are given to, and what runs for them.
+/// The receiver of lines, which runs the handlers for them.
 pub(crate) trait Dispatch {
     /// The longest line, in bytes, without its end.
     const LONGEST_LINE: usize;

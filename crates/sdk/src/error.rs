@@ -28,7 +28,7 @@ pub enum ServeError {
     /// The extension registers something that the host would refuse.
     #[error("registration is wrong: {detail}")]
     Registration {
-        /// What is wrong with it.
+        /// The mistake.
         detail: String,
     },
 }

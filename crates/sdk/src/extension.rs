@@ -51,7 +51,7 @@ pub struct Extension {
     pub(crate) assistant_message: Option<Handler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<Handler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
     pub(crate) before_compact: Option<Handler<InterceptBeforeCompact, BeforeCompactDecision>>,
-    /// What was registered twice or for nothing; reported when the extension starts.
+    /// Registrations that were made twice or in vain; reported when the extension starts.
     faults: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ impl Extension {
         self
     }
 
-    /// What happens to one panel: keys, room, its end. The panel is opened by a command's answer,
+    /// Handles the events of one panel: keys, room, its end. The panel is opened by a command's answer,
     /// [`Response::open_panel`](crate::Response::open_panel), and redrawn by
     /// [`Host::render_panel`](crate::Host::render_panel).
     pub fn panel(mut self, id: impl Into<String>, handler: impl HandlerFn<PanelEvent, ()>) -> Self {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::host::Host;
 use crate::tool;
 
-/// What a handler may return: the answer itself, or a `Result` whose error says why there is none.
+/// A return value of a handler: the answer itself, or a `Result` whose error says why there is none.
 ///
 /// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call` intercept blocks,
 /// the other intercepts pass and the user is told.
@@ -147,7 +147,7 @@ fn poll_caught<A, O: IntoAnswer<A>>(
     }
 }
 
-/// What tokio says when a thread that others wait for is asked to wait.
+/// The panic message of tokio when a thread that others wait for is asked to wait.
 const MUST_NOT_BLOCK: &str = "can call blocking only when running on the multi-threaded runtime";
 
 fn panic_text(panic: &(dyn Any + Send)) -> String {

@@ -52,7 +52,7 @@ use std::process::ExitCode;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::RegisterTool;
-/// What hooks are asked and what they decide, in PicoClaw's words.
+/// The questions and decisions of hooks, in PicoClaw's words.
 pub use haft_protocol::hook::{
     AfterLlm, AfterTool, ApprovalDecision, ApproveTool, BeforeLlm, BeforeTool, Hello, Kind, LlmOptions,
     LlmResponse, Message, Meta, Payload, ResponseDecision, ResultDecision, ToolCall, ToolDecision,
@@ -99,7 +99,7 @@ pub struct Hook {
     approve_tool: Option<HookHandler<ApproveTool, ApprovalDecision>>,
     events: Vec<HookHandler<Event, ()>>,
     tools: Vec<(RegisterTool, HookHandler<RawJson, ToolResult>)>,
-    /// What was said twice; reported when the hook starts.
+    /// Registrations that were made twice; reported when the hook starts.
     faults: Vec<String>,
 }
 
@@ -330,7 +330,7 @@ impl Hook {
         })
     }
 
-    /// What it has handlers for and is not called for: a policy that nobody asks does not hold.
+    /// Returns the points that it has handlers for and is not called at: a policy that nobody asks does not hold.
     fn missed(&self, modes: &[Mode]) -> impl Iterator<Item = String> {
         let own_tools = !self.tools.is_empty();
         let points = [

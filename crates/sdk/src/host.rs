@@ -1,4 +1,4 @@
-//! What a handler can ask of the host.
+//! Requests of a handler to the host.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -112,14 +112,14 @@ impl Host {
         self.info().await.sandbox.clone()
     }
 
-    /// What the user lets the extension do, a JSON object in the form of `permissions` in its manifest; none when the
-    /// manifest asks for none. Waits as [`info`](Self::info) does.
+    /// Returns the rights that the user granted, a JSON object in the form of `permissions` in its manifest; none when
+    /// the manifest asks for none. Waits as [`info`](Self::info) does.
     pub async fn granted(&self) -> Option<RawJson> {
         self.info().await.granted.clone()
     }
 
-    /// What the user set for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it is read from
-    /// an empty object, so give the fields defaults. Waits as [`info`](Self::info) does.
+    /// Returns the user's settings for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it
+    /// is read from an empty object, so give the fields defaults. Waits as [`info`](Self::info) does.
     ///
     /// # Errors
     /// [`ConfigError`] when it does not have the shape of `T`; it names the setting and does not quote its value.

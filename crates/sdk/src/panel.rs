@@ -1,4 +1,4 @@
-//! What a panel's handler is told.
+//! Events of a panel, for its handler.
 
 use haft_protocol::ext::PanelKey;
 

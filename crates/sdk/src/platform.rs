@@ -1,4 +1,4 @@
-//! What the standard library does not say about stdin and stdout.
+//! Facts about stdin and stdout that the standard library does not tell.
 
 pub(crate) use system::{is_pipe, stdout, wait_readable, wait_writable, without_blocking};
 

@@ -125,7 +125,7 @@ fn read(stdin: &mut io::StdinLock<'_>, room: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// What `main` returns; an error goes to the log.
+/// Returns the exit code of `main`; an error goes to the log.
 pub(crate) fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! What the host does for an extension: reading, writing, editing and running, under the same gates as for the model.
+//! Services of the host for an extension. reading, writing, editing and running, under the same gates as for the model.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::tool::ToolResult;
 
-/// What is in a file: all of it, or the part that fits into one answer.
+/// The content of a file: all of it, or the part that fits into one answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page {
@@ -19,22 +19,22 @@ pub struct Page {
     pub text: String,
     /// The line to go on with, when there are more; see [`Host::read_from`].
     pub next_line: Option<u64>,
-    /// What else there is to say: that a line was cut, or that the file is not text.
+    /// Remarks: that a line was cut, or that the file is not text.
     pub remarks: Vec<String>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// What it printed, on both outputs; the end of it, when it was much.
+    /// The output of the command, on both streams; the end of it, when it was much.
     pub output: String,
     /// With what it ended.
     pub exit_code: i32,
     /// Where more of what it printed is than `output`, if that was much; [`Host::read`] reads it for this process of the
     /// extension.
     pub full_output: Option<String>,
-    /// What else there is to say: that output was cut, and where all of it is.
+    /// Remarks: that output was cut, and where all of it is.
     pub remarks: Vec<String>,
 }
 
@@ -45,9 +45,9 @@ pub enum HostError {
     /// The user has not granted this extension that much.
     #[error("{reason}")]
     PermissionDenied {
-        /// What it lacks: `fs.read`, `fs.write` or `exec`.
+        /// The missing permission: `fs.read`, `fs.write` or `exec`.
         permission: String,
-        /// What it was that it may not do.
+        /// The action that is not permitted.
         reason: String,
     },
     /// Somebody who decides about it refused it.
@@ -61,7 +61,7 @@ pub enum HostError {
     /// There is no such file.
     #[error("{reason}")]
     NotFound {
-        /// What there is not.
+        /// The thing that does not exist.
         reason: String,
     },
     /// The file must be read before it is changed: it has not been yet, or has changed since.
@@ -73,13 +73,13 @@ pub enum HostError {
     /// Too many calls are under way.
     #[error("{reason}")]
     Busy {
-        /// How many there may be.
+        /// The limit.
         reason: String,
     },
     /// Its time was up.
     #[error("{reason}")]
     TimedOut {
-        /// How long it had, and how far it got.
+        /// The deadline, and how far the call got.
         reason: String,
     },
     /// The host does not do such things: it is another program, or it is leaving.
@@ -96,9 +96,9 @@ pub enum HostError {
     },
 }
 
-/// What an extension can have done. Each call passes the gates that a call of the model passes, and waits its turn for a
-/// file like one. A call that is dropped is cancelled. Paths are relative to the directory that the agent works in, or
-/// absolute.
+/// Services that an extension can call. Each call passes the gates that a call of the model passes, and waits its turn
+/// for a file like one. A call that is dropped is cancelled. Paths are relative to the directory that the agent works
+/// in, or absolute.
 impl Host {
     /// Reads a text file from its beginning.
     ///

@@ -53,10 +53,10 @@ pub use hook::HookHarness;
 use seen::Seen;
 use served::{Answers, Input};
 
-/// What the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+/// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
 const HANDLED: &str = "{\"type\":\"handled\"}\n";
 
-/// How much the in-memory pipe holds, as much as a real one.
+/// The capacity of the in-memory pipe, the same as of a real one.
 const PIPE: usize = 64 * 1024;
 
 /// An extension that runs in memory, and a host made of method calls.
@@ -76,8 +76,7 @@ pub struct Harness {
     _dir: Option<TempDir>,
 }
 
-/// What the harness tells an extension about its host; change what the test needs and give it to
-/// [`Harness::start_with`].
+/// Returns the greeting of the harness; change what the test needs and give it to [`Harness::start_with`].
 pub fn host_info() -> HelloAck {
     HelloAck {
         protocol_version: PROTOCOL_VERSION,
@@ -171,7 +170,7 @@ impl Harness {
         self.ask(InvokeCommand { name: name.into(), args: args.into() }).await
     }
 
-    /// What a command offers while a user types `/name prefix`.
+    /// Returns the candidates of a command while a user types `/name prefix`.
     pub async fn complete(&self, name: &str, prefix: &str) -> Vec<Completion> {
         let question = CompleteCommand { name: name.into(), prefix: prefix.into() };
         self.ask(question).await.into_iter().map(Completion::from).collect()
@@ -232,12 +231,12 @@ impl Harness {
         self.seen.borrow().notes()
     }
 
-    /// What it says in the status line now, by key.
+    /// Returns the current items of the status line, by key.
     pub fn status(&self) -> Vec<(String, String)> {
         self.seen.borrow().status()
     }
 
-    /// What an open panel shows now; `None` when it is not open.
+    /// Returns the current content of an open panel; `None` when it is not open.
     pub fn panel(&self, id: &str) -> Option<Panel> {
         self.seen.borrow().panel(id)
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What a tool call came to: blocks for the model, and whether it failed.
+/// The result of a tool call: blocks for the model, and whether it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
     content: Vec<ResultBlock>,

@@ -1,4 +1,4 @@
-//! What fails, and why something is tried again.
+//! Kinds of failure, and reasons for another attempt.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ named_enum! {
     }
 }
 
-/// What failed when a run did.
+/// The part of a run that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorStage {

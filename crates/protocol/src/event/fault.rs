@@ -7,10 +7,10 @@ use crate::ids::ExtensionName;
 /// One attributed failure of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ExtensionFault {
-    /// Whose failure.
+    /// The extension that failed.
     pub extension: ExtensionName,
     /// The stable name of the case, for programs (`hello_timeout`, `frame_not_json`, …).
     pub code: String,
-    /// What failed and what to do next, for people.
+    /// The failure and the next step, for people.
     pub message: String,
 }

@@ -1,8 +1,8 @@
-//! How loud notes are.
+//! Levels of notes.
 
 use serde::{Deserialize, Serialize};
 
-/// How loud a note is.
+/// The level of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {

@@ -45,7 +45,7 @@ pub struct CommandResponse {
     pub error: String,
 }
 
-/// What the host shall do about a command: the meaning of a [`CommandResponse`].
+/// The action of the host for a command: the meaning of a [`CommandResponse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandAction {
     /// Submit this as a new user message. It is never read as a command itself.

@@ -14,7 +14,7 @@ pub struct CommandCompletions {
     /// The command, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// What is typed behind the name and the blanks that follow it, up to the cursor. Absent when empty.
+    /// The text behind the name and the blanks that follow it, up to the cursor. Absent when empty.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prefix: String,
 }
@@ -24,7 +24,7 @@ pub struct CommandCompletions {
 pub struct CommandCompletionsResponse {
     /// The `id` of the `command_completions` this answers.
     pub id: RequestId,
-    /// What may stand there, the likeliest first; at most 100. Absent or empty: nothing comes to mind.
+    /// The candidates, the likeliest first; at most 100. Absent or empty: nothing comes to mind.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<CompletionItem>,
 }
@@ -32,12 +32,12 @@ pub struct CommandCompletionsResponse {
 /// One thing that may follow a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionItem {
-    /// What takes the place of all of `prefix`: one line.
+    /// The text that takes the place of all of `prefix`: one line.
     pub value: String,
-    /// What is shown beside it; absent when the value says it all.
+    /// The text beside it in the list; absent when the value says it all.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub label: String,
-    /// What it means, in a line.
+    /// A description of one line.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub description: String,
 }

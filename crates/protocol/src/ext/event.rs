@@ -51,7 +51,7 @@ pub struct Event {
 /// capability `event_gap`, in the place of the events that are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EventGap {
-    /// How many, of those that it subscribed to.
+    /// The number of lost events, of those that it subscribed to.
     pub lost: u64,
 }
 

@@ -73,7 +73,7 @@ pub struct Hello {
     /// The extension's version.
     #[serde(default, deserialize_with = "null_is_default")]
     pub version: String,
-    /// What it understands beyond the basic frames: names of capabilities.
+    /// Capabilities of the extension beyond the basic frames: names of capabilities.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
@@ -113,20 +113,20 @@ pub struct HelloAck {
     /// Where the extension may keep its state, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// What the host understands beyond the basic frames: names of capabilities.
+    /// Capabilities of the host beyond the basic frames: names of capabilities.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// The limits that this connection keeps to; absent when the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
-    /// What the user set for this extension, in whatever form it asks for; absent when there is nothing. Since haft.
+    /// The user's settings for this extension, in whatever form it asks for; absent when there are none. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,
     /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// What the user lets the extension do, in the form of `permissions` in its manifest; absent for an extension whose
+    /// The rights that the user granted, in the form of `permissions` in its manifest; absent for an extension whose
     /// manifest asks for none, from which the protocol keeps nothing. Since haft.
     #[serde(default, deserialize_with = "optional_object", skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::json::object_schema")]

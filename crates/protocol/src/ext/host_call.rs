@@ -41,7 +41,7 @@ pub struct HostCallCancel {
     pub id: RequestId,
 }
 
-/// What a `host_call` came to: what the model would have been shown, and for failures what kind of failure it was.
+/// The result of a `host_call`: what the model would have been shown, and for failures what kind of failure it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HostResult {
     /// The `id` of the `host_call` this answers.

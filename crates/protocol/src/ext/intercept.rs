@@ -39,13 +39,13 @@ pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
 /// One interception point: what is asked, what is decided, and how the decision looks on the wire.
 pub trait Hook: Into<Intercept> {
-    /// What the extension decides.
+    /// The decision of the extension.
     type Decision: Send + 'static;
 
     /// Which hook this is.
     const KIND: InterceptKind;
 
-    /// What a response to this hook means.
+    /// Reads a response to this hook as a decision.
     ///
     /// # Errors
     /// [`AnswerError`] when the response does not fit the hook; the caller's failure policy decides then.
@@ -112,7 +112,7 @@ hooks! {
 pub struct EventIntercept {
     /// Ties the response to this frame.
     pub id: RequestId,
-    /// What is about to happen.
+    /// The thing that is about to happen.
     #[serde(flatten)]
     pub intercept: Intercept,
 }

@@ -7,7 +7,7 @@ use crate::event::Level;
 /// A note for the user, at any time. It goes when the user sends the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Notify {
-    /// How loud; a level nobody knows counts as `info`.
+    /// The level; an unknown one counts as `info`.
     #[serde(default = "info", deserialize_with = "null_is_info")]
     pub level: Level,
     /// The text; lines are kept.

@@ -26,7 +26,7 @@ pub struct RegisterTool {
     /// `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name wins.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// What the model is told; at most 4 KiB.
+    /// The description for the model; at most 4 KiB.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// JSON Schema of the arguments: an object schema, at most 64 KiB. Absent means "no arguments".
@@ -41,7 +41,7 @@ pub struct RegisterTool {
 /// extensions that announce the capability `register_rejected`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegisterRejected {
-    /// What it is: `tool`, `event` or `intercept`.
+    /// The kind of the registration: `tool`, `event` or `intercept`.
     pub what: String,
     /// Its name: the tool's, or that of the event.
     pub name: String,

@@ -12,7 +12,7 @@ use crate::json::RawJson;
 /// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CompleteCommand`], [`CallTool`] and every
 /// [`Hook`](super::Hook).
 pub trait Request: Sized {
-    /// What the answer means.
+    /// The meaning of the answer.
     type Answer: Send + 'static;
 
     /// The frame that asks.
@@ -49,12 +49,12 @@ impl Request for InvokeCommand {
     }
 }
 
-/// What may follow a command: [`CommandCompletions`] without its id. Answered by the items.
+/// A request for the completions of a command: [`CommandCompletions`] without its id. Answered by the items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompleteCommand {
     /// The command, without the slash.
     pub name: String,
-    /// What is typed behind it, up to the cursor.
+    /// The text behind it, up to the cursor.
     pub prefix: String,
 }
 

@@ -11,7 +11,7 @@ pub struct SetStatus {
     /// Which item: the extension's own name for it, `[A-Za-z0-9_-]`, at most 64 characters.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub key: String,
-    /// What it says, in a line. Absent or empty takes the item away.
+    /// The text, one line. Absent or empty takes the item away.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub text: String,
 }

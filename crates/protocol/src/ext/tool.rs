@@ -27,12 +27,12 @@ pub struct ToolCall {
     pub args: RawJson,
 }
 
-/// What a tool call came to.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolResult {
     /// The `id` of the `tool_call` this answers.
     pub id: RequestId,
-    /// What the model is shown.
+    /// The content for the model.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: Vec<ResultBlock>,
     /// True if the call failed.

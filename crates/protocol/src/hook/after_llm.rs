@@ -22,7 +22,7 @@ use crate::json::RawJson;
 pub struct AfterLlm {
     /// Which turn.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model that answered.
@@ -74,13 +74,13 @@ pub struct PartialResponse {
     /// The model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_content: Option<String>,
-    /// What the model calls. `null` is none.
+    /// The calls of the model. `null` is none.
     #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
     /// Why it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// What it took.
+    /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
     /// As `reasoning_content`, for other providers.
@@ -96,7 +96,7 @@ fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<
     Vec::deserialize(deserializer).map(Some)
 }
 
-/// What becomes of an answer.
+/// The decision about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseDecision {
     /// It stays.

@@ -21,7 +21,7 @@ use crate::json::RawJson;
 pub struct AfterTool {
     /// Which turn.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool that ran.
@@ -30,9 +30,9 @@ pub struct AfterTool {
     #[serde(deserialize_with = "super::arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
-    /// What came of it.
+    /// The result of the call.
     pub result: ToolResult,
-    /// How long it took, in nanoseconds.
+    /// The duration in nanoseconds.
     pub duration: u64,
     /// The channel: `cli`.
     pub channel: String,
@@ -63,20 +63,20 @@ pub struct ResultReply {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ChangedResult {
-    /// What came of it.
+    /// The result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<PartialResult>,
 }
 
-/// What came of a call as a hook gives it. One with `for_llm`, `silent`, `is_error` and `async` is whole: what it leaves out
-/// is gone. Of any other, what is left out stays.
+/// The result of a call as a hook gives it. One with `for_llm`, `silent`, `is_error` and `async` is whole: what it
+/// leaves out is gone. Of any other, what is left out stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct PartialResult {
-    /// What the model is shown.
+    /// The text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_llm: Option<String>,
-    /// What the user is shown, if it is something else.
+    /// The text for the user, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_user: Option<String>,
     /// The user is not shown anything.
@@ -104,7 +104,7 @@ fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<
     Vec::deserialize(deserializer).map(Some)
 }
 
-/// What becomes of what came of a call.
+/// The decision about the result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
     /// It stays.

@@ -18,7 +18,7 @@ use crate::json::RawJson;
 pub struct ApproveTool {
     /// Which turn.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
@@ -50,7 +50,7 @@ pub struct ApprovalReply {
     pub reason: String,
 }
 
-/// Whether a tool may run.
+/// The decision about a call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
     /// It may, if all others say so.

@@ -22,7 +22,7 @@ pub use edit::{LlmEdit, MessageEdit};
 pub struct BeforeLlm {
     /// Which turn.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The model.
@@ -31,7 +31,7 @@ pub struct BeforeLlm {
     pub messages: Vec<Message>,
     /// The tools that the model is offered.
     pub tools: Vec<ToolDefinition>,
-    /// How the model shall answer.
+    /// The options of the answer.
     pub options: LlmOptions,
     /// The last call of a turn that was interrupted: no tools, a summary is wanted.
     pub graceful_terminal: bool,
@@ -53,7 +53,7 @@ impl BeforeLlm {
     }
 }
 
-/// How the model shall answer. What is absent is the provider's own choice.
+/// The options of the answer. What is absent is the provider's own choice.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmOptions {
@@ -63,13 +63,13 @@ pub struct LlmOptions {
     /// From 0 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// What a provider may find a cached prompt by.
+    /// The key by which a provider may find a cached prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
-    /// How much it thinks: the name of a level.
+    /// The thinking level: the name of a level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
-    /// Whether the provider searches the web itself.
+    /// True if the provider searches the web itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_search: Option<bool>,
 }
@@ -92,7 +92,7 @@ pub struct LlmReply {
     /// Why it aborts.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What is sent instead; what is absent stays.
+    /// The request to send instead; what is absent stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<PartialRequest>,
 }
@@ -115,7 +115,7 @@ pub struct PartialRequest {
     pub options: Option<LlmOptions>,
 }
 
-/// What becomes of a call of the model.
+/// The decision about a call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LlmDecision {
     /// It is made as it is.

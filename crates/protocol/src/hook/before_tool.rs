@@ -19,7 +19,7 @@ use crate::json::{self, RawJson};
 pub struct BeforeTool {
     /// Which turn.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The tool.
@@ -28,7 +28,7 @@ pub struct BeforeTool {
     #[serde(deserialize_with = "super::arguments")]
     #[schemars(schema_with = "crate::json::object_schema")]
     pub arguments: RawJson,
-    /// What an earlier hook answered in place of the tool; PicoClaw's, haft asks nobody after that.
+    /// The answer of an earlier hook in place of the tool; PicoClaw's, haft asks nobody after that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook_result: Option<ToolResult>,
     /// The channel: `cli`.
@@ -75,7 +75,7 @@ pub struct PartialCall {
     pub hook_result: Option<ToolResult>,
 }
 
-/// What becomes of a call of a tool.
+/// The decision about a call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
     /// It is made as it is.

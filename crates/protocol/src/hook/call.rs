@@ -1,4 +1,4 @@
-//! What the host says to a hook: the calls of the registry in `method.rs`, and the lines that carry them.
+//! Calls of the host to a hook: the calls of the registry in `method.rs`, and the lines that carry them.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}

@@ -25,21 +25,21 @@ pub struct Meta {
     pub iteration: u32,
     /// Where in the turn: see [`Kind::trace_path`](super::Kind::trace_path) and `TRACE_PATH` of each question.
     pub trace_path: String,
-    /// What acts: `runTurn`.
+    /// The part that acts: `runTurn`.
     pub source: String,
 }
 
-/// Who the turn is for. Absent parts are unknown.
+/// The context of a turn. Absent parts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct TurnContext {
     /// The message that the turn answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inbound: Option<Inbound>,
-    /// How the message came to its agent.
+    /// The route of the message to its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Route>,
-    /// What the session is about.
+    /// The scope of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
 }
@@ -64,10 +64,10 @@ pub struct Inbound {
     /// The server or workspace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub space_id: String,
-    /// What kind of space that is.
+    /// The kind of that space.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub space_type: String,
-    /// Who wrote.
+    /// The author.
     pub sender_id: String,
     /// The message.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -78,18 +78,18 @@ pub struct Inbound {
     /// The message that it replies to.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reply_to_message_id: String,
-    /// Who wrote that one.
+    /// The author of that message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reply_to_sender_id: String,
-    /// What replies need, by name.
+    /// The handles that replies need, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reply_handles: BTreeMap<String, String>,
-    /// What else the channel says.
+    /// Other data of the channel.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub raw: BTreeMap<String, String>,
 }
 
-/// How a message came to its agent. PicoClaw's; haft has one agent and does not send it.
+/// The route of a message to its agent. PicoClaw's; haft has one agent and does not send it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "PascalCase", default)]
 pub struct Route {
@@ -101,13 +101,13 @@ pub struct Route {
     /// The account on the channel.
     #[serde(rename = "AccountID")]
     pub account_id: String,
-    /// What sessions are kept apart by.
+    /// The policy that keeps sessions apart.
     pub session_policy: Option<RawJson>,
     /// The rule that matched.
     pub matched_by: String,
 }
 
-/// What a session is about.
+/// The scope of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Scope {
@@ -119,7 +119,7 @@ pub struct Scope {
     pub channel: String,
     /// The account on the channel.
     pub account: String,
-    /// What sessions are kept apart by, in order.
+    /// The dimensions that keep sessions apart, in order.
     pub dimensions: Vec<String>,
     /// The value of each dimension.
     pub values: BTreeMap<String, String>,

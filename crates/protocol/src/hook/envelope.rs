@@ -1,4 +1,4 @@
-//! What a hook says: replies, and nothing else.
+//! Lines of a hook: replies, and nothing else.
 //!
 //! ```json
 //! {"jsonrpc":"2.0","id":1,"result":{"ok":true}}
@@ -24,7 +24,7 @@ use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
 use crate::object::{self, Object, Refused};
 
-/// What a line of a hook may be: up to 8 MiB at any time, since replies repeat the conversation.
+/// The bounds of a line of a hook: up to 8 MiB at any time, since replies repeat the conversation.
 pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// The version of JSON-RPC.
@@ -54,7 +54,7 @@ pub struct Reply {
 pub struct RpcError {
     /// JSON-RPC's code, -32000 for whatever the hook itself met.
     pub code: i64,
-    /// What went wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ pub struct Unread {
     pub id: Option<u64>,
     /// The stable name of the case, as of [`DecodeError::code`].
     pub code: &'static str,
-    /// What is wrong with the line.
+    /// The mistake in the line.
     pub detail: String,
 }
 

@@ -27,8 +27,8 @@ pub struct Occurrence {
     pub time: String,
     /// Which turn. An empty `trace_path` stands for that of the kind.
     pub meta: Meta,
-    /// Who the turn is for.
+    /// The context of the turn.
     pub context: Option<Box<TurnContext>>,
-    /// What happened.
+    /// The data of the event.
     pub payload: Payload,
 }

@@ -41,7 +41,7 @@ pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<
     })
 }
 
-/// What is wrong, and where. What the message quotes may be long.
+/// Returns an error message with its place. What the message quotes may be long.
 fn at(name: &str, path: &str, error: &Error) -> String {
     let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
     let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };

@@ -23,10 +23,10 @@ pub struct Hello {
     pub name: String,
     /// The version of the protocol: 1, in all of PicoClaw's dialects.
     pub version: u32,
-    /// What the hook is called for.
+    /// The calls that the hook gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
-    /// What the user set for this hook; absent when there is nothing. Since haft.
+    /// The user's settings for this hook; absent when there are none. Since haft.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub config: Option<ExtensionConfig>,

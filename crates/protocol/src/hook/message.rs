@@ -30,7 +30,7 @@ pub struct Message {
     /// The system prompt in parts that are cached on their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system_parts: Vec<SystemPart>,
-    /// What the model called.
+    /// The calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// `tool`: the call that this answers.
@@ -42,7 +42,7 @@ impl Message {
     /// The role of the system prompt.
     pub const SYSTEM: &'static str = "system";
 
-    /// What the user says.
+    /// Makes a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: "user".to_owned(), content: text.into(), ..Self::default() }
     }
@@ -73,7 +73,7 @@ impl Message {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Attachment {
-    /// What kind: `image`, `audio`, `video`, `file`.
+    /// The kind of the part: `image`, `audio`, `video`, `file`.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// A reference.
@@ -99,7 +99,7 @@ pub struct SystemPart {
     pub kind: String,
     /// The text.
     pub text: String,
-    /// How long it is cached.
+    /// The time it is cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<RawJson>,
 }
@@ -113,9 +113,9 @@ pub struct ToolCall {
     /// `function`.
     #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// What is called. haft always fills it.
+    /// The function to call. haft always fills it.
     pub function: FunctionCall,
-    /// What only some providers know.
+    /// Data of single providers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_content: Option<RawJson>,
 }
@@ -140,7 +140,7 @@ pub struct FunctionCall {
     pub name: String,
     /// The arguments: the text of a JSON object.
     pub arguments: String,
-    /// What only some providers know.
+    /// Data of single providers.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub thought_signature: String,
 }
@@ -188,13 +188,13 @@ impl Default for ToolDefinition {
     }
 }
 
-/// What the model reads of a tool.
+/// The definition of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct FunctionDefinition {
     /// The name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the tool.
     pub description: String,
     /// The JSON Schema of its arguments.
     #[serde(deserialize_with = "schema_or_none")]
@@ -213,7 +213,7 @@ fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<R
     Ok(crate::json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object_schema))
 }
 
-/// What the model answered.
+/// The answer of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct LlmResponse {
@@ -224,12 +224,12 @@ pub struct LlmResponse {
     /// The model's reasoning, as far as it is shown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reasoning_content: String,
-    /// What the model calls.
+    /// The calls of the model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// Why it ended: `stop`, `tool_calls`, `length`.
     pub finish_reason: String,
-    /// What it took.
+    /// The usage of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<UsageInfo>,
     /// As `reasoning_content`, for other providers.
@@ -257,21 +257,21 @@ impl Default for LlmResponse {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct UsageInfo {
-    /// What the model read.
+    /// The number of tokens that the model read.
     pub prompt_tokens: u64,
-    /// What it wrote.
+    /// The number of tokens that the model wrote.
     pub completion_tokens: u64,
     /// Both.
     pub total_tokens: u64,
 }
 
-/// What one call of a tool came to. haft writes every field; a hook may leave out any.
+/// The result of one call of a tool. haft writes every field; a hook may leave out any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ToolResult {
-    /// What the model is shown.
+    /// The text for the model.
     pub for_llm: String,
-    /// What the user is shown, if it is something else.
+    /// The text for the user, if it is another one.
     pub for_user: String,
     /// The user is not shown anything.
     pub silent: bool,

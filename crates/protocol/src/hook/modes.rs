@@ -1,4 +1,5 @@
-//! What a hook is asked and told: interception points, the modes that follow from them, and how they are configured.
+//! The questions and events of a hook: interception points, the modes that follow from them, and how they are
+//! configured.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use super::Method;
 use super::observed::{Observed, UnsupportedEvent};
 use crate::named_enum::named_enum;
 
-/// What a hook does, as `hook.hello` tells it. The order is that of `modes`.
+/// A role of a hook, as `hook.hello` tells it. The order is that of `modes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -61,7 +62,7 @@ impl InterceptPoint {
     }
 }
 
-/// What one hook is called for: `observe` and `intercept` of its configuration.
+/// The points at which one hook is called: `observe` and `intercept` of its configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watch {
     /// Which events it is told.

@@ -1,4 +1,4 @@
-//! What a value looks like, without what it says: names and kinds, for messages about it.
+//! The outline of a value, without its texts: names and kinds, for messages about it.
 
 use super::action::Action;
 use super::fold::Fields;

@@ -1,4 +1,4 @@
-//! What a reply means, whatever was asked: actions, decisions, and what is said of a reply that makes no sense.
+//! The meaning of a reply to any question: actions, decisions, and what is said of a reply that makes no sense.
 //!
 //! A reply is read in the light of its question. What it leaves out stays as it was asked; `continue`, no action and
 //! `modify` are one and the same, so that a payload counts under each of them.
@@ -14,30 +14,30 @@ use crate::json::RawJson;
 
 /// A call that is answered: the params of a request.
 pub trait Question: Serialize {
-    /// What the hook decides.
+    /// The decision of the hook.
     type Decision;
 
     /// Which method asks it.
     const METHOD: Method;
 
-    /// What the result has to look like, in one line.
+    /// The form of the result, in one line.
     const SHAPE: &'static str;
 
-    /// What this result means for this question; `{}` where the hook said nothing.
+    /// Reads the result as an answer to this question; `{}` where the hook gave none.
     ///
     /// # Errors
     /// [`Malformed`], which says what was there and what should be. What follows from it is the caller's policy.
     fn decide(&self, result: &RawJson) -> Result<Decided<Self::Decision>, Malformed>;
 }
 
-/// What a hook decided, and what of its reply did not count.
+/// The decision of a hook, and the parts of its reply that did not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided<D> {
     /// The decision.
     pub decision: D,
-    /// What was asked for and is not done, for the user; the first eight.
+    /// Requests that are not carried out, for the user; the first eight.
     pub reports: Vec<String>,
-    /// What was left aside without harm, for the log; the first eight.
+    /// Parts that were ignored without harm, for the log; the first eight.
     pub notes: Vec<String>,
 }
 
@@ -73,13 +73,13 @@ const MOST_REMARKS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the reply to {} cannot be used: {detail}; it was {found}, expected {shape}", .method.name())]
 pub struct Malformed {
-    /// What was asked.
+    /// The method of the question.
     pub method: Method,
-    /// What is wrong.
+    /// The mistake.
     pub detail: String,
     /// The names and kinds of what was there; no texts, which may be secret.
     pub found: String,
-    /// What was expected.
+    /// The expected form.
     pub shape: &'static str,
 }
 
@@ -96,12 +96,12 @@ pub(super) struct Head {
     pub(super) response: Option<RawJson>,
     pub(super) call: Option<RawJson>,
     pub(super) result: Option<RawJson>,
-    /// What is to be reported of the rest.
+    /// A remark about the rest of the reply, to be reported.
     #[serde(skip)]
     pub(super) remark: Option<String>,
 }
 
-/// What to do with the payload.
+/// The use of the payload.
 pub(super) enum Verb {
     /// Apply it, if there is one.
     Go,
@@ -118,7 +118,7 @@ pub(super) struct Reading<'a, Q> {
     result: &'a RawJson,
 }
 
-/// What a payload holds, by the names of its fields.
+/// The content of a payload, by the names of its fields.
 pub(super) struct Payload {
     /// The field of the result that it is.
     pub(super) name: &'static str,

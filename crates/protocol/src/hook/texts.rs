@@ -1,4 +1,4 @@
-//! What the model and the user are told in PicoClaw's own words: hooks and their users match on them.
+//! Texts for the model and the user in PicoClaw's own words: hooks and their users match on them.
 
 /// The text of a call that is not made because a message of the user waits.
 pub const SKIPPED_FOR_STEERING: &str = "Skipped due to queued user message.";

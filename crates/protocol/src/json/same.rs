@@ -1,4 +1,4 @@
-//! Whether two texts of JSON say the same.
+//! Comparison of two JSON texts by their values.
 
 use std::collections::BTreeMap;
 

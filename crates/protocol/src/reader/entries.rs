@@ -43,7 +43,7 @@ impl<'r, 'de> Entries<'r, 'de> {
 }
 
 impl Members<'_, '_> {
-    /// Whether there is one more; the reader is at its beginning then.
+    /// True if there is one more; the reader is at its beginning then.
     fn next(&mut self, close: u8) -> Result<bool, Error> {
         match self.reader.token() {
             Some(byte) if byte == close => {

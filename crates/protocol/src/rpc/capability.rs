@@ -1,4 +1,5 @@
-//! What `hello` says that this haft can do beyond zot's RPC mode: words that stay, so that a client need not try.
+//! Capabilities of this haft beyond zot's RPC mode, as `hello` names them: words that stay, so that a client need not
+//! try.
 
 /// `steer`, `follow_up`, `take_queued` and `interrupt`: saying something to the agent at work.
 pub const STEERING: &str = "steering";

@@ -30,7 +30,7 @@ pub use state::{Clear, Compact, GetMessages, GetState};
 
 /// The fields of one command, which say what the data of its reply is.
 pub trait Params: Into<Command> {
-    /// What the reply carries when the command was done.
+    /// The data of the reply to a command that was carried out.
     type Data: Serialize;
 
     /// Which command it is.

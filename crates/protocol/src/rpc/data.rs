@@ -1,4 +1,4 @@
-//! What replies carry, by what it is about.
+//! The data of replies, by subject.
 
 mod extension;
 mod greeting;

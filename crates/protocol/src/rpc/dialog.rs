@@ -15,28 +15,28 @@ use crate::ids::ExtensionName;
 pub struct UiRequest {
     /// Names the question in `ui_response` and `ui_done`.
     pub id: String,
-    /// Who asks; absent when haft does.
+    /// The extension that asks; absent when haft does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
-    /// What is asked for.
+    /// The kind of answer.
     pub kind: UiKind,
     /// A line.
     pub title: String,
-    /// What there is to know beside it; may be empty.
+    /// Details; may be empty.
     pub message: String,
-    /// What can be chosen, for `select` and `gate_failing`.
+    /// The choices, for `select` and `gate_failing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The call that is about to run, for `approve`: the tool that runs, and its arguments as it gets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolCall>,
-    /// How long the answer is waited for, in milliseconds.
+    /// The time until the answer is given up, in milliseconds.
     pub timeout_ms: u64,
     /// The answer without an answer.
     pub default: UiAnswer,
 }
 
-/// What a question asks for.
+/// The kind of answer that a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UiKind {
@@ -58,7 +58,7 @@ pub enum UiKind {
 pub enum UiAnswer {
     /// Yes or no, to `confirm` and `approve`.
     Confirmed(bool),
-    /// What was chosen or typed.
+    /// The text that was chosen or typed.
     Value(String),
     /// No answer: the default counts.
     Cancelled,

@@ -1,4 +1,4 @@
-//! What happens, as a client is told it: the events of the agent and those of this dialect, each with its session.
+//! Events, as a client is told them: the events of the agent and those of this dialect, each with its session.
 //!
 //! ```json
 //! {"type":"text_delta","delta":"Hi","session":"0199"}
@@ -14,7 +14,7 @@ use crate::ids::{ExtensionName, PanelId};
 /// One line that is no reply: an event, and the session that it is about as its last field.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct EventLine {
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
     /// The session; absent for what concerns all of them.
@@ -32,7 +32,7 @@ impl EventLine {
     }
 }
 
-/// What happened.
+/// The event.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 // Only ever written, so that no reader has to guess which of both it is.
@@ -55,13 +55,13 @@ impl From<RpcEvent> for Event {
     }
 }
 
-/// What only a client of this dialect is told.
+/// Events of this dialect only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RpcEvent {
     /// The conversation was summed up, as the command `compact` wanted.
     CompactDone {
-        /// What the model is told in place of what was summed up.
+        /// The text for the model in place of what was summarized.
         summary: String,
     },
     /// A question for the person; answered by `ui_response`.
@@ -77,7 +77,7 @@ pub enum RpcEvent {
     PanelOpen {
         /// Whose.
         extension: ExtensionName,
-        /// What is in it.
+        /// The content.
         #[serde(flatten)]
         panel: PanelContent,
     },
@@ -86,7 +86,7 @@ pub enum RpcEvent {
     PanelRender {
         /// Whose.
         extension: ExtensionName,
-        /// What is in it.
+        /// The content.
         #[serde(flatten)]
         panel: PanelContent,
     },
@@ -111,7 +111,7 @@ pub enum RpcEvent {
         extension: ExtensionName,
         /// Which item: the extension's name for it.
         key: String,
-        /// What it says; absent when it is gone.
+        /// The text; absent when the item is gone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -130,7 +130,7 @@ pub enum RpcEvent {
     },
 }
 
-/// What is in a panel.
+/// The content of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelContent {
     /// Which panel: the extension's name for it.

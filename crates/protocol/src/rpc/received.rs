@@ -2,7 +2,7 @@
 
 use super::{EventLine, Response};
 
-/// What a client is told: a reply, or something that happened. A client in the same process is told it as it is; for
+/// A line for a client: a reply, or something that happened. A client in the same process is told it as it is; for
 /// others, each is a line of JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Line {

@@ -1,4 +1,4 @@
-//! What a client says: a command a line.
+//! Requests of a client: a command a line.
 //!
 //! ```json
 //! {"id":"1","type":"prompt","message":"hi"}
@@ -23,7 +23,7 @@ use crate::surrogate;
 /// The longest line of a client: 16 MiB, the newline not counted.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
-/// What a line of a client may be.
+/// The bounds of a line of a client.
 pub const BOUNDS: Bounds = Bounds { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
 
 /// One line of a client.
@@ -32,7 +32,7 @@ pub struct Request {
     /// Given back in the reply. Any text; empty is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What shall be done.
+    /// The command.
     #[serde(flatten)]
     pub command: Command,
     /// The session that it is about; absent: the one that was switched to last, or the first one. `switch_session` needs it.
@@ -60,9 +60,9 @@ impl Request {
 pub struct Unread {
     /// Its id, as far as it can be told.
     pub id: Option<String>,
-    /// What it wanted; empty when that cannot be told.
+    /// The command that was meant; empty when that is not known.
     pub command: String,
-    /// What is wrong with it, and what was expected.
+    /// The mistake, and what was expected.
     pub failure: Failure,
 }
 

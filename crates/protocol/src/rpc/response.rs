@@ -20,7 +20,7 @@ pub struct Response {
     pub id: Option<String>,
     /// The command's name as it was sent; empty when the line could not be read.
     pub command: String,
-    /// What it came to; an empty object where there is nothing to say.
+    /// The result; an empty object where there is nothing to say.
     pub outcome: Result<Payload, Failure>,
 }
 
@@ -30,7 +30,7 @@ pub struct Response {
 pub struct Failure {
     /// The case, for programs.
     pub code: ErrorCode,
-    /// What went wrong and what to do next, for people.
+    /// The failure and the next step, for people.
     pub error: String,
 }
 
@@ -140,7 +140,7 @@ struct Wire {
     command: String,
     /// True if it was done.
     success: bool,
-    /// What it came to; absent where there is nothing to say. Its fields are those of the command.
+    /// The result; absent where there is nothing to say. Its fields are those of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<RawJson>,
     /// Why it was not done and what to do next, for people; there whenever `success` is false.

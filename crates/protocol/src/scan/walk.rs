@@ -38,7 +38,7 @@ struct Walk<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    /// How many more there may be.
+    /// The number of values that may follow.
     nodes: usize,
     depth: usize,
     keys: Keys<'a>,

@@ -1,4 +1,4 @@
-//! What the host would refuse later is refused at the start, with a message for the author.
+//! Checks at the start of what the host would refuse later, with a message for the author.
 
 use haft_protocol::ext::RegisterTool;
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA};

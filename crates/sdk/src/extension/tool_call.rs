@@ -8,14 +8,14 @@ use crate::handler::Handler;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tools(Vec<String>);
 
-/// What a gate decides about a tool call.
+/// The decision of a gate about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GateDecision {
     /// It may run.
     Allow,
     /// It does not run.
     Block {
-        /// What the model is told.
+        /// The text for the model.
         reason: String,
     },
 }

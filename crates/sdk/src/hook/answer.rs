@@ -8,13 +8,13 @@ use crate::handler::Failure;
 use crate::logging::log;
 use crate::outbox::Outbox;
 
-/// What JSON-RPC calls a line that is no request.
+/// The code of JSON-RPC for a line that is not a request.
 pub(super) const INVALID_REQUEST: i64 = -32600;
 /// … a method that there is not.
 pub(super) const UNKNOWN_METHOD: i64 = -32601;
 /// … params that the method cannot have.
 pub(super) const INVALID_PARAMS: i64 = -32602;
-/// What PicoClaw's hooks say of whatever they met themselves.
+/// The code of PicoClaw's hooks for errors of their own.
 const FAILED: i64 = -32000;
 
 /// The duty to answer one call. Dropping it unanswered answers that the handler failed.

@@ -24,7 +24,7 @@ use crate::outbox::Outbox;
 use crate::work::Work;
 use crate::work::runtimes::Runtimes;
 
-/// What a line of the host may be. PicoClaw has no limit, and every call of the model holds the conversation.
+/// The bounds of a line of the host. PicoClaw has no limit, and every call of the model holds the conversation.
 const BOUNDS: Bounds = Bounds { line: 64 * 1024 * 1024, depth: MAX_DEPTH + 16, nodes: 16 * MAX_NODES };
 
 /// Gives every call to its handler, without ever waiting for one.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::Hook;
 use super::echo::{echo, without};
 
-/// What a hook decides about a call of the model.
+/// The decision of a hook about a call of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
     /// It is made as it is.
@@ -105,7 +105,7 @@ fn changed<Q: Question + DeserializeOwned + Clone + PartialEq>(
     echo(params, &old, &new, always).map(Some).map_err(|error| error.to_string())
 }
 
-/// How much of a request PicoClaw reads; a longer line ends its reading for good.
+/// The longest request that PicoClaw reads; a longer line ends its reading for good.
 const LONGEST_REQUEST: usize = MAX_LINE - 1024;
 
 impl Asked for BeforeLlm {

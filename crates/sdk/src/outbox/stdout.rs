@@ -29,7 +29,7 @@ pub(super) struct Stdout {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What stdout did not take yet. Whoever has more to say puts it behind this.
+    /// The bytes that stdout did not take yet. Whoever has more to say puts it behind this.
     backlog: Vec<u8>,
     writing: bool,
     /// Panels want the thread to look after them.

@@ -12,7 +12,7 @@ use crate::error::ServeError;
 /// The least that a read is offered. The standard library's stdin reads so much without a copy of its own.
 const ROOM: usize = 8 * 1024;
 
-/// What the buffer keeps between lines: one large frame must not hold its memory for ever.
+/// The capacity that the buffer keeps between lines: one large frame must not hold its memory for ever.
 const KEPT: usize = 64 * 1024;
 
 /// A carriage return and the newline, which do not count.

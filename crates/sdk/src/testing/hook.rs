@@ -19,7 +19,7 @@ use crate::hook::{Hook, serve};
 use crate::serve::lines::Lines;
 use crate::timeouts::HARNESS_PATIENCE;
 
-/// What the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+/// The line that the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
 const HANDLED: &str = "{\"handled\":true}\n";
 
 /// A hook that runs in memory, and a host made of method calls. What they return is what haft makes of the hook's reply.
@@ -54,7 +54,7 @@ pub struct HookHarness {
     events: Mutex<u64>,
 }
 
-/// What went over the wire so far.
+/// The lines that went over the wire so far.
 #[derive(Debug, Default)]
 struct Seen {
     lines: Vec<String>,

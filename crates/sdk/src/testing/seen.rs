@@ -15,14 +15,14 @@ use tokio::sync::watch;
 use super::HANDLED;
 use crate::serve::lines::Lines;
 
-/// What went over the wire so far.
+/// The lines that went over the wire so far.
 #[derive(Debug)]
 pub(super) struct Seen {
     data_dir: Option<String>,
     lines: Vec<String>,
     frames: Vec<ExtensionFrame>,
     pub(super) handled: u64,
-    /// How it ended, once it has.
+    /// The outcome, once it has ended.
     pub(super) outcome: Option<Result<(), String>>,
 }
 
@@ -136,7 +136,7 @@ fn response_of(frame: &ExtensionFrame) -> Option<Response> {
     }
 }
 
-/// What the panel shows after one more frame.
+/// Returns the content of a panel after one more frame.
 fn next_panel(shown: Option<Panel>, frame: &ExtensionFrame, id: &str) -> Option<Panel> {
     match (shown, frame) {
         (_, ExtensionFrame::CommandResponse(response)) if opens(response.clone().try_into(), id) => {

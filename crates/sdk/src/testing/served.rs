@@ -1,4 +1,4 @@
-//! What comes of the things that an extension under test has the host do.
+//! Results of the services that an extension under test calls.
 
 use std::sync::Arc;
 

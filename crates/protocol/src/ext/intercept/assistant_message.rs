@@ -18,7 +18,7 @@ pub struct InterceptAssistantMessage {
     pub text: String,
 }
 
-/// What the user sees.
+/// The decision about the answer that the user sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AssistantMessageDecision {
     /// The text that was asked about.
@@ -30,7 +30,7 @@ pub enum AssistantMessageDecision {
     },
     /// Nothing. Tool calls of the message still run.
     Suppress {
-        /// What the user is told instead.
+        /// The text for the user instead.
         reason: String,
     },
 }

@@ -14,13 +14,13 @@ use crate::ids::RequestId;
 /// A prompt is about to be worked on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterceptBeforeAgentStart {
-    /// What the user said.
+    /// The user's prompt.
     pub prompt: String,
     /// The system prompt as it stands, sections of earlier extensions included.
     pub system_prompt: String,
 }
 
-/// What becomes of the system prompt.
+/// The decision about the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeAgentStartDecision {
     /// Nothing.

@@ -18,7 +18,7 @@ use crate::ids::RequestId;
 pub struct InterceptBeforeCompact {
     /// Why.
     pub reason: CompactReason,
-    /// What the user wants the summary to heed.
+    /// The user's instructions for the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// Tokens of the context now, partly estimated.
@@ -47,28 +47,28 @@ pub struct InterceptBeforeCompact {
 pub struct CompactEntry {
     /// Its name in the session.
     pub id: String,
-    /// What it says, as text. Long results and arguments of tools are cut in the middle; a picture is a word.
+    /// The message as text. Long results and arguments of tools are cut in the middle; a picture is a word.
     pub text: String,
     /// The kept part may begin with it: it is no tool's result, and no call waits for one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_begin: bool,
 }
 
-/// What becomes of the conversation.
+/// The decision about the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BeforeCompactDecision {
     /// The model sums it up.
     Default,
     /// It stays as it is.
     Cancel {
-        /// What the user is told.
+        /// The text for the user.
         reason: String,
     },
     /// This is the summary, and no model is asked.
     Replace {
-        /// What the model is told from here on; not empty.
+        /// The summary for the model from here on; not empty.
         summary: String,
-        /// What is kept begins here, and not where it was suggested: an entry that says `may_begin`.
+        /// The first entry that is kept, if not the suggested one: an entry that says `may_begin`.
         first_kept: Option<String>,
     },
 }

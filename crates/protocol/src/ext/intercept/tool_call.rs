@@ -42,7 +42,7 @@ pub enum ToolCallDecision {
     },
     /// It does not run.
     Block {
-        /// What the model is told.
+        /// The text for the model.
         reason: String,
     },
 }

@@ -18,14 +18,14 @@ pub struct InterceptTurnStart {
     pub step: u32,
 }
 
-/// Whether the turn goes on.
+/// The decision about the start of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStartDecision {
     /// It does.
     Allow,
     /// It ends here.
     Block {
-        /// What the user is told.
+        /// The text for the user.
         reason: String,
     },
 }

@@ -9,7 +9,7 @@ use crate::hook::{FunctionDefinition, Message, ToolDefinition};
 use crate::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
 use crate::names;
 
-/// What a hook changes of one call of the model. What is `None` or empty stays as it was.
+/// The changes of a hook to one call of the model. What is `None` or empty stays as it was.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LlmEdit {
     /// Another model.
@@ -31,7 +31,7 @@ pub enum MessageEdit {
     New(Box<Message>),
 }
 
-/// What the request changes, and what of it does not count.
+/// Returns the changes of a request, and the parts of it that do not count.
 pub(super) fn edit(asked: &BeforeLlm, request: PartialRequest) -> Decided<LlmDecision> {
     let mut decided = Decided::plain(LlmDecision::Continue);
     let model = request.model.filter(|model| !model.is_empty() && *model != asked.model);
@@ -77,7 +77,7 @@ struct Originals<'a> {
     places: HashMap<u64, VecDeque<usize>>,
 }
 
-/// What has to be the same for two messages to be one.
+/// Returns the hash of the parts that make two messages the same.
 fn key(hasher: &RandomState, message: &Message) -> u64 {
     let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.id.as_str()).collect();
     hasher.hash_one((&message.role, &message.content, &message.tool_call_id, calls))

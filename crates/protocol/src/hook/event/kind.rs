@@ -131,7 +131,7 @@ impl Kind {
     }
 }
 
-/// How much an event matters.
+/// The severity of an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -147,7 +147,7 @@ pub enum Severity {
 }
 
 impl Payload {
-    /// How much it matters.
+    /// Returns the severity of the event.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Error(_) | Self::SubTurnOrphan(_) => Severity::Error,

@@ -19,7 +19,7 @@ pub struct LegacyEvent {
     /// Which turn.
     #[serde(default)]
     pub meta: Meta,
-    /// Who the turn is for. Since PicoClaw 0.2.7.
+    /// The context of the turn. Since PicoClaw 0.2.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Box<TurnContext>>,
     /// The particulars: see [`Payload`](super::Payload); `null` when there are none.
@@ -27,7 +27,7 @@ pub struct LegacyEvent {
     pub payload: Option<RawJson>,
 }
 
-/// How a kind is written: PicoClaw's documents show a name, its code sends a number.
+/// The spelling of a kind: PicoClaw's documents show a name, its code sends a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyKind {
     /// `"turn_end"`.

@@ -16,13 +16,13 @@ pub struct RuntimeEvent {
     pub kind: String,
     /// When: RFC 3339.
     pub time: String,
-    /// What says so.
+    /// The source of the event.
     pub source: EventSource,
-    /// What it is about.
+    /// The scope of the event.
     pub scope: EventScope,
-    /// What it belongs to.
+    /// The correlation of the event.
     pub correlation: Correlation,
-    /// How much it matters.
+    /// The severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
     /// The particulars: see [`Payload`](super::Payload).
@@ -33,7 +33,7 @@ pub struct RuntimeEvent {
     pub attrs: Option<Attrs>,
 }
 
-/// What tells an event.
+/// The source of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventSource {
@@ -44,7 +44,7 @@ pub struct EventSource {
     pub name: String,
 }
 
-/// What an event is about. Absent parts are unknown.
+/// The scope of an event. Absent parts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct EventScope {
@@ -75,13 +75,13 @@ pub struct EventScope {
     /// The server or workspace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub space_id: String,
-    /// What kind of space that is.
+    /// The kind of that space.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub space_type: String,
     /// `direct`, `group` or `channel`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub chat_type: String,
-    /// Who wrote.
+    /// The author.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub sender_id: String,
     /// The message.
@@ -89,7 +89,7 @@ pub struct EventScope {
     pub message_id: String,
 }
 
-/// What an event belongs to. Absent parts are unknown.
+/// The correlation of an event. Absent parts are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Correlation {
@@ -107,11 +107,11 @@ pub struct Correlation {
     pub reply_to_id: String,
 }
 
-/// What else is said of an event of an agent.
+/// Further attributes of an event of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Attrs {
-    /// What acts: `meta.Source` of other calls.
+    /// The part that acts: `meta.Source` of other calls.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent_source: String,
     /// The call of the model within the turn; absent before the first.

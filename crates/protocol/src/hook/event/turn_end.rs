@@ -16,7 +16,7 @@ pub struct TurnEnd {
     pub duration: u64,
     /// Bytes of the answer.
     pub final_content_len: usize,
-    /// What the user asked.
+    /// The user's prompt.
     pub user_message: String,
     /// The answer.
     pub final_content: String,
@@ -49,7 +49,7 @@ impl TurnEnd {
 pub struct SkillSnapshot {
     /// From 1.
     pub sequence: u32,
-    /// What changed them.
+    /// The trigger of the change.
     pub trigger: String,
     /// The skills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +64,7 @@ pub struct ToolExecution {
     pub name: String,
     /// True if it did what it was asked.
     pub success: bool,
-    /// What went wrong.
+    /// The error message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub error_summary: String,
     /// The skills in use.

@@ -15,18 +15,18 @@ pub struct RunCommand {
     /// Its name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// What was typed after the name.
+    /// The text after the name.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub args: String,
 }
 
-/// What may follow a command is asked for.
+/// Asks for the completions of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompleteCommand {
     /// The command's name, without the slash.
     #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
-    /// What is typed behind the name and the blanks that follow it, up to the cursor.
+    /// The text behind the name and the blanks that follow it, up to the cursor.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub prefix: String,
 }
@@ -46,7 +46,7 @@ pub struct ReloadExt {
 /// A key, while an extension's panel has the focus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelKey {
-    /// Whose panel.
+    /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.
     pub panel_id: PanelId,
@@ -61,7 +61,7 @@ pub struct PanelKey {
 /// The room of a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelResize {
-    /// Whose panel.
+    /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.
     pub panel_id: PanelId,
@@ -74,7 +74,7 @@ pub struct PanelResize {
 /// The person closed a panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PanelClose {
-    /// Whose panel.
+    /// The owner of the panel.
     pub extension: ExtensionName,
     /// Which panel.
     pub panel_id: PanelId,

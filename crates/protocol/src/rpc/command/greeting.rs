@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who speaks, and what it can do.
+/// Introduces the client and its capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Hello {
     /// The token, where the process was started with one.
@@ -13,7 +13,7 @@ pub struct Hello {
     /// The client's name and version, for the log. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// Whether the client answers `ui_request`s. If not, every question has its default at once. Since haft.
+    /// True if the client answers `ui_request`s. If not, every question has its default at once. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ui: Option<bool>,
     /// The tools that the client wants to be asked about before each call of theirs, in every session; `"*"` for all. Absent:
@@ -34,7 +34,7 @@ pub struct Client {
     pub version: Option<String>,
 }
 
-/// What a client shows that it may drive the process. `Debug` does not show it.
+/// The token that allows a client to drive the process. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Token(pub String);

@@ -29,7 +29,7 @@ pub struct Steer {
     pub images: Vec<Image>,
 }
 
-/// What comes next.
+/// Queues a prompt for the end of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FollowUp {
     /// The text.
@@ -42,7 +42,7 @@ pub struct FollowUp {
 /// Comes to an end in good order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Interrupt {
-    /// What the model is told when it is asked for the last time; without it, words of haft's own.
+    /// The text for the last request to the model; without it, a text of haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub hint: String,
 }
@@ -54,7 +54,7 @@ pub struct TakeQueued {}
 /// Stops at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Abort {
-    /// Whether prompts that wait are taken back, too: each is replied to with `aborted` and never begins. Since haft.
+    /// True if waiting prompts are cancelled, too: each is replied to with `aborted` and never begins. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<bool>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A session of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NewSession {
-    /// Whether it leaves no file; absent: as the process was started.
+    /// True if the session leaves no file; absent: as the process was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral: Option<bool>,
 }
@@ -41,8 +41,8 @@ pub struct MoveTo {
     /// The entry that the next one follows, as `tree` names it; absent: the session goes on from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// Whether the session goes on from before that entry, so that what the user said there can be said anew: the reply has
-    /// it. Absent: from that entry itself.
+    /// True if the session continues before that entry, so that its prompt can be said again: the reply has it. Absent:
+    /// from that entry itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<bool>,
 }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 /// Sums up the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Compact {
-    /// What the summary shall heed. Since haft.
+    /// Instructions for the summary. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
-/// How the session is.
+/// Asks for the state of the session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GetState {}
 

@@ -1,4 +1,4 @@
-//! What answers commands about extensions.
+//! Replies to commands about extensions.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct CommandInfo {
     pub completes: bool,
 }
 
-/// What may follow a command.
+/// The completions of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CompletionsData {
     /// The items, the likeliest first. None where the command does not complete, or its extension fails to.
@@ -36,17 +36,17 @@ pub struct CompletionsData {
     pub items: Vec<CompletionItem>,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CommandResult {
-    /// What it wanted.
+    /// The action of the command.
     pub action: CommandAction,
     /// The extension whose command it is; absent for a template or a skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
 }
 
-/// What a command wanted.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandAction {
@@ -77,12 +77,12 @@ pub struct ExtensionInfo {
     /// Its version, as its manifest says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What it says of itself.
+    /// Its description of itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is: `starting`, `ready`, `restarting`, `idle`, `stopping`, `stopped` or `failed`.
+    /// Its state: `starting`, `ready`, `restarting`, `idle`, `stopping`, `stopped` or `failed`.
     pub state: String,
-    /// How it failed, when it is `restarting` or `failed`.
+    /// Its failure, when it is `restarting` or `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ExtensionFault>,
     /// Where it was found: `explicit`, `built_in`, `global`, `project` or `hook`.
@@ -102,7 +102,7 @@ pub struct ExtensionInfo {
     /// The tools that it registered.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// What it says in the status line.
+    /// Its items of the status line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusItem>,
 }
@@ -112,11 +112,11 @@ pub struct ExtensionInfo {
 pub struct StatusItem {
     /// The extension's name for it.
     pub key: String,
-    /// What it says.
+    /// The text.
     pub text: String,
 }
 
-/// What a reload did.
+/// The result of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReloadData {
     /// Extensions that ran before and were stopped: replaced, or not there any more.
@@ -127,6 +127,6 @@ pub struct ReloadData {
     pub ready: u64,
     /// Extensions that go on as they were, because what is there now does not work.
     pub kept: u64,
-    /// What went wrong; each was told as an event, too.
+    /// The failures; each was reported as an event, too.
     pub errors: Vec<ExtensionFault>,
 }

@@ -1,8 +1,8 @@
-//! What answers `hello` and `ping`.
+//! Replies to `hello` and `ping`.
 
 use serde::{Deserialize, Serialize};
 
-/// Who answers, and what it can do.
+/// The server and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HelloData {
     /// The version of the protocol: 1.
@@ -13,7 +13,7 @@ pub struct HelloData {
     pub provider: String,
     /// The session's model, as its provider calls it.
     pub model: String,
-    /// What this haft can do beyond zot's RPC mode: words that stay. Since haft.
+    /// Capabilities of this haft beyond zot's RPC mode: words that stay. Since haft.
     #[serde(default)]
     pub capabilities: Vec<String>,
     /// The session that commands mean which name none. Since haft.

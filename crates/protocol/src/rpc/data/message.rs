@@ -1,4 +1,4 @@
-//! What answers `get_messages`: the conversation as it is shown.
+//! The reply to `get_messages`: the conversation as it is shown.
 
 use serde::Serialize;
 
@@ -18,21 +18,21 @@ pub struct MessagesData {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum ShownMessage {
-    /// What the user said.
+    /// A prompt of the user.
     User {
         /// Text and images.
         content: Vec<ShownContent<'static>>,
         /// When.
         time: Time,
     },
-    /// What the model said.
+    /// An answer of the model.
     Assistant {
         /// The blocks in the model's order.
         content: Vec<AssistantBlock>,
         /// When the message was complete.
         time: Time,
     },
-    /// What a tool call came to.
+    /// The result of a tool call.
     Tool {
         /// One block, of the type `tool_result`.
         content: Vec<ShownBlock>,
@@ -41,7 +41,7 @@ pub enum ShownMessage {
     },
 }
 
-/// What a tool call came to, as it is shown.
+/// A block of a tool's result, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShownBlock {
@@ -53,12 +53,12 @@ pub enum ShownBlock {
         name: String,
         /// True if it failed.
         is_error: bool,
-        /// What the model is shown.
+        /// The content for the model.
         content: Vec<ShownContent<'static>>,
         /// The extension whose tool gave it. Since haft.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         extension: Option<ExtensionName>,
-        /// What people and programs may want to see, such as the diff of a change. Since haft.
+        /// Data for people and programs, such as the diff of a change. Since haft.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },

@@ -1,4 +1,4 @@
-//! What answers commands about sessions.
+//! Replies to commands about sessions.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,12 +51,12 @@ pub struct SessionInfo {
     /// Its tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What the user said first.
+    /// The first prompt of the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_text: Option<String>,
     /// The number of messages it has, on all branches.
     pub messages: u64,
-    /// What all answers used.
+    /// The usage of all answers.
     pub usage: Usage,
     /// The session that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,7 @@ pub struct EntryInfo {
     /// The entry that it follows; absent for a first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// What it is, by its name in the session's file: `message`, `compaction`, `model_change`, …
+    /// The kind by its name in the session's file: `message`, `compaction`, `model_change`, …
     #[serde(rename = "type")]
     pub kind: String,
     /// Of a message: `user`, `assistant` or `tool`.

@@ -1,4 +1,4 @@
-//! What answers commands about model, thinking and tools.
+//! Replies to commands about model, thinking and tools.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct ModelsData {
     pub models: Vec<ModelInfo>,
 }
 
-/// What is known of a model.
+/// The known facts of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelInfo {
     /// The model, as its provider calls it.
@@ -41,12 +41,12 @@ pub struct ModelInfo {
     /// The levels that it can be told to think at; absent when not known. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Vec<Thinking>>,
-    /// Whether it reads images; absent when not known. Since haft.
+    /// True if it reads images; absent when not known. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
 }
 
-/// How much the model thinks from the next step on.
+/// The thinking level from the next step on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ThinkingData {
     /// The level: the nearest to the wanted one that the model has.
@@ -65,7 +65,7 @@ pub struct ToolsData {
 pub struct ToolInfo {
     /// Its name.
     pub name: String,
-    /// What the model is told.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments.
     pub schema: RawJson,

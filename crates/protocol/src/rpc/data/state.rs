@@ -1,4 +1,4 @@
-//! What answers `get_state`, and what is said to the agent.
+//! Replies to `get_state` and to messages for the agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,14 +19,14 @@ pub struct QueuedData {
     pub running: bool,
 }
 
-/// Whether there was something to interrupt.
+/// The answer to an interrupt: true if there was something to interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InterruptData {
     /// True if a prompt was worked on.
     pub interrupted: bool,
 }
 
-/// How a session is.
+/// The state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StateData {
     /// The provider of the model.
@@ -39,32 +39,32 @@ pub struct StateData {
     pub message_count: u64,
     /// True if a prompt is worked on, or the conversation is being summed up.
     pub busy: bool,
-    /// What was used since the session began.
+    /// The usage since the session began.
     pub usage: Usage,
     /// The session. Since haft.
     pub session: String,
     /// Its file, which is there as soon as something was said; absent when nothing is recorded. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// How much the model thinks. Since haft.
+    /// The thinking level. Since haft.
     pub thinking: Thinking,
-    /// How full the model's window is. Since haft.
+    /// The use of the model's window. Since haft.
     pub context: ContextData,
     /// The number of prompts that wait behind the one that is worked on. Since haft.
     pub prompts: u64,
-    /// What waits for its place in the work. Since haft.
+    /// The messages that wait. Since haft.
     pub queue: QueueData,
     /// The session's name, if it has one. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// How full the model's window is.
+/// The use of the model's window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ContextData {
     /// Tokens of the conversation and all that is sent along with it.
     pub tokens: u64,
-    /// How many of them are estimated.
+    /// The number of them that are estimated.
     pub estimated: u64,
     /// The number of tokens that the model can read and write in one request, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
