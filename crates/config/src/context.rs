@@ -14,7 +14,7 @@ const MAX_CONTEXT_FILE: u64 = 64 * 1024;
 /// The most that is used of all files together, in bytes: 128 KiB.
 const MAX_CONTEXT: u64 = 128 * 1024;
 
-/// What a context file may be called; a directory's first one counts.
+/// The names of context files; a directory's first one counts.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 pub(crate) fn is_named(name: &str) -> bool {
@@ -37,9 +37,9 @@ pub struct ContextFile {
 pub struct ContextFiles {
     /// The user's own first, then from the outermost directory inwards.
     pub files: Vec<ContextFile>,
-    /// What is not used, because the project is not trusted.
+    /// Files that are not used, because the project is not trusted.
     pub unused: Vec<Unused>,
-    /// What could not be used as it is, a sentence each.
+    /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<Pa
     dir.ancestors().filter_map(named).filter(counts).collect()
 }
 
-/// Whose a path is, and whose what it links to is; empty where that cannot be told.
+/// Returns the owner of a path and that of the file it links to; empty where the system does not tell.
 #[cfg(unix)]
 pub(crate) fn owners(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;

@@ -40,7 +40,7 @@ pub enum EditError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetError {
-    /// What stands there is not what it should be, or the value is not one that the key takes.
+    /// The file has a mistake, or the key does not take the value.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file cannot be read or written.
@@ -49,7 +49,7 @@ pub enum SetError {
     /// There is no such setting, or it is more than one value.
     #[error("`{key}` cannot be set this way; edit {}, docs/config.md has all keys", path.display())]
     Key {
-        /// What was named.
+        /// The key as it was given.
         key: String,
         /// The file.
         path: PathBuf,
@@ -59,7 +59,7 @@ pub enum SetError {
     Value {
         /// The key.
         key: String,
-        /// What may be given for it.
+        /// The values that the key takes.
         takes: String,
     },
 }

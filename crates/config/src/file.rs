@@ -20,7 +20,7 @@ pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 /// A file that was read: what it sets, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReadFile {
-    /// What it sets.
+    /// The settings of the file.
     pub content: ConfigFile,
     /// The file.
     pub source: Source,
@@ -55,7 +55,7 @@ pub enum ConfigError {
         line: usize,
         /// The key, with its tables.
         key: String,
-        /// What may be given for it; never what stands there, which may be a secret.
+        /// The values that the key takes; never the value in the file, which may be a secret.
         takes: String,
     },
     /// A key that does not exist.
@@ -79,7 +79,7 @@ pub enum ConfigError {
         line: Option<usize>,
         /// The key, with its tables.
         key: String,
-        /// What is wrong with it, and what to do.
+        /// The mistake, and the next step.
         detail: String,
     },
     /// A place of extensions that is not there.

@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 8;
 
 pub(crate) type Fields = BTreeMap<String, Value>;
 
-/// What stands beside a key. Numbers and truth values are text: nothing here needs them.
+/// The value of a key. Numbers and truth values are text: nothing here needs them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
     Text(String),

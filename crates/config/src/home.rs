@@ -79,12 +79,13 @@ impl Home {
         self.root.join("data")
     }
 
-    /// What haft remembers from one run to the next and can do without.
+    /// Returns the directory of state that haft keeps between runs and can do without.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join("state")
     }
 
-    /// What was too long for a model to be shown, whole, for it to read. Files that are older than a week may go.
+    /// Returns the directory of results that were too long for a model, whole, for it to read. Files that are older
+    /// than a week may go.
     pub fn results_dir(&self) -> PathBuf {
         self.root.join("results")
     }
@@ -113,7 +114,7 @@ impl Home {
         self.root.join("prompts")
     }
 
-    /// What the user tells every agent, see [`ContextFiles`](crate::ContextFiles).
+    /// Returns the user's context file for every agent, see [`ContextFiles`](crate::ContextFiles).
     pub(crate) fn context_file(&self) -> PathBuf {
         self.root.join("AGENTS.md")
     }

@@ -23,7 +23,7 @@ const MAX_NAME: usize = 64;
 pub struct ProcessHook {
     /// Its name: printable, of 1 to 64 characters.
     pub name: String,
-    /// Whose file names it.
+    /// The owner of the file that names it.
     pub owner: Owner,
     /// Where it is named.
     pub origin: SettingOrigin,
@@ -35,21 +35,21 @@ pub struct ProcessHook {
     pub dir: Option<PathBuf>,
     /// Variables beside those of haft's own environment, or in their place.
     pub env: BTreeMap<String, String>,
-    /// What it is told and asked.
+    /// The questions and events that it gets.
     pub watch: Watch,
-    /// How it is told events, if in the older way.
+    /// The older spelling of events, if it uses that.
     pub event_kind: Option<EventKind>,
-    /// Whose names of tools it knows.
+    /// The tool names that it knows.
     pub tool_names: ToolNames,
-    /// How long it may take.
+    /// The deadlines of its answers.
     pub timeouts: HookTimeouts,
-    /// What its silence means where it could block.
+    /// The meaning of its silence where it could block.
     pub on_timeout: OnTimeout,
     /// The registered tools that it may answer for without approval; `*` for all of them.
     pub vouches: Vec<String>,
 }
 
-/// How long a process hook may take.
+/// The deadlines of a process hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookTimeouts {
     /// For an answer about a call of the model or of a tool.
@@ -65,7 +65,7 @@ impl Default for HookTimeouts {
 }
 
 impl HookTimeouts {
-    /// What these milliseconds say, each of them if it is more than 0; these times otherwise.
+    /// Returns these times in milliseconds, each of them if it is more than 0; otherwise the present ones.
     fn with(self, interceptor: Option<i64>, approval: Option<i64>) -> Self {
         Self {
             interceptor: time(interceptor).unwrap_or(self.interceptor),
@@ -84,11 +84,11 @@ fn time(milliseconds: Option<i64>) -> Option<Duration> {
     Some(Duration::from_millis(said).min(LONGEST))
 }
 
-/// What keeps a hook from being run as it is described.
+/// A mistake that keeps a hook from running as it is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
     pub(crate) key: String,
-    /// What is wrong with it, and what to do.
+    /// The mistake, and the next step.
     pub(crate) detail: String,
 }
 

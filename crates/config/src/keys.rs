@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::origin::{SettingOrigin, Sourced};
 use ValueKind::{Bool, Choice, Int, List, Table, Text};
 
-/// Whose `config.toml` may set a key.
+/// The owners whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Only the user's own: what a project says is ignored, even that of a trusted one.
@@ -27,7 +27,7 @@ pub enum Reach {
 pub struct Key {
     /// As it is written, with `.` between tables; `NAME` stands for a name of the user's choice.
     pub path: &'static str,
-    /// What it sets, as lines of text.
+    /// The description of the key, as lines of text.
     pub doc: &'static str,
     /// The values that it takes.
     pub kind: ValueKind,
@@ -35,7 +35,7 @@ pub struct Key {
     pub default: Option<fn() -> Value>,
     /// A description of the default, or of what haft does without a value.
     pub unset: &'static str,
-    /// Whose file may set it.
+    /// The owners whose files may set it.
     pub reach: Reach,
     /// The environment variables that set it, too; the first is the strongest.
     pub variables: &'static [&'static str],

@@ -25,7 +25,7 @@ pub struct Files {
     unused: Option<Unused>,
 }
 
-/// What of a project's file is not used though the project is trusted.
+/// Settings of a trusted project's file that are not used.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Refused {
     /// Keys that only the user may set.
@@ -34,10 +34,10 @@ struct Refused {
     hooks: Vec<String>,
 }
 
-/// What all places together say.
+/// The settings of all places together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// What flags and environment can set, too.
+    /// Settings that flags and environment can set, too.
     pub settings: Settings,
     /// When the conversation is summarized.
     pub compaction: CompactionSettings,
@@ -45,9 +45,9 @@ pub struct Config {
     pub tui: TuiSettings,
     /// Further places of extensions, the user's before the project's.
     pub extensions: Vec<ExtensionPlace>,
-    /// What each extension is handed, by its name.
+    /// The settings of each extension, by its name.
     pub extension: BTreeMap<String, ExtensionSettings>,
-    /// What the user lets each extension do, by its name.
+    /// The grants of each extension, by its name.
     pub grant: BTreeMap<String, Granted>,
     /// The process hooks that shall run, the user's before the project's.
     pub hooks: Vec<ProcessHook>,
@@ -56,9 +56,9 @@ pub struct Config {
     /// True if the user keeps all of them from running.
     pub hooks_off: bool,
     pub(crate) hook_rows: Vec<Row>,
-    /// What is not used, because the project is not trusted.
+    /// Settings that are not used, because the project is not trusted.
     pub unused: Option<Unused>,
-    /// That a trusted project sets what only the user may, as a sentence.
+    /// A sentence about settings of a trusted project that only the user may set.
     pub refused: Option<String>,
 }
 
@@ -69,21 +69,21 @@ impl Granted {
     }
 }
 
-/// What is set for the extension of one name.
+/// The settings of the extension of one name.
 ///
 /// A project's table counts for an extension of the project. The user's own may be a guard, and what it is told decides
 /// what it refuses; so it is handed what the user set, and a trusted project's keys only where the user's
 /// `grant.NAME.project_settings` lets the project add what the user did not set.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExtensionSettings {
-    /// What an extension is handed that is the user's, by key.
+    /// The settings of the user's extension, by key.
     pub user: BTreeMap<String, Sourced<toml::Value>>,
-    /// What an extension of the project is handed, by key: the user's table with the project's over it.
+    /// The settings of the project's extension, by key: the user's table with the project's over it.
     pub project: BTreeMap<String, Sourced<toml::Value>>,
 }
 
 impl ExtensionSettings {
-    /// What an extension of this owner is handed.
+    /// Returns the settings of this owner's extension.
     pub fn of(&self, owner: Owner) -> &BTreeMap<String, Sourced<toml::Value>> {
         match owner {
             Owner::User => &self.user,
@@ -91,7 +91,7 @@ impl ExtensionSettings {
         }
     }
 
-    /// What only an extension of the project is handed.
+    /// Returns the settings of the project's extension alone.
     pub fn only_projects(&self) -> impl Iterator<Item = (&str, &Sourced<toml::Value>)> {
         let only = self.project.iter().filter(|(key, set)| self.user.get(*key) != Some(set));
         only.map(|(key, set)| (key.as_str(), set))
@@ -105,7 +105,7 @@ pub struct ExtensionPlace {
     pub path: PathBuf,
     /// Where it is named.
     pub origin: SettingOrigin,
-    /// Who names it.
+    /// The owner that names it.
     pub owner: Owner,
 }
 
@@ -114,7 +114,7 @@ pub struct ExtensionPlace {
 pub struct DisabledHook {
     /// Its name.
     pub name: String,
-    /// Whose file names it.
+    /// The owner that names it.
     pub owner: Owner,
     /// Where it is named.
     pub origin: SettingOrigin,
@@ -154,7 +154,7 @@ impl Files {
         (files, mistakes)
     }
 
-    /// What the files say together with what is stronger than they are; `apart` takes models' names apart.
+    /// Merges the files with the stronger layers; `apart` splits the names of models.
     ///
     /// # Errors
     /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
@@ -354,8 +354,8 @@ impl Config {
         })
     }
 
-    /// What the extension of this name is handed if it is this owner's, as JSON; none when nothing is set for it. Times
-    /// are strings.
+    /// Returns the settings of this owner's extension of a name, as JSON; none when nothing is set for it. Times are
+    /// strings.
     pub fn extension_json(&self, name: &str, owner: Owner) -> Option<serde_json::Map<String, Value>> {
         let table = self.extension.get(name)?.of(owner);
         let json = || table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect();

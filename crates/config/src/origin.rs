@@ -49,7 +49,7 @@ pub struct Source {
     lines: BTreeMap<String, usize>,
 }
 
-/// Whose file says something.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The user's.

@@ -11,8 +11,8 @@ use crate::hooks::{HookTimeouts, ProcessHook};
 use crate::keys::{HookDefaults, HookProcess, Hooks, Key, ToolNames, ValueKind};
 use crate::origin::{Owner, SettingOrigin};
 
-/// What a PicoClaw `config.json` says of hooks. Everything else in it is passed over, and so are keys that neither
-/// PicoClaw nor haft knows.
+/// The hooks of a PicoClaw `config.json`. Everything else in it is passed over, and so are keys that neither PicoClaw
+/// nor haft knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HooksFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! What of a project is not used, and where in it haft looks.
+//! The parts of a project that are not used, and the places in it that haft reads.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 40;
 pub struct Unused {
     /// The file or directory.
     pub path: PathBuf,
-    /// What it would set, for people; empty where its name says it.
+    /// The settings that it would make, for people; empty where its name says it.
     pub sets: Vec<String>,
 }
 

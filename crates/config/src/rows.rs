@@ -6,7 +6,7 @@ use crate::keys::{ConfigFile, HIDDEN, Key, Row, written};
 use crate::layers::{Config, json};
 use crate::origin::Sourced;
 
-/// What is part of the names of settings whose values are not shown.
+/// Parts of the names of settings whose values are hidden.
 const SECRETS: &[&str] = &[
     "key",
     "token",

@@ -35,17 +35,17 @@ const MAX_DEPTH: usize = 4;
 pub struct Skill {
     /// Lower-case letters, digits and hyphens.
     pub name: String,
-    /// What it does and when to use it.
+    /// The purpose of the skill, and when to use it.
     pub description: String,
     /// Under which licence it comes.
     pub license: Option<String>,
-    /// What it needs of its surroundings.
+    /// The requirements of the skill.
     pub compatibility: Option<String>,
     /// Tools that its author wants allowed while it is at work.
     pub allowed_tools: Vec<String>,
     /// Its directory, absolute.
     pub dir: PathBuf,
-    /// Whose it is.
+    /// The owner of the skill.
     pub owner: Owner,
 }
 
@@ -54,9 +54,9 @@ pub struct Skill {
 pub struct Skills {
     /// Those that can be loaded, the user's before the project's, each place by name.
     pub skills: Vec<Skill>,
-    /// What is not used, because the project is not trusted.
+    /// Skills that are not used, because the project is not trusted.
     pub unused: Vec<Unused>,
-    /// What could not be used, or not as it is, a sentence each.
+    /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ impl Skill {
         })
     }
 
-    /// What it tells the model: the instructions, where they lie, and the files beside them.
+    /// Returns the text for the model: the instructions, where they lie, and the files beside them.
     ///
     /// # Errors
     /// Why it cannot be read, for people and for the model.

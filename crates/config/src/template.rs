@@ -18,11 +18,11 @@ const MAX_FILE: u64 = 256 * 1024;
 /// A template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// What it is called by: the name of the file without `.md`.
+    /// The name of its command: the name of the file without `.md`.
     pub name: String,
-    /// What it is good for: from the front matter, or the first line.
+    /// The purpose of the template: from the front matter, or the first line.
     pub description: String,
-    /// What arguments it takes, for people.
+    /// The arguments that it takes, for people.
     pub argument_hint: Option<String>,
     /// The file.
     pub path: PathBuf,
@@ -34,13 +34,13 @@ pub struct Template {
 pub struct Templates {
     /// Those that can be called, the user's before the project's, each place by name.
     pub templates: Vec<Template>,
-    /// What is not used, because the project is not trusted.
+    /// Templates that are not used, because the project is not trusted.
     pub unused: Vec<Unused>,
-    /// What could not be used, a sentence each.
+    /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
 
-/// What a command of the user's files comes to.
+/// The expansion of a command of the user's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expanded {
     /// The prompt to send.
@@ -83,7 +83,7 @@ impl Templates {
         self.templates.iter().find(|template| template.name == name)
     }
 
-    /// What `/name arguments` stands for: a template, or `skill:NAME` with what follows.
+    /// Expands `/name arguments`: a template, or `skill:NAME` with what follows.
     pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
         let Some(called) = name.strip_prefix("skill:") else {
             return match self.get(name) {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// How long a process hook may take to answer about a call of the model or of a tool. PicoClaw's, like the next one.
+/// The time that a process hook has to answer about a call of the model or of a tool. PicoClaw's, like the next one.
 pub(crate) const INTERCEPTOR: Duration = Duration::from_secs(5);
 
-/// How long a process hook may take to approve of a tool: a person may be asked.
+/// The time that a process hook has to approve a tool: a person may be asked.
 pub(crate) const APPROVAL: Duration = Duration::from_secs(60);
 
 /// The longest that a process hook may be given.

@@ -88,8 +88,8 @@ impl Agent {
         turn::compact(self.inner.clone(), cancel, instructions).await
     }
 
-    /// What runs tools for extensions, under the hooks of this agent, whether or not a run is under way. It does not keep
-    /// the agent alive.
+    /// Returns the runner of tools for extensions, under the hooks of this agent, with or without a run. It does not
+    /// keep the agent alive.
     pub fn caller(&self) -> Caller {
         Caller::new(&self.inner)
     }
@@ -122,7 +122,7 @@ impl Agent {
         self.inner.transcript.usage()
     }
 
-    /// What the session has used, and how full its context is. Estimates the messages that no provider has counted yet:
+    /// Returns the usage of the session and of its context. Estimates the messages that no provider has counted yet:
     /// takes a while only in a long transcript without an answer.
     pub fn stats(&self) -> Stats {
         let (tally, messages) = self.inner.transcript.tally();
@@ -137,7 +137,7 @@ impl std::fmt::Debug for Agent {
     }
 }
 
-/// What is said while the agent works.
+/// Messages for the agent while it works.
 ///
 /// ```
 /// use haft_core::{Agent, QueueError, Queued};
@@ -207,12 +207,13 @@ impl Agent {
         self.inner.queues.is_taken_from()
     }
 
-    /// Who the model is.
+    /// Returns the model.
     pub fn model(&self) -> ModelInfo {
         self.inner.setup().model.info()
     }
 
-    /// What is known of the model that would be asked now: window, prices, thinking. May look into a large table.
+    /// Returns the known facts of the model that would be asked now: window, prices, thinking. May look into a large
+    /// table.
     pub fn facts(&self) -> ModelFacts {
         self.inner.setup().model.facts()
     }
@@ -236,7 +237,7 @@ impl Agent {
         Ok(())
     }
 
-    /// How much the model thinks.
+    /// Returns the thinking level.
     pub fn thinking(&self) -> Thinking {
         self.inner.setup().thinking
     }
@@ -256,7 +257,7 @@ impl Agent {
         self.inner.set_tools(tools)
     }
 
-    /// What the model is told about the tools of this moment, in order.
+    /// Returns the specifications of the current tools, in order, as the model is told them.
     pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
         self.inner.tools().offered(&self.inner.setup())
     }

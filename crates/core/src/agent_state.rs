@@ -78,7 +78,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a step works with.
+/// The setup of a step.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) model: Arc<dyn Model>,
@@ -92,7 +92,7 @@ impl Setup {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
 
-    /// What a log that says `known` has to be told, and what it says then.
+    /// Returns the entries for a log with the settings `known`, and its settings then.
     pub(crate) fn changes(&self, known: &Settings) -> (Vec<EntryBody>, Settings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();
@@ -217,6 +217,6 @@ impl LateValidator {
 pub struct ToolSchemaError {
     /// The tool.
     pub tool: String,
-    /// What is wrong with its schema.
+    /// The mistake in its schema.
     pub source: SchemaError,
 }

@@ -1,4 +1,4 @@
-//! How the decisions of several hooks about one tool call become one, without asking anybody.
+//! Merges the decisions of several hooks about one tool call, without asking anybody.
 //!
 //! Invariant: the tool and the arguments of [`Verdict::Run`] are, byte for byte, what every hook that has a part in calls
 //! of that tool saw last and did not refuse. Enforced by
@@ -332,7 +332,7 @@ pub enum Misfit {
 }
 
 impl Misfit {
-    /// What is wrong, in words.
+    /// Returns the mistake in words.
     pub fn detail(&self) -> &str {
         match self {
             Self::Tool(detail) | Self::Args(detail) => detail,
@@ -367,7 +367,7 @@ pub struct Change {
 pub struct Conflict {
     /// JSON pointer of the field.
     pub path: String,
-    /// Who changed it first.
+    /// The hook that changed it first.
     pub first: String,
 }
 

@@ -27,12 +27,12 @@ use crate::stats::estimated_tokens;
 pub use prompt::entry_text;
 pub(crate) use prompt::{SYSTEM, question, within};
 
-/// What is about to be summed up.
+/// The conversation that is about to be summarized.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compacting {
     /// Why.
     pub reason: CompactReason,
-    /// What the user wants the summary to heed.
+    /// The user's instructions for the summary.
     pub instructions: Option<String>,
     /// Tokens of the context now, partly estimated.
     pub tokens_before: u64,
@@ -77,7 +77,7 @@ impl Compacting {
 /// A compaction that was done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compacted {
-    /// What the model is told from here on.
+    /// The summary for the model from here on.
     pub summary: String,
     /// Tokens of the context before, partly estimated.
     pub tokens_before: u64,
@@ -99,7 +99,7 @@ pub(crate) fn previous(branch: &[Arc<Entry>]) -> Option<&Compaction> {
     })
 }
 
-/// What the model is sent of one entry; `None` for one that is not of the conversation.
+/// Returns the message of an entry for the model; `None` for an entry outside the conversation.
 fn message_of(entry: &Entry) -> Option<std::borrow::Cow<'_, Message>> {
     use std::borrow::Cow;
     let told = |content, time: &Time| Cow::Owned(Message::User { content, time: time.clone() });
@@ -153,14 +153,14 @@ const KEEP: u64 = 20_000;
 /// The most a summary may take, however large the window is.
 const SUMMARY: u64 = 8_192;
 
-/// What the question around the conversation takes.
+/// The tokens of the question around the conversation.
 const QUESTION: u64 = 1_000;
 
-/// How the tokens of a window are shared out.
+/// The division of a window's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) full: u64,
-    /// What is kept word for word.
+    /// The tokens that are kept word for word.
     pub(crate) keep: u64,
     /// The most that a last step may take that alone is more than that.
     pub(crate) keep_at_most: u64,
@@ -182,7 +182,7 @@ impl CompactSettings {
     }
 }
 
-/// How much is kept word for word, in tokens.
+/// The number of tokens that are kept word for word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
     pub(crate) usual: u64,
@@ -261,7 +261,7 @@ pub enum CompactError {
     /// The session could not be written.
     #[error("the summary cannot be kept: {reason}")]
     Session {
-        /// What failed, and what to do next.
+        /// The failure, and the next step.
         reason: String,
     },
     /// The user stopped it.

@@ -20,7 +20,7 @@ pub(crate) struct Emitter {
     events: Events,
 }
 
-/// Who is told beside the observers.
+/// The receiver of events beside the observers.
 #[derive(Clone)]
 enum Events {
     Run(Sender),
@@ -158,7 +158,7 @@ impl Receiver {
         self.events.try_recv().ok().inspect(|event| self.taken(event))
     }
 
-    /// What is there or comes; none when nobody can send any more.
+    /// Returns the next event; none when no sender is left.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let next = self.events.poll_recv(context);
         if let Poll::Ready(Some(event)) = &next {

@@ -10,12 +10,12 @@ use crate::model::ModelError;
 pub struct TurnError {
     /// The step, counted from 1; 0 before the first and behind the last.
     pub step: u32,
-    /// What happened. Not a source: the message says it already.
+    /// The kind of the failure. Not a source: the message says it already.
     pub kind: TurnErrorKind,
 }
 
 impl TurnError {
-    /// What failed, where that is told.
+    /// Returns the stage that failed, where that is told.
     pub(crate) fn stage(&self) -> Option<ErrorStage> {
         match &self.kind {
             TurnErrorKind::Model(_) => Some(ErrorStage::Model),
@@ -62,7 +62,7 @@ pub enum TurnErrorKind {
     /// that is possible again.
     #[error("the turn ended because the session cannot be kept: {reason}")]
     Session {
-        /// What failed, and what to do next.
+        /// The failure, and the next step.
         reason: String,
     },
     /// There is no message to work on.

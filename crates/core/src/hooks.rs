@@ -189,10 +189,10 @@ pub trait BeforeAgentStart: Send + Sync {
     async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection>;
 }
 
-/// What [`BeforeAgentStart`] is asked about.
+/// The input of [`BeforeAgentStart`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStart {
-    /// What the user said.
+    /// The user's prompt.
     pub prompt: Vec<Content>,
     /// The system prompt as it stands, sections of earlier hooks included.
     pub system_prompt: String,
@@ -201,7 +201,7 @@ pub struct AgentStart {
 /// A section that somebody else than haft adds to the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptSection {
-    /// Who adds it; the section is headed by this name.
+    /// The owner, which heads the section.
     pub owner: String,
     /// Its text.
     pub text: String,
@@ -214,16 +214,16 @@ pub trait BeforeTurn: Send + Sync {
     async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
 }
 
-/// Whether the turn goes on.
+/// The decision about the start of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnDecision {
     /// It does.
     Allow,
     /// It ends here.
     Block {
-        /// Who blocked it.
+        /// The hook that blocked it.
         by: String,
-        /// What the user is told.
+        /// The text for the user.
         reason: String,
     },
 }
@@ -237,23 +237,23 @@ pub trait BeforeAssistantMessage: Send + Sync {
     async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
 }
 
-/// What the user sees of a message.
+/// The decision about a message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageDecision {
     /// The text that was asked about.
     Show,
     /// This instead.
     Replace {
-        /// Who replaced it.
+        /// The hook that replaced it.
         by: String,
         /// The text.
         text: String,
     },
     /// Nothing. Tool calls of the message still run.
     Suppress {
-        /// Who suppressed it.
+        /// The hook that suppressed it.
         by: String,
-        /// What the user is told instead.
+        /// The text for the user instead.
         reason: String,
     },
 }
@@ -288,25 +288,25 @@ pub trait BeforeCompact: Send + Sync {
     fn cut_refused(&self, _first_kept: EntryId) {}
 }
 
-/// What becomes of a context that is about to be summed up.
+/// The decision about a context that is about to be summarized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompactDecision {
     /// The model sums it up.
     Default,
     /// It stays as it is. If it is too long, the provider will say so, and the turn ends.
     Cancel {
-        /// Who wants that.
+        /// The hook that refuses it.
         by: String,
-        /// What the user is told.
+        /// The text for the user.
         reason: String,
     },
     /// The summary is this, and no model is asked. Cut if it is longer than a summary may be.
     Replace {
-        /// Who wrote it.
+        /// The hook that wrote it.
         by: String,
-        /// What the model is told.
+        /// The summary for the model.
         summary: String,
-        /// What is kept begins here, and not where it was suggested: one of [`Compacting::cut_points`].
+        /// The first entry that is kept, if not the suggested one: one of [`Compacting::cut_points`].
         first_kept: Option<EntryId>,
     },
 }

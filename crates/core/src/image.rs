@@ -27,7 +27,7 @@ pub enum ImageError {
     /// It has more bytes than are taken: [`MAX_BYTES`], or fewer.
     #[error("it is larger than {longest} bytes")]
     TooLong {
-        /// How many it may have.
+        /// The greatest number of characters.
         longest: usize,
     },
     /// Its text is something else.

@@ -45,7 +45,7 @@ pub use id::{EntryId, SessionId};
 pub use recover::{Recovered, Repair, recover};
 pub use tree::labels;
 
-/// How sure an entry must be before it is acknowledged. Either way it survives the end of the program.
+/// The guarantee that an entry needs before it is acknowledged. Either way it survives the end of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Durability {
     /// It is on the disk, and survives a loss of power.
@@ -55,7 +55,8 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// What is usual: at once for what the user said, an answer that ends a turn, the start of a tool, a compaction.
+    /// Returns the usual guarantee of an entry: at once for what the user said, an answer that ends a turn, the start
+    /// of a tool, a compaction.
     pub fn of(body: &EntryBody) -> Self {
         match body {
             EntryBody::Said(Said { message: Message::User { .. }, .. })
@@ -201,7 +202,7 @@ impl Session {
         async move { wait(synced?).await }
     }
 
-    /// What front ends are told of it.
+    /// Returns the event for front ends.
     pub fn event(&self) -> AgentEvent {
         let path = self.path().map(|path| path.to_string_lossy().into_owned());
         AgentEvent::Session { id: self.id().to_string(), path }
@@ -212,7 +213,7 @@ impl Session {
         self.header().id
     }
 
-    /// What its file begins with.
+    /// Returns the header of its file.
     pub fn header(&self) -> Header {
         self.shared.lock().header.clone()
     }
@@ -252,14 +253,14 @@ impl Session {
         self.shared.lock().branch()
     }
 
-    /// What the model is sent of the branch. Every tool call in it has exactly one result: while tools run, those that
-    /// are missing are given in their stead.
+    /// Returns the context of the branch for the model. Every tool call in it has exactly one result: while tools run,
+    /// those that are missing are given in their stead.
     pub fn context(&self) -> Context {
         context(&self.branch())
     }
 
-    /// What was wrong with the file and has been mended, each told once. The runs of an agent on this session take them
-    /// and tell them as [events](Self::take_repair_events).
+    /// Takes the repairs of the file, each reported once. The runs of an agent on this session take them and tell them
+    /// as [events](Self::take_repair_events).
     pub fn take_repairs(&self) -> Vec<Repair> {
         std::mem::take(&mut self.shared.lock().repairs)
     }
@@ -306,7 +307,7 @@ fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
     }
 }
 
-/// What the clones of a session and its thread have in common.
+/// The state that the clones of a session share with its thread.
 struct Shared {
     state: Arc<Mutex<State>>,
     syncer: OnceLock<Syncer>,
@@ -418,11 +419,11 @@ pub enum SessionError {
     /// The system refused.
     #[error("cannot {doing} {}; free space or mend the disk, then go on", path.display())]
     Io {
-        /// What was tried: `write`, `open`, …
+        /// The action that failed: `write`, `open`, …
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
     /// The session has no such entry.
@@ -431,9 +432,9 @@ pub enum SessionError {
     /// No session has a name that begins so, or several have.
     #[error("{}", match count { 0 => format!("no session is called {name:?}"), _ => format!("{count} sessions begin with {name:?}; give more of the name") })]
     NotFound {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// How many there are.
+        /// The number of sessions that match.
         count: usize,
     },
     /// The entry has no form on disk.

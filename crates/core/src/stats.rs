@@ -1,4 +1,4 @@
-//! What a session has used, and how full its context is.
+//! The usage of a session and of its context.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use haft_protocol::message::{AssistantBlock, Message, Usage};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryBody};
 
-/// What a session has used, and how full its context is; see [`Agent::stats`](crate::Agent::stats).
+/// The usage of a session and of its context; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
     /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
     pub usage: Usage,
-    /// How full the context is.
+    /// The use of the context.
     pub context: ContextUsage,
 }
 
-/// How full the context is.
+/// The use of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextUsage {
     /// Tokens of the transcript and all that is sent along with it. What the provider counted with its last answer, and
     /// an estimate of what came since.
     pub tokens: u64,
-    /// How many of them are estimated. All of them before the first answer, and then without the system prompt and the
-    /// tools.
+    /// The number of them that are estimated. All of them before the first answer, and then without the system prompt
+    /// and the tools.
     pub estimated: u64,
     /// The number of tokens that the model can read and write in one request, where known.
     pub window: Option<u64>,
@@ -33,7 +33,7 @@ pub struct ContextUsage {
 /// Roughly how many tokens a message takes: a token for four bytes of text, and what a picture takes at most. Meant for
 /// the few messages that no provider has counted yet.
 pub fn estimated_tokens(message: &Message) -> u64 {
-    /// What surrounds a message.
+    /// The tokens around a message.
     const FRAME: u64 = 4;
     let said: u64 = match message {
         Message::User { content, .. } => content.iter().map(of_content).sum(),
@@ -43,7 +43,7 @@ pub fn estimated_tokens(message: &Message) -> u64 {
     FRAME + said
 }
 
-/// What a provider shrinks a large picture to.
+/// The tokens of a large picture, which a provider shrinks.
 const IMAGE: u64 = 1_600;
 
 fn of_content(content: &Content) -> u64 {
@@ -65,7 +65,7 @@ pub(crate) fn of_text(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
 
-/// What is known of tokens while a transcript grows.
+/// The known token counts while a transcript grows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) usage: Usage,
@@ -74,7 +74,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// What a branch says of which the model is sent this many messages.
+    /// Counts a branch that sends the model this many messages.
     pub(crate) fn of(session: &Session, branch: &[Arc<Entry>], messages: usize) -> Self {
         let mut tally = Self { usage: before(session, branch), counted: None };
         let mut behind = 0;
@@ -124,7 +124,7 @@ impl Tally {
         Self { usage: used, counted: None }
     }
 
-    /// Whether a provider has counted the context, and what is sent along with it.
+    /// True if a provider has counted the context and all that is sent along with it.
     pub(crate) fn is_counted(&self) -> bool {
         self.counted.is_some()
     }
@@ -136,7 +136,7 @@ impl Tally {
     }
 }
 
-/// What was used before a branch that begins at what a compaction kept.
+/// Returns the usage before a branch that begins at what a compaction kept.
 fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
     let mut usage = Usage::default();
     let mut next = branch.first().and_then(|entry| entry.parent);
@@ -151,7 +151,7 @@ fn used(body: &EntryBody) -> Usage {
     body.answer().map(|answer| answer.usage).unwrap_or_default()
 }
 
-/// What the provider counted, unless it counted nothing: an aborted answer has no count.
+/// Returns the count of the provider, unless it counted nothing: an aborted answer has no count.
 fn counted(usage: Usage, messages: usize) -> Option<(u64, usize)> {
     let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
     (tokens > 0).then_some((tokens, messages))

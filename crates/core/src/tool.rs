@@ -62,20 +62,20 @@ pub trait Tool: Send + Sync {
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput;
 }
 
-/// What the model is told about a tool, and how the agent may run it.
+/// The description of a tool for the model, and how the agent may run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolSpec {
     /// `[A-Za-z][A-Za-z0-9_-]*`.
     pub name: String,
-    /// What the model is told.
+    /// The description for the model.
     pub description: String,
     /// JSON Schema of the arguments, an object schema.
     pub schema: RawJson,
     /// Lines for the system prompt's guidelines; each should name the tool.
     pub guidelines: Vec<String>,
-    /// Who brought it.
+    /// The owner of the tool.
     pub owner: ToolOwner,
-    /// Whether calls may run beside others of the same message.
+    /// The concurrency of calls of the same message.
     pub concurrency: Concurrency,
 }
 
@@ -100,7 +100,7 @@ impl ToolSpec {
     }
 }
 
-/// Who brought a tool.
+/// The owner of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ToolOwner {
     /// haft itself.
@@ -121,7 +121,7 @@ impl ToolOwner {
     }
 }
 
-/// Whether a call may run beside others.
+/// The concurrency of calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Concurrency {
     /// Beside any other parallel call of the same message.
@@ -131,7 +131,7 @@ pub enum Concurrency {
     Exclusive,
 }
 
-/// What a running call has at hand.
+/// The context of a running call.
 ///
 /// ```
 /// use haft_core::tool::{Failure, ToolContext, ToolOutput};
@@ -181,7 +181,7 @@ impl fmt::Debug for ToolContext {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 ///
 /// ```
 /// use haft_core::tool::{Failure, ToolOutput};
@@ -201,26 +201,26 @@ impl fmt::Debug for ToolContext {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// What the model is shown.
+    /// The content for the model.
     pub content: Vec<Content>,
     /// True if the call failed.
     pub is_error: bool,
-    /// What people and programs may want to see and the model is not shown: an object, such as the diff of a change.
-    /// It goes away when a hook changes the result, because it would show what the hook took out.
+    /// Data for people and programs that the model is not shown: an object, such as the diff of a change. It goes away
+    /// when a hook changes the result, because it would show what the hook took out.
     pub details: Option<RawJson>,
-    /// What kind of failure it is, where a program can do something about it.
+    /// The kind of failure, where a program can act on it.
     pub failure: Option<Failure>,
     /// The user has it already, and need not be told of it: when all calls of a message were handled and no message of
     /// the user waits, the turn ends without asking the model again.
     pub handled: bool,
-    /// What the user is shown beside the result, once that is what the call came to.
+    /// The text for the user beside the result, once that result counts.
     pub display: Option<Display>,
 }
 
 /// Text that somebody shows the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Display {
-    /// Whose text it is.
+    /// The owner of the text.
     pub by: ExtensionName,
     /// The text.
     pub text: String,
@@ -362,6 +362,6 @@ impl fmt::Debug for ToolSet {
 pub struct NameTaken {
     /// The name.
     pub name: String,
-    /// Whose tool has it.
+    /// The owner of the tool that has it.
     pub owner: ToolOwner,
 }

@@ -25,17 +25,17 @@ pub(crate) struct Transcript {
 
 struct State {
     messages: Arc<Vec<Message>>,
-    /// What the log says of model, thinking and tools.
+    /// The settings of the log: model, thinking and tools.
     settings: Settings,
     tally: Tally,
-    /// What the log has not taken yet, oldest first.
+    /// The messages that the log has not taken yet, oldest first.
     unsaved: VecDeque<Said>,
     /// Results of the last answer's calls that the session's reader made up, since they had none.
     unwritten: Vec<ToolMessage>,
     started: Vec<ToolCallId>,
 }
 
-/// What was written, on its way to the disk. Until this is done it survives the end of the program, but no loss of power.
+/// A message on its way to the disk. Until this is done it survives the end of the program, but no loss of power.
 #[must_use = "what must be on the disk has to be waited for"]
 pub(crate) struct Saved(Option<BoxFuture<'static, Result<EntryId, SessionError>>>);
 
@@ -97,7 +97,7 @@ impl Transcript {
         (state.tally, state.messages.clone())
     }
 
-    /// What the log says of model, thinking and tools.
+    /// Returns the settings of the log: model, thinking and tools.
     pub(crate) fn settings(&self) -> Settings {
         self.lock().settings.clone()
     }

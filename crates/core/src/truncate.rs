@@ -6,7 +6,7 @@ pub const MAX_BYTES: usize = 50 * 1024;
 /// Lines of output that a tool result may hold.
 pub const MAX_LINES: usize = 2_000;
 
-/// How much is kept. Both limits hold.
+/// The limits of a text. Both limits hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// In bytes, line ends included.
@@ -21,10 +21,10 @@ impl Default for Limits {
     }
 }
 
-/// What was kept of a text, and how much was not.
+/// The part of a text that was kept, and the size of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncated<'a> {
-    /// What was kept: whole lines, unless `cut_line`.
+    /// The text that was kept: whole lines, unless `cut_line`.
     pub text: &'a str,
     /// Lines that were kept, a cut one included.
     pub kept_lines: usize,

@@ -39,9 +39,9 @@ pub(crate) struct Turn {
     /// The sections that hooks added to the system prompt, in order.
     sections: Vec<PromptSection>,
     setup: Setup,
-    /// What the user has seen of an answer that is not complete.
+    /// The part of an incomplete answer that the user has seen.
     answer: PartialAnswer,
-    /// What the user said and is on its way to the disk.
+    /// The user's messages on their way to the disk.
     saving: Vec<Saved>,
     /// Where the session stood before what the user said last.
     origin: Option<EntryId>,
@@ -125,7 +125,7 @@ impl Turn {
         }
     }
 
-    /// What the user saw is kept, and every call has a result.
+    /// Keeps what the user saw, and gives every call a result.
     fn put_in_order(&mut self) {
         // A session that cannot be written is the next run's first concern.
         drop(self.keep_partial(Stop::Aborted));
@@ -441,7 +441,7 @@ fn refused(run: &RunContext, refusal: Refusal) -> Input {
 const FINISH: &str =
     "Stop here and call no more tools. Say in a few sentences what is done and what is left to do.";
 
-/// Who is named when a hook panicked and so cannot name itself.
+/// The name of a hook that panicked and so cannot name itself.
 const A_HOOK: &str = "a hook";
 
 impl From<Cancelled> for Input {

@@ -20,7 +20,7 @@ pub const MOST_WAITING: usize = 64;
 /// The number of commands that may be under way, prompts that wait included.
 pub(crate) const MOST_OPEN: usize = 256;
 
-/// What shall be done.
+/// An effect of a command.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
     Reply(Response),
@@ -34,7 +34,7 @@ pub(crate) enum Effect {
     Close,
 }
 
-/// What is worked on, one after the other.
+/// A job of a session, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Job {
     Prompt(Prompt),
@@ -55,7 +55,7 @@ pub(crate) struct Desk {
     /// Of these, the ones that change what a job works with: none begins before they are done.
     holding: BTreeSet<Ticket>,
     works: bool,
-    /// What is worked on next; nothing while nothing is worked on and nothing is changed.
+    /// The jobs that wait; none while nothing is worked on and nothing is changed.
     waiting: VecDeque<Waiting>,
     stage: Stage,
     closer: Option<Asked>,
@@ -81,7 +81,7 @@ enum Stage {
     Open,
     /// No more commands come; what was accepted is finished.
     Finishing,
-    /// What is worked on shall end; nothing else is begun.
+    /// The session ends its work and begins nothing else.
     Closing,
     /// [`Effect::Close`] was said.
     Closed,

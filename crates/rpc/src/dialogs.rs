@@ -15,21 +15,21 @@ use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest,
 
 use crate::shortened;
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) extension: Option<ExtensionName>,
     pub(crate) kind: UiKind,
     pub(crate) title: String,
-    /// What there is to know beside it.
+    /// Details.
     pub(crate) message: String,
-    /// What can be chosen, where something can.
+    /// The choices, where there are some.
     pub(crate) options: Vec<String>,
     /// The call that is about to run, for [`UiKind::Approve`].
     pub(crate) call: Option<ToolCall>,
     /// The answer without an answer: the careful one.
     pub(crate) default: UiAnswer,
-    /// How long the answer is waited for: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
+    /// The time until the answer is given up: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
     pub(crate) within: Duration,
 }
 
@@ -122,7 +122,7 @@ impl Dialogs {
 }
 
 impl Open {
-    /// What an answer has to be, if it is not.
+    /// Checks an answer; the error says what it has to be.
     fn judge(&self, answer: &UiAnswer) -> Result<(), String> {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)

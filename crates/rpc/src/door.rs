@@ -10,7 +10,7 @@ use haft_protocol::rpc::{Command, CommandKind, ErrorCode, Failure, Response, Tok
 /// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
-    /// What is asked for; none any more when it was shown.
+    /// The expected token; none once it was shown.
     token: Option<Token>,
 }
 
@@ -33,7 +33,7 @@ impl Door {
         token.is_some_and(|token| !token.0.is_empty())
     }
 
-    /// Whether the command may be done.
+    /// Checks that the command may be carried out.
     ///
     /// # Errors
     /// [`Refused`], which says whether the connection goes on.
@@ -50,8 +50,8 @@ impl Door {
         }
     }
 
-    /// What a line is answered with that is a command and cannot be read as one: while a token is asked for, that it is not
-    /// let through, unless it is a `hello` with a mistake.
+    /// Returns the answer to a command that cannot be read: while a token is asked for, that it is not let through,
+    /// unless it is a `hello` with a mistake.
     pub(crate) fn unread(&self, reply: Response) -> Response {
         let is_command = |failure: &Failure| {
             matches!(failure.code, ErrorCode::UnknownCommand | ErrorCode::BadRequest)

@@ -1,4 +1,4 @@
-//! What a client says.
+//! Lines of a client.
 
 use haft_host::{Framer, Item};
 use haft_protocol::error::DecodeError;
@@ -78,7 +78,7 @@ fn unread(request: Request, reply: Response) -> Said {
     Said::Unread(Response { id, command: request.command.kind().name().to_owned(), ..reply })
 }
 
-/// What some programs put before everything that they write in UTF-8. It says nothing.
+/// The byte order mark that some programs write before UTF-8. It says nothing.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<R> Input<R> {

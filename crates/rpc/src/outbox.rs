@@ -17,7 +17,7 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
 use serde::Serialize as _;
 
-/// How much may wait before something is left out, in bytes.
+/// The number of bytes that may wait before something is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
@@ -41,11 +41,11 @@ pub(crate) struct Outbox {
     lines: VecDeque<WaitingLine>,
     /// Of all lines, as far as it is known without writing them.
     bytes: usize,
-    /// How many of each session were left out and are not told of yet.
+    /// The numbers of events that were left out and not reported yet, by session.
     gaps: BTreeMap<Session, u64>,
 }
 
-/// What a client reads.
+/// The form of lines for a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Form {
     #[default]
@@ -96,7 +96,7 @@ enum About {
     Status(String),
 }
 
-/// What is told about a panel.
+/// The state of a panel for a client.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Opens,
@@ -115,7 +115,7 @@ impl Topic {
     }
 }
 
-/// What a client loses with an event.
+/// The loss for a client when an event is left out.
 enum Worth {
     /// Something that nothing else tells.
     All,

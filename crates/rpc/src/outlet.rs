@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::outbox::{Form, Outbox, Room};
 
-/// How much is written at a time, in bytes, unless one line is longer: what a pipe takes at once.
+/// The number of bytes of one write, unless one line is longer: what a pipe takes at once.
 const PIECE: usize = 64 * 1024;
 
 /// Cheap to clone; the clones are one.
@@ -29,7 +29,7 @@ struct Inner {
 
 struct State {
     outbox: Outbox,
-    /// How much the client has taken: bytes, or lines.
+    /// The number of bytes that the client has taken: bytes, or lines.
     written: u64,
     /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
     held: Option<Outbox>,

@@ -40,7 +40,7 @@ impl Questions {
         Self { outlet, state: Arc::default() }
     }
 
-    /// What the client says of itself. What it does not say stays as it was.
+    /// Takes the client's description of itself. What it does not say stays as it was.
     pub(crate) fn hello(&self, hello: &Hello) {
         let mut state = self.lock();
         if let Some(approve) = &hello.approve {

@@ -59,7 +59,7 @@ impl<S> Roster<S> {
         Ok(&self.current)
     }
 
-    /// Whether the session may be closed.
+    /// Checks that the session may be closed.
     ///
     /// # Errors
     /// [`Failure`] when it is the last one.

@@ -22,7 +22,7 @@ use crate::outlet::Outlet;
 use crate::questions::{Questions, confirmed};
 use crate::timeouts::DIALOG;
 
-/// What a failing gate can be answered with, and what that means.
+/// The answers about a failing gate, with their meanings.
 const CHOICES: [(&str, GateChoice); 3] = [
     ("restart", GateChoice::Restart),
     ("continue_without", GateChoice::ContinueWithout),

@@ -35,15 +35,15 @@ use crate::timeouts::LAST_WORDS;
 
 use hub::{Broken, Hub};
 
-/// What [`serve`] needs to know of the program.
+/// The options of [`serve`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
     /// The program's version, which `hello` says.
     pub version: String,
-    /// What the first command must show, if it must.
+    /// The token that the first command must show, if any.
     pub token: Option<Token>,
-    /// How much may wait for a client that reads slowly.
+    /// The room for a client that reads slowly.
     pub room: Room,
 }
 
@@ -67,7 +67,7 @@ pub enum End {
     Refused,
     /// Nobody reads any more.
     Gone,
-    /// What keeps watch over the last session is broken, and nobody wanted to go on without it.
+    /// A gate of the last session keeps failing, and the person did not continue without it.
     Stopped,
 }
 

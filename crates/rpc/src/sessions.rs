@@ -15,8 +15,8 @@ use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo
 use crate::screen::{Screen, Screens};
 use crate::shortened;
 
-/// What a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and templates. What a
-/// future of its methods waits for holds up nothing: it is dropped when the process is told to end.
+/// The sessions that a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and
+/// templates. What a future of its methods waits for holds up nothing: it is dropped when the process is told to end.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -113,7 +113,7 @@ pub trait Sessions: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What `/name arguments` stands for, where no extension has such a command. May read the disk.
+    /// Expands `/name arguments`, where no extension has such a command. May read the disk.
     fn expand(&self, _name: &str, _arguments: &str) -> Expanded {
         Expanded::Unknown
     }
@@ -124,7 +124,7 @@ pub trait Sessions: Send + Sync + 'static {
 pub enum Which {
     /// A new one.
     New {
-        /// Whether it leaves no file; `None`: as the process was started.
+        /// True if the session leaves no file; `None`: as the process was started.
         ephemeral: Option<bool>,
     },
     /// The one on the disk whose id begins so.
@@ -133,7 +133,7 @@ pub enum Which {
     Given(Session),
 }
 
-/// What `/name arguments` stands for.
+/// The expansion of `/name arguments`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expanded {
     /// A message for the model.

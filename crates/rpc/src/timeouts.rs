@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-/// How long a question waits for a person, unless whoever asks says otherwise. As long as a gate may take for its answer.
+/// The time that a question waits for a person, unless its asker sets another. As long as a gate may take for its
+/// answer.
 pub const DIALOG: Duration = Duration::from_secs(60);
 
-/// How long a client that reads nothing at all is waited for when everything else is over.
+/// The time that a client that reads nothing is waited for when everything else is over.
 pub const LAST_WORDS: Duration = Duration::from_secs(10);

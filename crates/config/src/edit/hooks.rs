@@ -14,7 +14,7 @@ use crate::keys::{HookProcess, Hooks};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddError {
-    /// What stands there, or would stand there, is not what it should be.
+    /// The file has a mistake, or would have one.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Hooks of these names are there.

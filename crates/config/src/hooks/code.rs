@@ -1,4 +1,4 @@
-//! What a hook's command would have run: the files that its words name.
+//! The code that a hook's command would run: the files that its words name.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub struct NamedFile {
     pub path: PathBuf,
 }
 
-/// What ends a word for a shell, or stands between an option or a variable and its value.
+/// Characters that end a word for a shell, or separate an option or a variable from its value.
 const BETWEEN: &[char] = &[';', '|', '&', '(', ')', '<', '"', '\'', '`', '=', ','];
 
-/// What a shell puts the directory that it runs in in the place of.
+/// Texts that a shell replaces by the directory that it runs in.
 const HERE: &[&str] = &["$PWD/", "${PWD}/"];
 
 impl ProcessHook {
@@ -54,7 +54,7 @@ impl ProcessHook {
     }
 }
 
-/// What of a project a hook of the user's would obey.
+/// The parts of a project that a hook of the user would obey.
 impl ProcessHook {
     /// The files among [`code`](Self::code) that a project in `cwd` decides over: those that lie in it, and those that a
     /// path leads to that begins there. What lies in haft's own directory is the user's, wherever that is.
@@ -72,7 +72,8 @@ impl ProcessHook {
         self.code(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
     }
 
-    /// What a project in `cwd`, which the user does not trust, would decide over, if anything, and what to do, for people.
+    /// Returns what a project in `cwd`, which the user does not trust, would decide, if anything, with the next step,
+    /// for people.
     pub fn told_by_project(&self, home: &Home, cwd: &Path) -> Option<String> {
         if let Some(dir) = self.dir.as_ref().filter(|dir| dir.is_relative()) {
             return Some(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{ConfigFile, Settings, all_keys};
 use crate::origin::{SettingOrigin, Source, Sourced};
 
-/// What kind of place a layer is.
+/// The place of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The flags of this run.
@@ -54,7 +54,7 @@ pub struct LayerError {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What it should be.
+    /// The expected value.
     pub expected: String,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Key;
 use crate::origin::{SettingOrigin, Sourced};
 
-/// What stands for a value that may be a secret.
+/// The text in place of a value that may be a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
 
 /// One setting.
@@ -14,9 +14,9 @@ pub(crate) const HIDDEN: &str = "(hidden)";
 pub struct Row {
     /// The key, with its tables.
     pub key: String,
-    /// What holds, as JSON; none where haft decides itself, as [`default`](Self::default) says.
+    /// The value in effect, as JSON; none where haft decides itself, as [`default`](Self::default) says.
     pub value: Option<Value>,
-    /// What holds where nobody sets it, in words.
+    /// The value in effect where nothing sets it, in words.
     pub default: String,
     /// Where the value is set.
     pub origin: SettingOrigin,

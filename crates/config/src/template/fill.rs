@@ -29,7 +29,7 @@ pub(super) fn fill(template: &str, arguments: &str) -> String {
     text
 }
 
-/// What stands for the placeholder at the beginning, behind its `$`, and how long that is.
+/// Returns the value of the placeholder at the beginning, behind its `$`, and the length of the placeholder.
 fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String, usize)> {
     if text.starts_with("ARGUMENTS") {
         return Some((arguments.to_owned(), "ARGUMENTS".len()));

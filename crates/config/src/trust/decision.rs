@@ -1,4 +1,4 @@
-//! Whether a run uses what lies in a project.
+//! The decision about the use of a project's files in a run.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::snapshot::{Snapshot, SnapshotError};
 use super::store::TrustFile;
 use crate::home::Home;
 
-/// What the user asks for in this run.
+/// The user's wish for this run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Asked {
     /// Nothing: what is recorded counts.
@@ -22,14 +22,14 @@ pub enum Asked {
     Exactly(Digest),
 }
 
-/// Whether what lies in a project is used, and what is to be said about it.
+/// The decision about the use of a project's files, and the notes about it.
 #[derive(Debug)]
 pub struct Decision {
     /// The project, on Unix by its canonical path.
     pub project: Project,
     /// Why it is not trusted although the user trusted it, as a sentence.
     pub told: Option<String>,
-    /// What of it may be run, as it was when it was looked at ([`Snapshot::code`]); none where it was not.
+    /// The code that may run, as it was when it was read ([`Snapshot::code`]); none where it was not.
     pub code: Option<Digest>,
 }
 
@@ -95,7 +95,7 @@ impl Decision {
     }
 }
 
-/// What is recorded of a project, and what of it may be run; the error is why that does not count.
+/// Returns the recorded trust in a project, and the code that may run; the error is why the record does not count.
 fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> {
     let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", chain(&error)))?;
     // What cannot be found has not been trusted either.

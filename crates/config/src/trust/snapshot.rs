@@ -1,4 +1,4 @@
-//! What of a project would run or be obeyed, and its digest.
+//! The files of a project that haft would run or obey, and their digest.
 
 mod walk;
 
@@ -24,10 +24,10 @@ const MAX_FILES: usize = 20_000;
 /// The most bytes that a project can be trusted with: 200 MiB.
 pub(super) const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
-/// How the names of what is told, and never run, begin.
+/// The beginnings of the names of files that are texts, and never run.
 const TEXTS: &[&str] = &[".haft/SYSTEM.md", ".haft/prompts/", ".haft/skills/", ".agents/skills/"];
 
-/// What of a project would run or be obeyed: a digest for each file, and one for all.
+/// The files of a project that haft would run or obey: a digest for each file, and one for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     dir: PathBuf,
@@ -35,7 +35,7 @@ pub struct Snapshot {
     files: BTreeMap<String, Digest>,
 }
 
-/// What a project holds cannot be told, so it cannot be trusted.
+/// The content of a project cannot be read, so it cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -125,7 +125,7 @@ impl Snapshot {
         &self.files
     }
 
-    /// What is not as it was.
+    /// Returns the differences.
     pub fn since(&self, before: &BTreeMap<String, Digest>) -> Difference {
         Difference::between(before, &self.files, String::clone)
     }

@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 /// The longest file that is read, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// What `trust.json` says.
+/// The content of `trust.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustFile {
     version: u32,
@@ -26,7 +26,7 @@ pub struct TrustFile {
     projects: BTreeMap<String, Record>,
 }
 
-/// That the user trusts a project, as it was then.
+/// The record of the user's trust in a project, as it was then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Of all that would run or be obeyed.
@@ -56,7 +56,7 @@ pub enum TrustError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         what: &'static str,
     },
     /// It is not of the form that haft writes.
@@ -113,7 +113,7 @@ impl TrustFile {
         if file.version == VERSION { Ok(file) } else { Err(TrustError::Newer { path }) }
     }
 
-    /// What is recorded of exactly this directory, which has to be canonical. Those above it do not count.
+    /// Returns the record of exactly this directory, which has to be canonical. Those above it do not count.
     pub fn record(&self, dir: &Path) -> Option<&Record> {
         self.projects.get(dir.to_str()?)
     }

@@ -40,22 +40,22 @@ pub struct Callable {
 pub struct ExtensionCall<'a> {
     /// Whose.
     pub caller: ExtensionName,
-    /// What it is known by in events and to hooks.
+    /// The id in events and for hooks.
     pub id: ToolCallId,
-    /// What to run. It need not be one of the agent's tools.
+    /// The tool to run. It need not be one of the agent's tools.
     pub tool: &'a Callable,
     /// Its arguments.
     pub args: RawJson,
 }
 
-/// What a call of an extension came to.
+/// The result of a call of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Called {
-    /// What the extension is told.
+    /// The output for the extension.
     pub output: ToolOutput,
     /// Why it failed, if it did.
     pub code: Option<HostCallError>,
-    /// Who refused it.
+    /// The hook or approver that refused it.
     pub by: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl Callable {
         Self { tool, validator }
     }
 
-    /// What it is.
+    /// Returns the specification of the tool.
     pub fn spec(&self) -> Arc<ToolSpec> {
         self.tool.spec()
     }
@@ -98,7 +98,7 @@ impl Callable {
 }
 
 impl Called {
-    /// What is said of a call that did not run.
+    /// Makes the result of a call that did not run.
     pub fn failed(code: HostCallError, text: impl Into<String>) -> Self {
         Self { output: ToolOutput::error(text), code: Some(code), by: None }
     }

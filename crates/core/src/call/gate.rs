@@ -23,12 +23,12 @@ use crate::schema::Validator;
 use crate::session::intervention::Action;
 use crate::timeouts::LONGEST_PATIENCE;
 
-/// Who is named when the hooks' time was up: none of them did anything wrong alone.
+/// The name in reports when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = names::HAFT;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    /// What checks its arguments, which fit; nothing for a tool that only hooks know.
+    /// The validator of its arguments, which fit; none for a tool that only hooks know.
     pub(crate) validator: Option<&'a Validator>,
     /// The tools of which a hook may have another one called.
     pub(crate) others: Option<&'a Offered>,
@@ -257,8 +257,7 @@ impl<'a> ToolGate<'a> {
         Ok(())
     }
 
-    /// What comes of asking a hook, within the time that all have together. What one takes of its own time is not part of
-    /// that.
+    /// Asks a hook within the time that all hooks have together. What one takes of its own time is not part of that.
     async fn in_its_time<T>(
         &self,
         index: usize,
@@ -273,7 +272,7 @@ impl<'a> ToolGate<'a> {
         done
     }
 
-    /// How long a hook may take that keeps a time of its own.
+    /// Returns the deadline of a hook that keeps a time of its own.
     fn patience(&self, index: usize) -> Option<Duration> {
         Some(self.hook(Some(index))?.patience()?.min(LONGEST_PATIENCE))
     }
@@ -336,7 +335,8 @@ impl<'a> ToolGate<'a> {
     }
 }
 
-/// What work comes to, unless the time is over first. Work that is done counts, however late it is looked at.
+/// Returns the result of the work, unless the time is over first. Work that is done counts, however late it is looked
+/// at.
 async fn unless_over<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;

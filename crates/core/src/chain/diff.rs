@@ -1,4 +1,4 @@
-//! What a rewrite changed, as JSON pointers.
+//! The changes of a rewrite, as JSON pointers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a model is asked that sums up.
+//! The prompt for a summary.
 
 use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, Message};
@@ -69,7 +69,7 @@ pub(crate) fn question(compacting: &Compacting, budget: &Budget, nth: u64) -> St
     parts.join("\n\n")
 }
 
-/// What is said in the conversation cannot end it.
+/// Fences the conversation, so that no text in it can end it.
 fn fenced(text: &str) -> String {
     text.replace("</conversation>", "< /conversation>").replace("</earlier-notes>", "< /earlier-notes>")
 }
@@ -88,9 +88,9 @@ pub(crate) fn within(summary: &str, budget: &Budget) -> String {
 /// Bytes of a tool's result, or of its arguments, that are worth summing up.
 const LONGEST: usize = 2_000;
 
-/// What an entry says to the model, as text for a summary; `None` for one that is not of the conversation. Long results
-/// and arguments of tools are cut in the middle, and a picture is a word. Text, so that the model that sums it up does not
-/// go on with the conversation.
+/// Returns the text of an entry for a summary; `None` for an entry outside the conversation. Long results and arguments
+/// of tools are cut in the middle, and a picture is a word. Text, so that the model that sums it up does not go on with
+/// the conversation.
 pub fn entry_text(entry: &Entry) -> Option<String> {
     let message = message_of(entry)?;
     let text = match message.as_ref() {

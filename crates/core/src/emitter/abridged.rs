@@ -1,4 +1,5 @@
-//! How much of a call of an extension is told: whoever reads events slowly shall not have to hold every call whole.
+//! Shortened arguments and results of an extension's calls: whoever reads events slowly shall not have to hold every
+//! call whole.
 
 use std::collections::BTreeMap;
 

@@ -45,18 +45,18 @@ pub trait BeforeModelRequest: Send + Sync {
     /// A part of its edit does not count, and `detail` says why; the rest of it does.
     fn edit_refused(&self, _detail: &str) {}
 
-    /// Who this is, where the hook cannot say so itself because it panicked.
+    /// Returns the name of the hook, for when it panics.
     fn name(&self) -> &str {
         "a hook"
     }
 }
 
-/// What [`BeforeModelRequest`] is asked about.
+/// The input of [`BeforeModelRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutgoingRequest {
     /// The step, counted from 1 within one prompt.
     pub step: u32,
-    /// Who will be asked.
+    /// The model that will be asked.
     pub model: ModelInfo,
     /// The system prompt. It cannot be changed here.
     pub system: String,
@@ -64,31 +64,31 @@ pub struct OutgoingRequest {
     pub messages: Arc<Vec<Message>>,
     /// The tools that the model is offered, and behind them those that earlier hooks added.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// How much the model is to think.
+    /// The thinking level.
     pub thinking: Thinking,
-    /// What else it is told about its answer.
+    /// Further options of the request.
     pub options: RequestOptions,
     /// The last request of a run that was interrupted: no tools are offered, and none can be added.
     pub last: bool,
 }
 
-/// What is sent.
+/// The decision about a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestDecision {
-    /// What was asked about.
+    /// Sends the request unchanged.
     Send,
-    /// That with changes.
+    /// Sends the request with changes.
     Edit {
-        /// Who changed it.
+        /// The hook that changed it.
         by: String,
-        /// What is not as it was.
+        /// The changes.
         edit: RequestEdit,
     },
     /// Nothing is sent, and the turn ends here.
     Refuse(Refusal),
 }
 
-/// What a hook changes about one request; what is not there stays as it is.
+/// The changes of a hook to one request; what is not there stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestEdit {
     /// Another model, by the name that [`AgentBuilder::models`](crate::AgentBuilder::models) knows it by. One that is
@@ -153,35 +153,35 @@ pub trait AfterModelResponse: Send + Sync {
         true
     }
 
-    /// Who this is, where the hook cannot say so itself because it panicked.
+    /// Returns the name of the hook, for when it panics.
     fn name(&self) -> &str {
         "a hook"
     }
 }
 
-/// What [`AfterModelResponse`] is asked about.
+/// The input of [`AfterModelResponse`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedResponse {
     /// The step, counted from 1 within one prompt.
     pub step: u32,
-    /// Who answered.
+    /// The model that answered.
     pub model: ModelInfo,
     /// Text, thinking and tool calls in order.
     pub content: Vec<AssistantBlock>,
     /// Why the model stopped.
     pub stop: Stop,
-    /// What the request used.
+    /// The usage of the request.
     pub usage: Usage,
 }
 
-/// What becomes of an answer.
+/// The decision about an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResponseDecision {
     /// It is what was asked about.
     Keep,
     /// It is this instead.
     Edit {
-        /// Who changed it.
+        /// The hook that changed it.
         by: String,
         /// All of its blocks.
         content: Vec<AssistantBlock>,

@@ -35,7 +35,7 @@ pub trait BeforeToolExecute: Send + Sync {
         false
     }
 
-    /// Who this is, where the hook cannot say so itself: it panicked, or its time was up.
+    /// Returns the name of the hook, for when it panics: it panicked, or its time was up.
     fn name(&self) -> &str {
         "a hook"
     }
@@ -46,7 +46,7 @@ pub trait BeforeToolExecute: Send + Sync {
         Some(HookRole::Ordered)
     }
 
-    /// How long it may take each time it is asked, where it keeps that time itself and then decides: what it takes of it is
+    /// Returns the time that the hook keeps itself for each question, after which it decides: what it takes of it is
     /// not part of [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
     fn patience(&self) -> Option<Duration> {
         None
@@ -75,7 +75,7 @@ pub trait BeforeToolExecute: Send + Sync {
     }
 }
 
-/// How a hook takes part in the chain over a tool call, see [`ToolChain`](crate::chain::ToolChain).
+/// The role of a hook in the chain over a tool call, see [`ToolChain`](crate::chain::ToolChain).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HookRole {
     /// Asked in its turn with the arguments the one before left; may change them, answer in place of the tool, refuse.
@@ -84,14 +84,14 @@ pub enum HookRole {
     Gate,
 }
 
-/// What follows from a blocked call beside that it does not run.
+/// The consequence of a blocked call beside that it does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AfterBlock {
     /// The model is told, and the run goes on.
     GoOn,
     /// Nothing else of this run happens, as with [`RefusalScope::Run`].
     AbortAgent {
-        /// What the user is told.
+        /// The text for the user.
         reason: String,
     },
 }
@@ -175,7 +175,7 @@ pub trait ApproveTool: Send + Sync {
         false
     }
 
-    /// Who this is, where the hook cannot say so itself because it panicked.
+    /// Returns the name of the approver, for when it panics.
     fn name(&self) -> &str {
         "a hook"
     }
@@ -187,16 +187,16 @@ pub trait ApproveTool: Send + Sync {
     }
 }
 
-/// Whether a call may run.
+/// The decision about the final call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     /// It may, as far as this one is concerned.
     Approve,
     /// It may not.
     Deny {
-        /// Who denies it.
+        /// The approver that denies it.
         by: String,
-        /// What the model is told.
+        /// The text for the model.
         reason: String,
     },
 }
@@ -241,22 +241,22 @@ pub trait AfterToolExecute: Send + Sync {
         output: ToolOutput,
     ) -> ResultDecision;
 
-    /// Who this is: the session keeps who changed a result.
+    /// Returns the name of the hook: the session keeps who changed a result.
     fn name(&self) -> &str {
         "a hook"
     }
 }
 
-/// What [`AfterToolExecute`] is asked about.
+/// The input of [`AfterToolExecute`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedCall {
     /// The tool that ran and its arguments, as every gate approved them.
     pub call: ToolCall,
-    /// How long it ran.
+    /// The time it ran.
     pub took: Duration,
 }
 
-/// What becomes of a result.
+/// The decision about a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultDecision {
     /// The model is shown this.

@@ -1,4 +1,4 @@
-//! What the model is sent: a branch of entries to messages, without any IO.
+//! The context for the model: a branch of entries to messages, without any IO.
 //!
 //! Whatever a crash, an abort or a damaged line left, every tool call of the result has exactly one answer, and it
 //! stands directly behind the message that asked: servers refuse anything else.
@@ -12,14 +12,14 @@ use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
 
 use super::entry::{Compaction, Entry, EntryBody, Said, Settings};
 
-/// What a tool's result says when the tool was started and nobody knows how it ended.
+/// The text of a result when the tool was started and its end is not known.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
                                still be at it; look before you call it again";
 
-/// What a tool's result says when the call was never carried out.
+/// The text of a result when the call was never carried out.
 pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";
 
-/// What the model is sent, and what is in force.
+/// The context for the model, and the settings in effect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
     /// The transcript, oldest first.
@@ -60,7 +60,7 @@ pub(crate) fn answered(messages: Vec<Message>) -> Vec<Message> {
 /// The number of files of a kind that are named to the model, the last one touched first to stay.
 const NAMED: usize = 60;
 
-/// What the model is told in place of what was summed up.
+/// Returns the text for the model in place of what was summarized.
 fn told(compaction: &Compaction) -> String {
     let mut text = summed_up("The conversation so far", &compaction.summary);
     let lists = [("files_read", &compaction.files_read), ("files_modified", &compaction.files_modified)];
@@ -89,7 +89,7 @@ struct Open {
     time: Time,
     started: HashSet<ToolCallId>,
     results: Vec<ToolMessage>,
-    /// What was said meanwhile: it comes behind the results.
+    /// Messages that came meanwhile: it comes behind the results.
     behind: Vec<Message>,
 }
 

@@ -15,7 +15,7 @@ pub(super) trait Disk: Send + Sync {
     /// Opens a file and locks it; [`io::ErrorKind::WouldBlock`] if somebody else has.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// What lies at a path now; links are not followed.
+    /// Looks at a path; links are not followed.
     fn look(&self, path: &Path) -> io::Result<Seen>;
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;

@@ -1,4 +1,4 @@
-//! What stands in a session file: a header, then entries, one line of JSON each.
+//! Entries of a session file: a header, then entries, one line of JSON each.
 //!
 //! Every line begins with `{"type":"…","id":"…","parent":"…"` or `"parent":null`, in this order and without white
 //! space, so that who looks for the shape of the tree need not read further. Fields that an entry's type does not have
@@ -56,11 +56,11 @@ pub struct Entry {
     pub parent: Option<EntryId>,
     /// When it was written, for people: order is that of parents, and of lines.
     pub time: Time,
-    /// What it says.
+    /// The body.
     pub body: EntryBody,
 }
 
-/// What the line of a body is made of.
+/// The fields of a body's line.
 pub(super) enum Fields<'a> {
     Own(Vec<u8>),
     Line(&'a str),
@@ -146,7 +146,7 @@ bodies! {
 pub struct Said {
     /// The message.
     pub message: Message,
-    /// Whose answer it is, and what it used; only with an assistant's message.
+    /// The model that answered, and its usage; only with an assistant's message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
@@ -160,7 +160,7 @@ pub struct Answer {
     pub model: String,
     /// Why it ended.
     pub stop: Stop,
-    /// What the request used.
+    /// The usage of the request.
     pub usage: Usage,
 }
 
@@ -201,7 +201,7 @@ pub struct ToolStart {
 /// A summary in place of what was before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// What the model is told.
+    /// The summary for the model.
     pub summary: String,
     /// The first entry that is still sent; none if the summary stands for everything.
     pub first_kept: Option<EntryId>,
@@ -222,12 +222,12 @@ pub struct Compaction {
     /// The model that wrote it, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// What is in force here, for who reads from here on only. Filled in when it is appended.
+    /// Settings in effect at this entry, for readers that start here. Filled in when it is appended.
     #[serde(default)]
     pub settings: Settings,
 }
 
-/// What is in force at some entry; nothing where it was never said.
+/// Settings in effect at an entry; none where they were never recorded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The model.
@@ -244,7 +244,7 @@ pub struct Settings {
 /// A summary of a branch that was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BranchSummary {
-    /// What the model is told.
+    /// The text for the model.
     pub summary: String,
     /// The last entry of that branch.
     pub from: EntryId,
@@ -258,20 +258,20 @@ pub struct BranchSummary {
 pub struct Custom {
     /// The extension.
     pub owner: String,
-    /// What it is, in the extension's words. On disk `kind`.
+    /// The kind, in the extension's words. On disk `kind`.
     pub kind: String,
     /// The extension's own.
     pub data: RawJson,
 }
 
-/// What an extension tells the model.
+/// A message of an extension for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomMessage {
     /// The extension.
     pub owner: String,
-    /// What it is, in the extension's words.
+    /// The kind, in the extension's words.
     pub kind: String,
-    /// What the model reads, as a message of the user.
+    /// The text for the model, as a message of the user.
     pub content: Vec<Content>,
     /// True if the user is shown it, too.
     pub display: bool,

@@ -1,4 +1,4 @@
-//! What extensions did to a call, a message or a turn, as it stands in the log for people who read it.
+//! Interventions of extensions in a call, a message or a turn, as the log records them for people.
 //!
 //! The transcript has the call as the model wrote it and the result as the model was told it; who came between the two
 //! is in neither. It has the message that the model wrote, and not that the user saw another one.
@@ -20,13 +20,13 @@ pub struct Intervention {
     /// The call; none when it was no call but the model's last message, or the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<ToolCallId>,
-    /// What was done to it.
+    /// The action.
     pub action: Action,
-    /// Who did it, in order.
+    /// The extensions, in order.
     pub by: Vec<String>,
 }
 
-/// What was done.
+/// The kind of an intervention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -48,12 +48,12 @@ pub enum Action {
     AnswerEdited,
     /// The model answered, and what it said is not part of the conversation.
     AnswerDropped,
-    /// What was done and said since the user's last message is not part of the conversation.
+    /// Everything since the user's last message is left out of the conversation.
     Discarded,
 }
 
 impl Action {
-    /// What people read before the names of who did it.
+    /// Returns the verb before the names of the extensions.
     pub fn verb(self) -> &'static str {
         match self {
             Self::Blocked => "blocked by",

@@ -51,7 +51,7 @@ impl Entry {
     }
 }
 
-/// What every entry has, whatever its type.
+/// The fields of every entry, whatever its type.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct Head {
     #[serde(rename = "type")]
@@ -127,7 +127,7 @@ pub(super) fn read_header(line: &[u8]) -> Result<Header, String> {
 /// Why bytes are no line at all.
 const NO_TEXT: &str = "it is not UTF-8 text";
 
-/// What is wrong with a line. Where in it does not help, since it is looked for by its number in the file.
+/// Returns the mistake in a line. Where in it does not help, since it is looked for by its number in the file.
 fn wrong(error: &serde_json::Error) -> String {
     if !error.is_data() {
         return "it is not JSON".to_owned();

@@ -9,7 +9,7 @@ use haft_protocol::defence::{Defence, is_up};
 
 use super::disk::{Disk, DiskFile, Seen, read_range};
 
-/// How much of the end is looked at in one step when the last newline is searched.
+/// The size of one step backwards when the last newline is searched.
 const STEP: u64 = 64 * 1024;
 
 /// An open and locked file whose end is the end of a line.
@@ -23,7 +23,7 @@ pub(super) struct Log {
     ragged: bool,
 }
 
-/// What was cut off the end of a file.
+/// The part that was cut off the end of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cut {
     pub(super) bytes: u64,

@@ -18,15 +18,15 @@ use super::log::Log;
 use super::recover::{Recovered, Repair, recover};
 use super::tree::Tree;
 
-/// What the name of a copy ends with until it is whole.
+/// The end of the name of a copy until it is whole.
 pub(super) const MOVING: &str = "moving";
 
-/// What has to be in the new file.
+/// The content of the new file.
 pub(super) struct Moving {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) source: Source,
     pub(super) entries: Vec<Arc<Entry>>,
-    /// What the new file begins with.
+    /// The header of the new file.
     pub(super) header: Header,
     pub(super) reason: String,
 }

@@ -1,4 +1,4 @@
-//! What a file says, whatever happened to it: bytes to entries, without any IO.
+//! Reads a session file, however damaged: bytes to entries, without any IO.
 //!
 //! Three things go wrong with a file. Its end is torn, because the machine or the program stopped in the middle of a
 //! line. A line in the middle is damaged. An entry follows one that is not there any more. None of them costs another
@@ -14,14 +14,14 @@ use super::entry::{Entry, FORMAT_VERSION, Header};
 use super::id::{EntryId, SessionId};
 use super::line;
 
-/// What a file says.
+/// The content of a session file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recovered {
     /// The first line; none if that is damaged or missing.
     pub header: Option<Header>,
     /// The entries in the order of their lines. Each parent stands before its children.
     pub entries: Vec<Entry>,
-    /// What had to be done.
+    /// The repairs.
     pub repairs: Vec<Repair>,
     /// The bytes up to the last newline; what is behind them is torn.
     pub whole: usize,
@@ -32,28 +32,28 @@ pub struct Recovered {
 pub enum Repair {
     /// The end of the file was no whole line: it was cut off.
     TornTail {
-        /// How much.
+        /// The number of bytes.
         bytes: u64,
         /// Where it was saved; none where the file was only read.
         saved: Option<PathBuf>,
     },
     /// The file does not begin with a header that can be read.
     NoHeader {
-        /// What is wrong with it.
+        /// The mistake.
         reason: String,
     },
     /// A line was passed over. It stays in the file.
     BadLine {
         /// Counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The mistake.
         reason: String,
     },
     /// An entry whose parent is gone follows another one.
     Reattached {
         /// The entry.
         entry: EntryId,
-        /// What it follows now.
+        /// The entry that it follows now.
         to: Option<EntryId>,
     },
     /// The file is of a newer version of haft and can only be read.

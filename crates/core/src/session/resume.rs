@@ -13,10 +13,10 @@ use super::id::EntryId;
 use super::line::{self, HEADER, Head, Reading};
 use super::log::last_newline;
 
-/// How much is read in one step.
+/// The size of one read.
 const STEP: u64 = 256 * 1024;
 
-/// How much the first line may be searched in.
+/// The greatest size of the first line.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
 /// Reads the header; `None` if it is not as it should be.
@@ -63,7 +63,7 @@ pub(super) fn branch(file: &dyn DiskFile, end: u64, leaf: Option<EntryId>) -> io
 /// A pass from the end of a file to its beginning.
 struct Walk {
     wanted: Wanted,
-    /// What the last compaction kept; a pass that has not met one has none.
+    /// The first entry that the last compaction kept; none before the pass has met one.
     kept: Option<EntryId>,
     /// Newest first.
     branch: Vec<Entry>,

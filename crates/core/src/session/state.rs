@@ -26,7 +26,7 @@ pub(super) struct State {
     pub(super) repairs: Vec<Repair>,
     /// The number of entries that were appended.
     given: u64,
-    /// How many of them are on the disk.
+    /// The number of them that are on the disk.
     safe: u64,
     /// Nobody holds the session any more, and its file is free for others.
     closed: bool,
@@ -88,7 +88,7 @@ struct Broken {
     leaf: Option<EntryId>,
 }
 
-/// What has to be done so that everything that was given until now is on the disk.
+/// The work that brings everything that was appended to the disk.
 pub(super) enum Work {
     Nothing,
     Sync { file: Arc<LogFile>, given: u64 },
@@ -226,8 +226,8 @@ impl State {
         }
     }
 
-    /// What has to be done so that everything that was given until now is on the disk. A file whose sync failed is never
-    /// synced again: the session goes on in a new one, and when that fails it is tried again the next time.
+    /// Returns the work that brings everything that was appended to the disk. A file whose sync failed is never synced
+    /// again: the session goes on in a new one, and when that fails it is tried again the next time.
     pub(super) fn work(&self) -> Result<Work, SessionError> {
         let Kept::File { disk, log, broken, known } = &self.kept else { return Ok(Work::Nothing) };
         let Some(Broken { reason, owed, leaf }) = broken else {
@@ -378,8 +378,8 @@ fn source(log: &Log, known: bool) -> Source {
     Source { file: Arc::clone(log.disk_file()), end: log.end, path: log.path.clone(), known }
 }
 
-/// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says
-/// whether every line is known then.
+/// Reads the branch from the end of the file; all of it if something is not as it should be. Says whether every line is
+/// known then.
 fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.disk_file().as_ref();
     let header = resume::header(file, log.end)?.filter(|header| header.newer().is_none());

@@ -38,7 +38,7 @@ pub struct Found {
     pub size: u64,
 }
 
-/// What a list says of a session.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// The directory that it is about.
@@ -51,11 +51,11 @@ pub struct Summary {
     pub name: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
-    /// What the user said first.
+    /// The first prompt of the user.
     pub first_text: Option<String>,
     /// Messages, on all branches.
     pub messages: usize,
-    /// What all answers used, on all branches.
+    /// The usage of all answers, on all branches.
     pub usage: Usage,
     /// Where it was forked from.
     pub forked_from: Option<Origin>,
@@ -287,7 +287,7 @@ fn id_of(path: &Path) -> Option<SessionId> {
     path.file_stem().filter(|_| jsonl)?.to_str().and_then(SessionId::parse)
 }
 
-/// What is in a directory; nothing if there is none.
+/// Returns the entries of a directory; none if it does not exist.
 fn entries_of(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries.collect(),
@@ -302,7 +302,7 @@ fn sorted(mut found: Vec<Found>) -> Result<Vec<Found>, SessionError> {
     Ok(found)
 }
 
-/// How much of a path is readable in the name of its directory.
+/// The number of characters of a path in the name of its directory.
 const SLUG: usize = 48;
 
 /// The end of a path, in letters and digits that every file system takes.

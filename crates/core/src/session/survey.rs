@@ -1,4 +1,4 @@
-//! What a list shows of a session's file: one pass that reads little of each line.
+//! The summary of a session's file for a list: one pass that reads little of each line.
 
 use std::borrow::Cow;
 use std::fs::File;

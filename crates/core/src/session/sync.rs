@@ -27,7 +27,7 @@ pub(super) struct Syncer {
 pub(super) type Synced = oneshot::Receiver<Result<(), SessionError>>;
 
 struct Request {
-    /// Who waits; nobody when it may take its time.
+    /// The caller that waits; none when the sync may take its time.
     waiter: Option<oneshot::Sender<Result<(), SessionError>>>,
 }
 

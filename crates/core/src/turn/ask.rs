@@ -35,7 +35,7 @@ pub(super) struct PartialAnswer {
 /// Why there is no answer.
 enum Unanswered {
     Model(ModelError),
-    /// What the user said could not be put on the disk.
+    /// The user's message could not be written to the disk.
     Session(SessionError),
     /// A hook did not want the request.
     Unasked(Input),
@@ -172,9 +172,9 @@ impl Turn {
         }
     }
 
-    /// What the user has seen of an answer that will not be complete stays in the transcript. What was held back does
-    /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
-    /// arguments are refused by servers.
+    /// Keeps the part of an answer that the user has seen, when it will not be complete. What was held back does not,
+    /// nor what the user was not told in words: thinking without its signature and calls without all of their arguments
+    /// are refused by servers.
     pub(super) fn keep_partial(
         &mut self,
         stop: Stop,
@@ -300,7 +300,7 @@ impl AnswerReview {
     }
 }
 
-/// What is held back of an answer until hooks have decided.
+/// Returns the deltas that are held back until hooks have decided.
 pub(super) fn held(hooks: &Hooks) -> Held {
     Held {
         deltas: hooks.after_model_response.iter().any(|hook| hook.holds_back()),

@@ -29,7 +29,7 @@ use crate::stats::of_text;
 /// Less than this is not worth asking how large the window is.
 const SMALL: u64 = 2_000;
 
-/// How often a request for a summary that is too long is made shorter.
+/// The number of times that a request for a summary is made shorter.
 const ATTEMPTS: u64 = 3;
 
 struct Summary {
@@ -38,7 +38,7 @@ struct Summary {
     answer: Option<Answer>,
 }
 
-/// What is about to be done.
+/// A compaction that is about to be carried out.
 struct Plan {
     compacting: Compacting,
     budget: Budget,
@@ -83,7 +83,7 @@ impl Compactor<'_> {
         Some(self.carry_out(plan).await)
     }
 
-    /// What would be summed up; `None` if there is no need, or nothing that it would make shorter.
+    /// Plans a compaction; `None` if there is no need, or nothing that it would make shorter.
     fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<Plan> {
         let (tally, messages) = self.run.agent.transcript.tally();
         let said = tally.context(&messages, None).tokens;
@@ -309,7 +309,7 @@ impl Compactor<'_> {
     }
 }
 
-/// What is assumed of a window that nobody knows, when the user wants less in it.
+/// The size that an unknown window is assumed to have, when the user wants less in it.
 const UNKNOWN: u64 = 32_000;
 
 fn summary(by: ModelInfo, response: ModelResponse) -> Summary {

@@ -1,4 +1,4 @@
-//! What is asked of the model, as the hooks leave it.
+//! The request to the model, as the hooks leave it.
 
 use std::sync::Arc;
 
@@ -159,7 +159,7 @@ impl<'a> RequestDraft<'a> {
     }
 }
 
-/// What every provider takes for the name of a tool.
+/// True for a name that every provider takes for a tool.
 fn is_name(name: &str) -> bool {
     /// The longest.
     const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! What the user sees of the model's answer. The transcript has the original by now.
+//! Shows the user the model's answer. The transcript has the original by now.
 
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, Level};

@@ -61,11 +61,11 @@ impl Held {
     }
 }
 
-/// What follows a step.
+/// The continuation of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Then {
     Step,
-    /// What the user has said meanwhile, if it was good; otherwise nothing.
+    /// The user's messages meanwhile, if the step was good; otherwise none.
     Finish(Result<(), TurnErrorKind>),
     /// Nothing, whatever the user has said meanwhile.
     Stop,
@@ -76,7 +76,7 @@ pub(super) enum Then {
     },
 }
 
-/// What came of the last thing the driver did.
+/// The result of the driver's last action.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Input {
     Allowed,
@@ -93,7 +93,7 @@ pub(super) enum Input {
         handled: bool,
     },
     Noted,
-    /// What the user said is in the transcript; `any` when there was something.
+    /// The user's messages are in the transcript; `any` when there were some.
     Taken {
         any: bool,
     },
@@ -196,7 +196,7 @@ fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
     }
 }
 
-/// What is said when the agent would stop is like a prompt of its own: steps are counted anew.
+/// Handles a message that came when the agent would stop like a prompt of its own: steps are counted anew.
 fn taken(step: u32, stopping: bool, any: bool) -> State {
     match (stopping, any) {
         (false, _) => State::Starting { step: step + 1, last: false },

@@ -43,7 +43,7 @@ enum Plan {
     Answer { output: ToolOutput, source: Source },
 }
 
-/// Who gave a result; nobody but haft itself, if none is there.
+/// The source of a result; haft itself, if none is there.
 #[derive(Default)]
 struct Source {
     extension: Option<ExtensionName>,
@@ -74,7 +74,7 @@ impl Skip {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 struct Ended {
     call: ToolCall,
     output: ToolOutput,
@@ -234,8 +234,7 @@ impl ToolCalls<'_> {
         offered.is_unknown(&call.name) && call.args.is_object() && takes()
     }
 
-    /// What a call comes to, and who gave the result; nothing more shall be done if it could not be written that it was
-    /// about to run, so that it did not.
+    /// Carries out a call and returns its result with its source; does nothing if the start could not be recorded.
     async fn carry_out(&self, Planned { call, plan }: Planned, begun: Result<(), SessionError>) -> Ended {
         let (runs, tool) = match plan {
             Plan::Answer { output, source } => return Ended { call, output, source, then: None },

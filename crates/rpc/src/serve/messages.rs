@@ -1,4 +1,4 @@
-//! What is said, and what was.
+//! Messages to the agent, and those of the conversation.
 
 use haft_core::{Prompt, QueueError, Queued, Waiting, image};
 use haft_protocol::content::Image;

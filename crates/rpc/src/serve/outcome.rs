@@ -8,7 +8,7 @@ use haft_protocol::rpc::{ErrorCode, Failure, NoData, Payload};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-/// What a command comes to.
+/// The outcome of a command.
 pub(super) type Outcome = Result<Payload, Failure>;
 
 pub(super) enum Carried {
@@ -23,7 +23,7 @@ impl Carried {
         Self::Later(work.boxed())
     }
 
-    /// What nobody waits for any more once everything ends: it may ask somebody who is slow to answer.
+    /// Ends work that no client waits for once everything ends: it may ask somebody who is slow to answer.
     pub(super) fn before(
         ending: CancellationToken,
         work: impl Future<Output = Outcome> + Send + 'static,
@@ -32,7 +32,7 @@ impl Carried {
         Self::later(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
     }
 
-    /// What blocks the thread, because it reads the disk, and may have a lot to say.
+    /// Runs work that blocks the thread, because it reads the disk, and may have a long reply.
     pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
         Self::Bulky(off_thread(work).boxed())
     }

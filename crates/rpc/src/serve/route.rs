@@ -1,4 +1,4 @@
-//! Whose command it is, and whether it may be one at all.
+//! Routes commands to sessions, and refuses those that are not allowed.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Command, CommandKind, Failure};

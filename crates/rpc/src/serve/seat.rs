@@ -18,11 +18,11 @@ pub(super) struct Seat {
     /// Cancelled when the session is closed: stops what is under way beside that, too.
     pub(super) closing: CancellationToken,
     pub(super) life: Life,
-    /// What the client will be told of why it was closed.
+    /// The reason for closing, as the client will be told.
     pub(super) reason: SessionEnd,
 }
 
-/// How far a session has come.
+/// The stage of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Life {
     Open,

@@ -71,7 +71,7 @@ pub(super) fn set_name(session: &Opened, wish: SetName) -> Carried {
     })
 }
 
-/// What is known of a session that is open, without its file.
+/// Returns the facts of an open session, without reading its file.
 fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
     let (agent, header) = (&seat.opened.agent, seat.opened.agent.session().header());
     let (session, messages) = (agent.session(), agent.messages());
@@ -147,7 +147,7 @@ pub(super) fn tree(session: &Opened) -> Carried {
     })
 }
 
-/// How much of what an entry says is told, in characters.
+/// The number of characters of an entry's text that are shown.
 const LONGEST_TEXT: usize = 200;
 
 fn shown(entry: &Entry, labels: &HashMap<EntryId, String>) -> EntryInfo {
@@ -231,7 +231,7 @@ pub(super) async fn copy_of(agent: Agent, wish: Fork) -> Result<Which, Failure> 
     Ok(Which::Given(copy))
 }
 
-/// What a copy is called, so that nobody takes it for what it comes from.
+/// Returns the name of a copy, so that it differs from the original's.
 fn name_of_copy(name: &str) -> String {
     let (of, number) = match name.strip_suffix(')').and_then(|name| name.rsplit_once(" (fork")) {
         Some((of, "")) => (of, Some(2)),

@@ -1,4 +1,4 @@
-//! What a session works with: model, thinking, tools.
+//! The setup of a session: model, thinking, tools.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a session works on, one thing at a time: a prompt, or a summary.
+//! The work of a session, one job at a time: a prompt, or a summary.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(super) async fn job(
     })
 }
 
-/// What the person said: a command if it begins as one that there is, and otherwise a message.
+/// Handles the person's prompt: a command if it begins as one that there is, and otherwise a message.
 async fn prompt(
     session: &Opened,
     sessions: &Arc<impl Sessions>,
@@ -87,7 +87,7 @@ async fn prompt(
     Ended::with(AgentEvent::Done)
 }
 
-/// What a command came to.
+/// The outcome of a command.
 pub(super) enum Ran {
     Message(String),
     Shown(CommandAction, haft_protocol::ids::ExtensionName),
@@ -180,7 +180,7 @@ pub(super) fn error(message: impl std::fmt::Display) -> AgentEvent {
     AgentEvent::Error { message: message.to_string(), stage: None }
 }
 
-/// What became of something that was under way.
+/// News about work under way.
 pub(super) enum News {
     Ended(String, Ended),
     /// A command whose reply may be long.
@@ -192,11 +192,11 @@ pub(super) enum News {
     Opened(Ticket, Meant, Result<Opened, Failure>),
     /// A session is closed; why what it said may not be on the disk.
     Closed(String, Option<String>),
-    /// What was left of a session that was open already.
+    /// The rest of a session that was open already.
     Gone,
 }
 
-/// Whose command it is.
+/// The place that a command belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// The process's.
@@ -204,7 +204,7 @@ pub(super) enum Place {
     Session(String),
 }
 
-/// Whether commands that name no session mean the one that was opened.
+/// The session that later commands without a name mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meant {
     FromHereOn,

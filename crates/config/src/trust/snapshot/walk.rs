@@ -29,7 +29,7 @@ const MANIFEST: &str = "extension.json";
 /// The longest manifest that is looked into, in bytes. The host reads none that is longer.
 const MAX_MANIFEST: u64 = 1024 * 1024;
 
-/// What was found so far.
+/// The state of a walk through a project.
 pub(super) struct Walk<'a> {
     project: &'a Path,
     /// Directories that are the user's own, canonical.
