@@ -49,11 +49,11 @@ pub use facts::{ModelFacts, Prices};
 /// ```
 #[async_trait]
 pub trait Model: Send + Sync {
-    /// Who this is, for people, for `hello_ack`, for the log.
+    /// Returns the name of the model, for people, for `hello_ack`, for the log.
     fn info(&self) -> ModelInfo;
 
-    /// What is known of the model: window, prices, thinking. Nothing unless a model says so. May look into a large
-    /// table.
+    /// Returns the known facts of the model: window, prices, thinking. Nothing unless a model says so. May look into a
+    /// large table.
     fn facts(&self) -> ModelFacts {
         ModelFacts::default()
     }
@@ -102,7 +102,7 @@ pub trait ModelSource: Send + Sync {
 /// The model's answer as it comes.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// Who a model is.
+/// The name of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
     /// The provider: `anthropic`, `openai`, `scripted`, …
@@ -149,18 +149,18 @@ pub struct ModelRequest {
     pub messages: Arc<Vec<Message>>,
     /// The tools the model may call, in the order they are shown.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// How much to think. A level that the model does not have becomes its nearest.
+    /// The thinking level. A level that the model does not have becomes its nearest.
     pub thinking: Thinking,
-    /// What else the model is told about its answer.
+    /// Further options of the answer.
     pub options: RequestOptions,
 }
 
-/// What else a model is told about its answer. What is not set is as it is configured, or as the provider has it.
+/// Further options of an answer. What is not set is as it is configured, or as the provider has it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RequestOptions {
     /// The longest answer, in tokens.
     pub max_tokens: Option<u64>,
-    /// How freely the model chooses its words: 0 and up, mostly to 1 or 2. Not sent where the model cannot be told.
+    /// The temperature: 0 and up, mostly to 1 or 2. Not sent where the model cannot be told.
     pub temperature: Option<f64>,
 }
 
@@ -208,13 +208,13 @@ pub enum ModelEvent {
     Retry {
         /// The attempt that comes next, counted from 2.
         attempt: u32,
-        /// How long the wait is.
+        /// The length of the wait.
         delay: Duration,
         /// Why.
         message: String,
-        /// How often it is sent at most.
+        /// The greatest number of attempts.
         max_attempts: u32,
-        /// What failed.
+        /// The kind of the failure.
         kind: ModelErrorKind,
     },
     /// The model cannot be asked now and another one is. Only before the first piece of an answer.
@@ -226,8 +226,8 @@ pub enum ModelEvent {
         /// Why.
         message: String,
     },
-    /// Who answers, from a model that stands for several: once, right before the first piece of its answer. Without it
-    /// the answer is that of [`Model::info`].
+    /// The model that answers, from one that represents several: once, right before the first piece of its answer.
+    /// Without it the answer is that of [`Model::info`].
     Answering(ModelInfo),
     /// The whole answer; always last.
     Done(ModelResponse),
@@ -248,9 +248,9 @@ pub struct ModelResponse {
     pub content: Vec<AssistantBlock>,
     /// Why the model stopped: [`Stop::End`], [`Stop::ToolUse`] or [`Stop::Length`].
     pub stop: Stop,
-    /// What the request used.
+    /// The usage of the request.
     pub usage: Usage,
-    /// What only this provider can read again.
+    /// Data that only this provider can read again.
     pub native: Option<Native>,
 }
 

@@ -45,13 +45,13 @@ Read before you change, make the smallest change that does the job, check your w
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
-    /// Who the agent is; haft's own text when absent.
+    /// The identity of the agent; haft's own text when absent.
     pub identity: Option<String>,
     /// Texts the user adds, in order.
     pub appended: Vec<String>,
     /// Facts about the place of work, a line each: the working directory, the date.
     pub facts: Vec<String>,
-    /// What the user and the project tell every agent, the weightiest last.
+    /// Texts of the user and the project for every agent, the weightiest last.
     pub context: Vec<ContextText>,
     /// Instructions that can be loaded; shown only where the tool that loads them is offered.
     pub skills: Vec<SkillSummary>,
@@ -68,12 +68,12 @@ pub struct ContextText {
     pub cut: u64,
 }
 
-/// What the model knows of a skill before it loads it.
+/// The description of a skill for a model that has not loaded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillSummary {
-    /// What the model loads it by.
+    /// The name by which the model loads it.
     pub name: String,
-    /// What it is good for.
+    /// The purpose of the skill.
     pub description: String,
 }
 

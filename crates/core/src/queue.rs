@@ -59,7 +59,7 @@ pub enum QueueError {
     /// The queue is full.
     #[error("{limit} messages wait already; let the agent take some, or take them back")]
     Full {
-        /// How many there is room for.
+        /// The number of messages that there is room for.
         limit: usize,
     },
     /// There is nothing in the message.
@@ -105,8 +105,8 @@ struct State {
     announcing: Announcing,
 }
 
-/// Whether somebody is telling what waits. Nobody is told under the lock, since who is told may queue a message; so
-/// that the last thing told is how things stand, one tells for all.
+/// True while a thread reports the messages that wait. Nobody is told under the lock, since who is told may queue a
+/// message; so that the last thing told is how things stand, one tells for all.
 #[derive(Default, PartialEq, Eq)]
 enum Announcing {
     #[default]
@@ -177,7 +177,7 @@ impl Queues {
         free
     }
 
-    /// What was said before the run, in the order it belongs into the transcript. A run without a prompt of its own also
+    /// Takes the messages from before the run, in the order of the transcript. A run without a prompt of its own also
     /// takes what was to follow, when nothing else waits.
     pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Taken> {
         let mut state = self.lock();
@@ -189,13 +189,13 @@ impl Queues {
         taken
     }
 
-    /// What goes before the next call of the model.
+    /// Takes the messages for the next call of the model.
     pub(crate) fn take_steering(&self) -> Vec<Taken> {
         self.lock().take_one(Queue::Steering)
     }
 
-    /// What keeps a run going that would stop here. When that is nothing, and nobody has just interrupted it, the run is
-    /// over: what is queued from here on is not taken by it, and the next run may begin.
+    /// Takes the messages that keep a run going that would stop here. When that is nothing, and nobody has just
+    /// interrupted it, the run is over: what is queued from here on is not taken by it, and the next run may begin.
     pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
         let mut taken = state.take_one(Queue::Steering);

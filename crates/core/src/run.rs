@@ -17,7 +17,7 @@ use crate::error::{TurnError, TurnErrorKind};
 use crate::queue::{Prompt, Queue, QueueError};
 use crate::turn;
 
-/// How a run ended; nothing yet while it has not.
+/// The outcome of a run; none while it has not ended.
 type Outcome = Option<Result<(), TurnError>>;
 
 /// One prompt being worked on: a stream of events that does the work as it is polled. The last event is
@@ -165,7 +165,7 @@ impl std::fmt::Debug for Run {
     }
 }
 
-/// What the rest of a program does with a run while somebody else takes its events. Cheap to clone; for any task and any
+/// A handle on a run for the parts of a program that do not take its events. Cheap to clone; for any task and any
 /// thread. Made by [`Run::handle`](Run::handle).
 ///
 /// It is about this one run, and says so where that is over: [`Agent::steer`](crate::Agent::steer) keeps a message for

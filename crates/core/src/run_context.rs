@@ -11,7 +11,7 @@ use crate::agent_state::AgentState;
 use crate::emitter::Emitter;
 use crate::session::intervention::{Action, Intervention};
 
-/// What every part of one run, or of one call of an extension outside of any run, works with.
+/// The context of one run, or of one call of an extension outside of any run.
 pub(crate) struct RunContext {
     pub(crate) agent: Arc<AgentState>,
     pub(crate) emitter: Emitter,

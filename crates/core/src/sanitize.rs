@@ -131,7 +131,7 @@ impl Sequence {
     }
 }
 
-/// What stands where hidden characters were.
+/// The character in place of hidden ones.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// Decides about each character by the one that is shown before it.

@@ -20,12 +20,12 @@ pub trait Services: Send + Sync {
     fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String>;
 }
 
-/// How far an extension reaches through the host.
+/// The reach of an extension through the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceReach {
     /// Which extension.
     pub extension: ExtensionName,
-    /// What it may read and change; everything that the user may, if not set.
+    /// The files that it may read and change; all files of the user, if not set.
     pub within: Option<Within>,
     /// The directory of its data, which it may always read and change.
     pub data: Option<PathBuf>,

@@ -36,18 +36,19 @@ pub(crate) use actor::{EndHandler, Start, start};
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
 
-/// What is said of one whose task ended without a word.
+/// The text about an extension whose task ended without a report.
 pub(crate) const PANICKED: &str = "is gone: its task panicked";
 
-/// What is said of an answer that is none to what was asked.
+/// The text about an answer that does not fit the question.
 const OTHER_DIALECT: &str = "it answers in another dialect";
 
 type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 
-/// What a handle asks of its task. The channel has room for none of them before it comes, and its bounds are elsewhere:
-/// the task takes all that comes and never waits for the extension, whose own queue is short (`queue_frames`). Events
-/// count against [`WAITING_EVENTS`]; questions, and that they are over, are as many as there are callers who wait;
-/// results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is a word for a read.
+/// A command of a handle for its task. The channel has room for none of them before it comes, and its bounds are
+/// elsewhere: the task takes all that comes and never waits for the extension, whose own queue is short
+/// (`queue_frames`). Events count against [`WAITING_EVENTS`]; questions, and that they are over, are as many as there
+/// are callers who wait; results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is
+/// a word for a read.
 #[derive(Debug)]
 pub(crate) enum Command {
     Send(Question<Ticket>),
@@ -138,7 +139,7 @@ impl Extension {
         self.inner.queue.lost()
     }
 
-    /// What it is at this moment. It does not change until the guard is dropped, and must not be waited for.
+    /// Returns its present state. It does not change until the guard is dropped, and must not be waited for.
     pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
         self.inner.snapshots.borrow()
     }

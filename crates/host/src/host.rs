@@ -119,8 +119,9 @@ impl Host {
         commands::run(&self.inner, cancel, name, args).await
     }
 
-    /// What may follow a command of which so much is typed behind its name. Of two questions about one command, the newer
-    /// one ends the older. A command that does not complete has no items, nor has one that fails to: that is reported.
+    /// Returns the completions of a command with this text behind its name. Of two questions about one command, the
+    /// newer one ends the older. A command that does not complete has no items, nor has one that fails to: that is
+    /// reported.
     ///
     /// # Errors
     /// [`CommandError`] when there is no such command, or a newer question is asked.

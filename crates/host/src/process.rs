@@ -26,7 +26,7 @@ pub(crate) struct Pipes {
     pub(crate) stderr: ChildStderr,
 }
 
-/// How an extension's process ended.
+/// The exit of an extension's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exit {
     pub(crate) text: String,

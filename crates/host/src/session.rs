@@ -48,10 +48,10 @@ use phase::{Phase, sooner};
 use unasked::UnaskedFrames;
 use watch::{Alert, Watch};
 
-/// What the launcher says when it could not confine what it was to start.
+/// The prefix of the launcher's message when it could not confine the program.
 const NO_SANDBOX: &str = "no sandbox: ";
 
-/// What a session knows from the start.
+/// The facts that a session knows from the start.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
@@ -59,7 +59,7 @@ pub(crate) struct Facts {
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) services: bool,
-    /// What it may register; none for one that may register everything.
+    /// The registrations that it may make; none if it may make all.
     pub(crate) granted: Option<Arc<Permissions>>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Facts {
 pub(crate) struct Question<T> {
     pub(crate) id: RequestId,
     pub(crate) words: Words,
-    /// What is asked, for people: `tool_call intercept`, `tool weather`.
+    /// The subject of the question, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     /// The deadline counts from here.
     pub(crate) asked: Instant,
@@ -498,8 +498,8 @@ impl<T> Session<T> {
     }
 }
 
-/// What is said of one that ended before it said anything. With these two statuses shells, `env` and the shims of version
-/// managers say that they did not get at what they were to run.
+/// Returns the text about a process that ended before its hello. With these two statuses shells, `env` and the shims of
+/// version managers say that they did not get at what they were to run.
 fn ended_before_hello(text: &str) -> String {
     let (ended, printed) = text.split_at(text.find(PRINTED).unwrap_or(text.len()));
     let hint = match ended.strip_prefix("exited with status ") {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use haft_protocol::ext::{InterceptKind, Limits};
 
-/// How long the host waits, for everything it waits for.
+/// The deadlines of the host, for everything that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// From start to `hello`. Runtimes that compile or download first need seconds.
@@ -21,9 +21,9 @@ pub struct Timeouts {
     pub tool_call: Duration,
     /// One command, from the moment of asking.
     pub command: Duration,
-    /// What may follow a command that is typed, from the moment of asking.
+    /// Completions of a command, from the question on.
     pub completions: Duration,
-    /// What the host does with a file for an extension, from the moment it was allowed.
+    /// A file operation of the host for an extension, from its approval on.
     pub host_call: Duration,
     /// Longest time in which an extension takes nothing of what is written to it.
     pub write_stall: Duration,
@@ -35,26 +35,26 @@ pub struct Timeouts {
     pub ping: Duration,
     /// From a `ping` to any sign of life.
     pub pong: Duration,
-    /// How long an extension that closed its input may still answer what it has read.
+    /// The time that an extension that closed its input has to answer what it has read.
     pub half_closed: Duration,
     /// From `shutdown` to the request to terminate.
     pub shutdown_grace: Duration,
     /// From the request to terminate to the kill; also how long a killed process may take to be gone.
     pub kill_grace: Duration,
-    /// How long the output of a process that is gone is still read.
+    /// The time that the output of a process that has exited is still read.
     pub pipe_drain: Duration,
     /// Least time between two reports of unknown frame types.
     pub unknown_type_pause: Duration,
-    /// How long a start waits for an extension to say hello, and then as long again for it to be ready. A required one,
-    /// and one that the command line names, is waited for until its deadlines.
+    /// The time that a start waits for the hello of an extension, and then for it to be ready. A required one, and one
+    /// that the command line names, is waited for until its deadlines.
     pub start_patience: Duration,
-    /// How long a start still waits for silent ones when all others are ready.
+    /// The time that a start still waits for silent ones when all others are ready.
     pub start_margin: Duration,
-    /// How long one that does not say hello keeps others from being started.
+    /// The time that one without a hello keeps others from being started.
     pub start_turn: Duration,
-    /// How long a tool call waits for an extension that is being started before people are told.
+    /// The time that a tool call waits for an extension that is being started before people are told.
     pub told: Duration,
-    /// How long one that is replaced may work on what it was asked.
+    /// The time that a replaced extension has for its open questions.
     pub drain: Duration,
     /// When one that crashed is started again.
     pub restarts: Restarts,
@@ -118,7 +118,7 @@ impl Default for Restarts {
 }
 
 impl Timeouts {
-    /// How long an extension may take to decide about this. Who writes a summary may have to ask a model.
+    /// Returns the deadline of an extension's decision about this. Who writes a summary may have to ask a model.
     pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
         match hook {
             InterceptKind::BeforeCompact => self.tool_call,
@@ -162,17 +162,17 @@ pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 /// Between two reads of what an extension prints while none of it is kept.
 pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a call to the host waits for an agent: the first extensions are started before there is one.
+/// The time that a call to the host waits for an agent: the first extensions are started before there is one.
 pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a call whose time is up may take to say how far it got.
+/// The time that a call has after its deadline to report its progress.
 pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(1);
 
-/// How long an end waits for what was done for the extension. Longer than a tool gets that is cancelled, and what a
-/// command started is killed by then.
+/// The time that an end waits for calls of the extension. Longer than a tool gets that is cancelled, and what a command
+/// started is killed by then.
 pub(crate) const CALLS_END: Duration = Duration::from_secs(4);
 
-/// What rates are counted by.
+/// The unit of rates.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// So long without an excess, and the next one is another episode, with a report of its own.

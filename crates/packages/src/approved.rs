@@ -1,4 +1,4 @@
-//! What the user approved: the lock file that says it, the store of its code, and the check right before each start.
+//! Approvals of the user: the lock file that says it, the store of its code, and the check right before each start.
 
 pub(crate) mod contents;
 pub(crate) mod copies;

@@ -39,10 +39,10 @@ pub struct Search {
     pub global: Option<PathBuf>,
     /// The project; none with `--no-ext`.
     pub project: Option<Project>,
-    /// What configuration adds; nothing with `--no-ext`.
+    /// The places that the configuration adds; none with `--no-ext`.
     pub further: Vec<Further>,
-    /// What the user approved: of the global directory nothing else runs, and what was installed beside it. Without this all
-    /// of the global directory runs, as it is there.
+    /// The user's approvals: of the global directory nothing else runs, and what was installed beside it. Without this
+    /// all of the global directory runs, as it is there.
     pub approved: Option<Approved>,
     /// The value of `PATH`, for an `exec` that is a bare name.
     pub path: Option<OsString>,
@@ -53,22 +53,22 @@ pub struct Search {
 pub struct Further {
     /// The directory of an extension, or of several. Relative to the process's own.
     pub dir: PathBuf,
-    /// Whose it is: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the project's.
-    /// Whoever names a place of an untrusted project runs it.
+    /// The origin: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the
+    /// project's. Whoever names a place of an untrusted project runs it.
     pub origin: Origin,
 }
 
-/// What was found. Nothing is run by finding it.
+/// The outcome of a discovery. Nothing is run by finding it.
 #[derive(Debug, Default)]
 pub struct Discovery {
-    /// What shall run, in order.
+    /// The extensions that run, in order.
     pub specs: Vec<ExtensionSpec>,
-    /// What shall not, and why.
+    /// The extensions that do not run, with the reasons.
     pub skipped: Vec<Skipped>,
     /// Mistakes that keep nothing from running: fields of manifests that count as left out.
     pub warnings: Vec<ExtensionFault>,
-    /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
-    /// `specs` all the same: the host cannot start it, and blocks what it guards.
+    /// The extensions that should run and cannot. An extension whose manifest says `required` and whose program is not
+    /// there is in `specs` all the same: the host cannot start it, and blocks what it guards.
     pub errors: Vec<DiscoveryError>,
 }
 
@@ -82,12 +82,12 @@ pub struct DiscoveryError {
     pub dir: PathBuf,
     /// Where it was found.
     pub origin: Origin,
-    /// What is wrong.
+    /// The mistake.
     #[source]
     pub kind: DiscoveryErrorKind,
 }
 
-/// What is wrong with an extension.
+/// The mistake in an extension.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoveryErrorKind {
@@ -157,7 +157,7 @@ impl DiscoveryError {
 pub struct Found {
     /// The extensions to run, in order of precedence.
     pub specs: Vec<ExtensionSpec>,
-    /// What could not be read; reported by the host.
+    /// The files that could not be read; reported by the host.
     pub faults: Vec<ExtensionFault>,
     /// Why no tool may run, if so: nobody can tell which extensions have to be in place, and one of them may be a guard.
     /// Fit to follow "because". The cause is among the faults.
@@ -265,8 +265,8 @@ struct Collect<'a> {
     programs: HashMap<String, PathBuf>,
 }
 
-/// What makes a directory the same, whatever path leads to it. Numbers of files would not do: some file systems give
-/// the same one to several directories, and an extension must not go missing without a word.
+/// Returns the identity of a directory, whatever path leads to it. Numbers of files would not do: some file systems
+/// give the same one to several directories, and an extension must not go missing without a word.
 fn identity(dir: &Path) -> PathBuf {
     dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }

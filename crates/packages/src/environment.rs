@@ -1,4 +1,4 @@
-//! What of this program's environment an extension gets: what a list names, and nothing else.
+//! Variables of this program's environment for an extension: what a list names, and nothing else.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +33,7 @@ const PASSED: &[&str] = &[
 /// Passed on, too, whatever follows.
 const PASSED_PREFIXES: &[&str] = &["LC_"];
 
-/// What programs on Windows cannot do without.
+/// Variables that programs on Windows need.
 const PASSED_ON_WINDOWS: &[&str] = &[
     "ALLUSERSPROFILE",
     "APPDATA",
@@ -94,7 +94,7 @@ pub const FOR_PROJECTS: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
 /// no key, no token, nothing that nobody thought of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExtensionEnv {
-    /// What of this program's environment the user lets single extensions have, by name; see [`check_grant`].
+    /// The variables that the user grants single extensions, by name; see [`check_grant`].
     pub granted: BTreeMap<ExtensionName, Vec<String>>,
     /// Names that are set for every extension, whatever else.
     pub set: Vec<(String, String)>,
@@ -116,7 +116,7 @@ pub enum GrantError {
         "{name:?} is no name of a variable; name each one in full, without a pattern and without a value"
     )]
     NoName {
-        /// What stands in its place.
+        /// The key to use instead.
         name: String,
     },
     /// Every extension has it already.
@@ -135,7 +135,7 @@ pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
     }
 }
 
-/// Whether a user can let an extension have this variable.
+/// Checks that a user can let an extension have this variable.
 ///
 /// # Errors
 /// Why not.

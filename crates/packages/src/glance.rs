@@ -60,8 +60,8 @@ impl Glance {
     }
 }
 
-/// How much later a change may be and still have this date. Whole seconds are dates of a system that knows no finer ones;
-/// where files may be on any, as on Windows, all count as such.
+/// Returns the time that a later change may have and still show this date. Whole seconds are dates of a system that
+/// knows no finer ones; where files may be on any, as on Windows, all count as such.
 fn step(date: i64) -> Duration {
     let is_coarse = cfg!(not(unix)) || date % 1_000_000_000 == 0;
     if is_coarse { DATE_STEP } else { CLOCK_LAG }

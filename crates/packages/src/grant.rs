@@ -6,21 +6,21 @@ use std::path::{Component, Path, PathBuf};
 use haft_launch::sandbox::{Level, Net};
 use serde::Serialize;
 
-/// What the user lets an extension do in its sandbox, beside what every one may: read and execute its own directory, its
+/// The user's grants to an extension in its sandbox, beside those of every one: read and execute its own directory, its
 /// interpreter and the system's programs, and write to its data directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SandboxGrant {
     /// By which means, and so how tightly.
     pub level: Level,
-    /// What it may read.
+    /// The paths that it may read.
     pub read: Vec<GrantedPath>,
-    /// What it may read and change.
+    /// The paths that it may read and change.
     pub write: Vec<GrantedPath>,
-    /// What it may read and execute.
+    /// The paths that it may read and execute.
     pub exec: Vec<GrantedPath>,
     /// Which programs it may start beside those.
     pub programs: ExecPermission,
-    /// Whom it may talk to.
+    /// The network peers that it may talk to.
     pub net: Net,
 }
 

@@ -40,7 +40,7 @@ pub use source::{GitUrl, Source};
 pub struct Store {
     /// `$HAFT_HOME/extensions`: what the user put there by hand.
     pub global: PathBuf,
-    /// What the user approved.
+    /// The user's approvals.
     pub approved: Approved,
     /// `.haft/extensions` of the project somebody works in, if any.
     pub project: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// That of a home of haft's, seen from no project. `path` is the value of `PATH`.
+    /// Makes the store of a home of haft, seen from no project. `path` is the value of `PATH`.
     pub fn of_home(root: &Path, path: Option<std::ffi::OsString>) -> Self {
         let (global, approved) = (root.join("extensions"), Approved::at(root));
         Self { global, approved, project: None, workspace: None, path }

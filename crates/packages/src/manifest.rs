@@ -57,11 +57,11 @@ pub struct Manifest {
     pub permissions: Option<Permissions>,
     /// `activation`, `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
     pub lifecycle: Lifecycle,
-    /// What is wrong with fields that it can do without; they count as left out.
+    /// Mistakes in fields that it can do without; they count as left out.
     pub ignored: Vec<String>,
 }
 
-/// How an extension is started, as its manifest says it.
+/// The start of an extension, as its manifest says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exec {
     /// `exec`: a path, relative to the extension's directory when it holds a `/`, or the name of a program.
@@ -112,7 +112,7 @@ pub enum ManifestError {
     NotJson {
         /// The manifest.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         detail: String,
     },
     /// One field is not what it should be.
@@ -122,7 +122,7 @@ pub enum ManifestError {
         path: PathBuf,
         /// The field.
         field: String,
-        /// What it should be, fit to follow the field's name.
+        /// The expected value, fit to follow the field's name.
         problem: String,
     },
 }
@@ -197,7 +197,7 @@ impl Manifest {
         })
     }
 
-    /// How the extension in `dir` is started, with `exec` resolved by zot's rules: an absolute path as it is; a
+    /// Returns the launch of the extension in `dir`, with `exec` resolved by zot's rules: an absolute path as it is; a
     /// path with a `/`, relative to `dir`; a bare name in the directories of `path`, the value of `PATH`.
     ///
     /// # Errors

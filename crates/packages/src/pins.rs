@@ -27,7 +27,7 @@ pub trait ToolPins: fmt::Debug + Send + Sync {
     fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
 }
 
-/// What the model is told of a tool.
+/// The texts of a tool for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PinnedTool {

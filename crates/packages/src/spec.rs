@@ -1,4 +1,4 @@
-//! What shall run: one extension as discovery found it, or as `--ext` named it.
+//! Extensions to run: one extension as discovery found it, or as `--ext` named it.
 
 mod process_hook;
 
@@ -48,23 +48,23 @@ pub struct ExtensionSpec {
     pub version: Option<String>,
     /// The extension's directory, absolute. Its process starts there and may keep its state there.
     pub dir: PathBuf,
-    /// How it is started.
+    /// The start of the extension.
     pub launch: Launch,
-    /// What it speaks.
+    /// The dialect.
     pub dialect: Dialect,
     /// Where it was found.
     pub origin: Origin,
-    /// What the manifest promises about its intercepts.
+    /// The promises of the manifest about its intercepts.
     pub roles: Roles,
-    /// What it is granted; none for a plain extension, from which the protocol keeps nothing.
+    /// The granted permissions; none for a plain extension, from which the protocol keeps nothing.
     pub permissions: Option<Permissions>,
     /// The level of the sandbox that it runs in, unless the user says another one; none to run with this program's rights.
     pub level: Option<Level>,
     /// One line for listings.
     pub description: Option<String>,
-    /// What the manifest says about its starts and ends.
+    /// Its starts and ends, as the manifest says them.
     pub lifecycle: Lifecycle,
-    /// What the user approved, if it may run only as that. It is held against what is there right before each start.
+    /// The approved content, if it may run only as that. It is held against what is there right before each start.
     pub pin: Option<Arc<Pin>>,
 }
 
@@ -79,7 +79,7 @@ impl ExtensionSpec {
         self.origin == Origin::Project || self.as_hook().is_some_and(|hook| hook.of_project)
     }
 
-    /// What the user says of it, if it is a process hook.
+    /// Returns the user's configuration of it, if it is a process hook.
     pub fn as_hook(&self) -> Option<&Arc<HookSpec>> {
         match &self.dialect {
             Dialect::Native => None,
@@ -93,7 +93,7 @@ impl ExtensionSpec {
     }
 }
 
-/// What an extension speaks on its standard input and output.
+/// The dialect of an extension on its standard input and output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dialect {
     /// The native dialect: frames.

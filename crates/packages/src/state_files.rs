@@ -48,7 +48,7 @@ fn replace(dir: &Path, name: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What tells one version of an extension from another, as far as a glance can.
+/// Returns the looks of an extension, which tell one version from another, as far as a glance can.
 pub fn looks(dir: &Path) -> String {
     format!("{}\n{}\n", dir.display(), stamp(&dir.join(MANIFEST_FILE)))
 }

@@ -11,11 +11,11 @@ pub(crate) const HOOK_INTERCEPT: Duration = Duration::from_secs(5);
 /// A process hook that approves a tool, unless the user says otherwise.
 pub(crate) const HOOK_APPROVAL: Duration = Duration::from_secs(60);
 
-/// How far the clock that dates changes of files may lag behind, where dates are finer than seconds: a tick of the system's
-/// clock, or the step of file systems that count hundredths.
+/// The lag of the clock that dates changes of files, where dates are finer than seconds: a tick of the system's clock,
+/// or the step of file systems that count hundredths.
 pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
 
-/// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
+/// The lag of a date in whole seconds: the longest step of a file system is 2 s.
 pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
 
 /// The longest deadline for `hello`, `ready` or an interception that a manifest may ask for.
@@ -27,10 +27,10 @@ pub(crate) const CLONE: Duration = Duration::from_secs(300);
 /// Between two looks at how much a clone has written.
 pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
 
-/// What somebody prepared in a private copy and left for so long is of no use to anybody.
+/// The age from which a preparation in a private copy is a leftover.
 pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
 
-/// How long a change of what is installed waits for another one, or for a start that sweeps up.
+/// The time that a change of what is installed waits for another one, or for a start that sweeps up.
 pub(crate) const WORKSHOP: Duration = Duration::from_secs(5);
 
 pub(crate) const WORKSHOP_LOOK: Duration = Duration::from_millis(10);

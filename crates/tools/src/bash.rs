@@ -81,7 +81,7 @@ fn in_one(report: &RunReport, notes: &[String]) -> String {
     text
 }
 
-/// What programs are told beside the output.
+/// The data for programs beside the output.
 #[derive(Serialize)]
 struct Details<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]

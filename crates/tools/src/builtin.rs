@@ -18,14 +18,14 @@ use serde::de::DeserializeOwned;
 use crate::environment::{Environment, EnvironmentError};
 use crate::seen::Seen;
 
-/// What the tools of one session stand on.
+/// The environment that the tools of one session share.
 pub(crate) struct Ground {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) seen: Seen,
     pub(crate) reader: Reader,
 }
 
-/// Whom results are for.
+/// The reader of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// Remarks stand behind what they are about.

@@ -1,4 +1,4 @@
-//! What a change was, for the model and for people.
+//! Diffs of a change, for the model and for people.
 
 use std::path::Path;
 

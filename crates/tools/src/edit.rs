@@ -106,7 +106,7 @@ fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, St
     })
 }
 
-/// What stands for the byte 0x80 that is no text; the others follow. No text of anybody has these.
+/// The character that represents the byte 0x80 outside of text; the others follow. No text of anybody has these.
 const FIRST: u32 = 0x0010_ff00;
 
 /// The text, with a character for each byte that is none; `None` if it has such characters itself.

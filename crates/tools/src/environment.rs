@@ -23,10 +23,10 @@ pub trait Environment: Send + Sync {
     /// The directory that relative paths start at and commands run in; absolute.
     fn cwd(&self) -> &Path;
 
-    /// What `~` stands for.
+    /// Returns the directory that `~` means.
     fn home(&self) -> Option<&Path>;
 
-    /// What is at a path, symbolic links followed.
+    /// Looks at a path, symbolic links followed.
     ///
     /// # Errors
     /// When there is nothing, or it may not be seen.
@@ -38,7 +38,7 @@ pub trait Environment: Send + Sync {
     /// When it is not a regular file, or cannot be read.
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError>;
 
-    /// What is in a directory, in no order.
+    /// Lists a directory, in no order.
     ///
     /// # Errors
     /// When it is not a directory, or cannot be read.
@@ -79,7 +79,7 @@ pub trait Environment: Send + Sync {
 /// A file that nobody else changes meanwhile.
 #[async_trait]
 pub trait ClaimedFile: Send {
-    /// What the file is known by now.
+    /// Returns the present key of the file.
     ///
     /// # Errors
     /// When that cannot be found out.
@@ -101,7 +101,7 @@ pub trait ClaimedFile: Send {
     async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError>;
 }
 
-/// How content got into a file.
+/// The way in which content got into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// There was no such file.
@@ -127,7 +127,7 @@ pub enum InPlace {
     MountPoint,
 }
 
-/// What a file is known by, whatever name it was reached by.
+/// The key of a file, whatever name it was reached by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileKey {
     /// Its path, symbolic links resolved.
@@ -136,7 +136,7 @@ pub struct FileKey {
     pub id: Option<(u64, u64)>,
 }
 
-/// What becomes of directories that are missing above a file.
+/// The treatment of missing directories above a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parents {
     /// There must be none.
@@ -145,7 +145,7 @@ pub enum Parents {
     Create,
 }
 
-/// What is at a path.
+/// The facts about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     /// Its kind, symbolic links followed.
@@ -181,16 +181,16 @@ pub struct Entry {
 /// A command for the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// What the shell is to read.
+    /// The text for the shell.
     pub command: String,
-    /// How long it may run.
+    /// The time limit.
     pub timeout: Duration,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
-    /// How it ended.
+    /// The end of the command.
     pub end: RunEnd,
     /// The end of its output, within core's limits; what is not UTF-8 in it is replaced.
     pub tail: String,
@@ -207,8 +207,8 @@ pub struct RunReport {
 }
 
 impl RunReport {
-    /// What is to be known of the output beside its end, a sentence each: what is left out and where all of it is, and that
-    /// something in the background goes on.
+    /// Returns notes about the output beside its end, a sentence each: what is left out and where all of it is, and
+    /// that something in the background goes on.
     pub fn notes(&self) -> Vec<String> {
         let background = self.background.then(|| {
             "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
@@ -246,7 +246,7 @@ pub struct FullOutput {
     pub bytes: u64,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
     /// By itself, with this code.
@@ -268,7 +268,7 @@ pub enum EnvironmentError {
     /// The system refused.
     #[error("cannot {action} {}: {error}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The action that failed, as a verb.
         action: &'static str,
         /// On what.
         path: PathBuf,

@@ -48,8 +48,8 @@ pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What a program that embeds haft gives its host, so that extensions can read, write, edit and run things through it:
-/// [`service_tools`] on the machine that the model's own tools work on, and in their queue of changes.
+/// The services that a program that embeds haft gives its host, so that extensions can read, write, edit and run things
+/// through it: [`service_tools`] on the machine that the model's own tools work on, and in their queue of changes.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::timeouts::RESULTS_KEPT;
 
-/// What all of them begin with, whoever wrote them.
+/// The prefix of all of their names.
 const PREFIX: &str = "haft-";
 
 /// Removes from a directory of results those that are older than a week. What cannot be removed is left for the next

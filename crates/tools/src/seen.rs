@@ -1,4 +1,4 @@
-//! What this session has read of files: the ground of every change.
+//! The files that this session has read: the ground of every change.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, PoisonError};
@@ -62,7 +62,7 @@ impl Seen {
         files.push(File { key, content });
     }
 
-    /// Whether that is the content that was read last. There is nothing to lose in an empty file.
+    /// Checks that this is the content that was read last. There is nothing to lose in an empty file.
     pub(crate) fn check(&self, key: &FileKey, content: Print) -> Result<(), Unseen> {
         if content.len == 0 || !is_up(Defence::StaleCheck) {
             return Ok(());

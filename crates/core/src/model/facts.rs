@@ -1,9 +1,9 @@
-//! What is known of a model before it is asked: its limits, its prices, how it thinks.
+//! Facts about a model before it is asked: its limits, its prices, how it thinks.
 
 use haft_protocol::message::Usage;
 use haft_protocol::thinking::Thinking;
 
-/// What is known of a model; nothing where nothing is known.
+/// The known facts of a model; each is absent where it is not known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelFacts {
     /// A name for people.
@@ -15,13 +15,13 @@ pub struct ModelFacts {
     /// The levels it can be told to think at, least first; [`Thinking::Off`] among them where it can be kept from
     /// it. A model that does not think has [`Thinking::Off`] alone.
     pub thinking: Option<Vec<Thinking>>,
-    /// Whether it reads images.
+    /// True if the model reads images.
     pub images: Option<bool>,
-    /// What its tokens cost.
+    /// The prices of its tokens.
     pub prices: Option<Prices>,
 }
 
-/// What a million tokens cost, in US dollars.
+/// The prices of a million tokens, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prices {
     /// Input that was not cached.
@@ -55,7 +55,7 @@ impl ModelFacts {
 }
 
 impl Prices {
-    /// What these tokens cost, in US dollars; what `usage` says of its own cost does not matter.
+    /// Returns the cost of these tokens, in US dollars; the cost that `usage` names does not matter.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let priced = [
             (usage.input, self.input),

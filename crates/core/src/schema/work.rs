@@ -1,4 +1,4 @@
-//! How much work it is to check arguments against a schema, counted before any of it is done.
+//! The work of checking arguments against a schema, counted before any of it is done.
 //!
 //! A schema of a few hundred bytes can ask for more comparisons than there is time for, by references that branch at
 //! every level or lead back to themselves. So schema and arguments are walked together first, without judging
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// What looks at the value itself once more.
+    /// Counts the keywords that look at the value itself once more.
     fn same(&mut self, keywords: &'a Map<String, Value>, instance: &Value) -> Result<(), TooMuch> {
         if let Some(Value::String(reference)) = keywords.get("$ref") {
             let target = self.target(reference)?;

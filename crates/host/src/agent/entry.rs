@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     pub(crate) timeouts: Arc<Timeouts>,
     /// True if the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
-    /// How long a start waits for it to say hello: not at all when it was silent before.
+    /// The time that a start waits for its `hello`: not at all when it was silent before.
     pub(crate) patience: Duration,
     /// True if it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Entry {
     pub(crate) floor: Mutex<()>,
     /// Events that start it; none for one that was started at once.
     pub(crate) backlog: Option<Arc<Backlog>>,
-    /// What a reload put in its place.
+    /// The entry that a reload put in its place.
     pub(crate) successor: OnceLock<Arc<Self>>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Entry {
 pub(crate) struct Failed {
     pub(crate) verdict: Verdict,
     pub(crate) reason: String,
-    /// What it did wrong, fit to follow its name; nothing when the run was cancelled.
+    /// The mistake, fit to follow its name; none when the run was cancelled.
     pub(crate) detail: Option<String>,
 }
 
@@ -177,7 +177,7 @@ impl Entry {
         }
     }
 
-    /// How long it may take to decide: as its grant says, else as any other.
+    /// Returns the deadline of its decision: as its grant says, else as any other.
     fn time_for(&self, hook: InterceptKind) -> Duration {
         let granted = self.spec.permissions.as_ref().and_then(|granted| granted.time_for(hook));
         granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))

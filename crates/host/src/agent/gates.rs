@@ -16,12 +16,12 @@ const PATIENCE: u32 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Gates(Mutex<HashMap<ExtensionName, Health>>);
 
-/// What a gate decides about. One question has nothing to do with the other: a hook may answer the first well and fail at
-/// the second each time.
+/// The subject of a gate's decision. One question has nothing to do with the other: a hook may answer the first well
+/// and fail at the second each time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Deciding {
     Call,
-    /// Whether a call that gates have let pass may be made.
+    /// The approval of a call that gates have let pass.
     Approval,
 }
 
@@ -34,7 +34,7 @@ struct Health {
     verdict: Opinion,
 }
 
-/// What the person has said about an extension's gates.
+/// The person's decision about an extension's gates.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Opinion {
     #[default]
@@ -44,7 +44,7 @@ enum Opinion {
     Given(GateChoice),
 }
 
-/// What follows from a block by failure.
+/// The consequence of a block by failure.
 #[derive(Debug)]
 pub(crate) enum Due<'a> {
     Nothing,
@@ -72,8 +72,8 @@ impl Gates {
         self.lock().get(name).is_some_and(|health| health.verdict == off)
     }
 
-    /// What follows from its latest failure. The person is asked once an extension and session: whoever comes while
-    /// somebody asks, or after an answer, does not ask again.
+    /// Returns the consequence of its latest failure. The person is asked once an extension and session: whoever comes
+    /// while somebody asks, or after an answer, does not ask again.
     pub(crate) fn due(&self, name: &ExtensionName) -> Due<'_> {
         let mut all = self.lock();
         let Some(health) = all.get_mut(name).filter(|health| health.longest() >= PATIENCE) else {

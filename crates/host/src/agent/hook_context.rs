@@ -33,7 +33,7 @@ impl HookContext {
         self.shared.reporter(name)
     }
 
-    /// What follows from a block: after one failure too many, the person decides.
+    /// Returns the consequence of a block: after one failure too many, the person decides.
     pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
         let name = entry.name();
         let asking = match self.gates.due(name) {

@@ -231,7 +231,7 @@ impl Observer for Audience {
     }
 }
 
-/// What an event is about that extensions are told; they are told these and no other.
+/// Returns the topic of an event for extensions; they are sent these and no other.
 fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
     let about = |name| Some(Topic { name, tool: None });
     #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]

@@ -20,7 +20,7 @@ pub fn run_in_background(job: Box<dyn FnOnce() + Send>) {
     }
 }
 
-/// What is known of the texts since the last start or reload.
+/// The known texts of tools since the last start or reload.
 #[derive(Debug)]
 pub(crate) struct Pins {
     kept: Option<Arc<dyn ToolPins>>,
@@ -50,7 +50,7 @@ impl Pins {
         Self { kept, known: Mutex::default() }
     }
 
-    /// What is kept may be other than before.
+    /// Forgets the texts that were read, because the stored ones may have changed.
     pub(crate) fn forget(&self) {
         *self.known() = Known::default();
     }
@@ -103,7 +103,7 @@ impl Pins {
     }
 }
 
-/// What the command line names is being worked on, and what comes with the program is the program.
+/// False for an extension of the command line, which is being worked on, and for one that comes with the program.
 fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     match spec.origin {
         Origin::Global => true,

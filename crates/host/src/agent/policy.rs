@@ -1,4 +1,4 @@
-//! What a failed interception does to the action it was asked about. One table, the same for every dialect.
+//! The effect of a failed interception on the action. One table, the same for every dialect.
 //!
 //! | hook | role | timeout | timeout, when the user said so | any other failure |
 //! |---|---|---|---|---|
@@ -28,7 +28,7 @@ use crate::wire::fault::{CallError, PRINTED};
 /// Characters of a failure that stand in a question.
 const MOST_QUOTED: usize = 200;
 
-/// What becomes of the action.
+/// The verdict about the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It happens, as if the extension were not there. The failure was reported.
@@ -60,14 +60,14 @@ fn verdict(is_closed: bool, loosened: bool, error: &CallError) -> Verdict {
     }
 }
 
-/// What whoever failed did wrong, fit to follow its name; nothing when the run was cancelled.
+/// Returns the mistake, fit to follow the name of its author; none when the run was cancelled.
 pub(crate) fn blamed(error: &CallError) -> Option<String> {
     (*error != CallError::Cancelled).then(|| error.to_string())
 }
 
-/// How a gate failed, fit for the question whether to go on without it. Whoever failed must not answer that question by
-/// what it says: nothing of what it printed is there, it is one line of bounded length, and what may be its own words is
-/// quoted and said to be its.
+/// Returns the failure of a gate, fit for the question whether to continue without it. Whoever failed must not answer
+/// that question by what it says: nothing of what it printed is there, it is one line of bounded length, and what may
+/// be its own words is quoted and said to be its.
 pub(crate) fn for_the_person(name: &ExtensionName, failure: &str) -> String {
     let (failure, _) = failure.split_once(PRINTED).unwrap_or((failure, ""));
     let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -110,8 +110,9 @@ fn point_fails_closed(point: InterceptPoint) -> bool {
     }
 }
 
-/// What the model or the user is told about a block by failure: who and what happened. Not the way around it: the
-/// model might take it. Nor what it printed, which is for those who wrote it and may hold anything; the report has that.
+/// Returns the text about a block by failure, for the model or the user: who and what happened. Not the way around it:
+/// the model might take it. Nor what it printed, which is for those who wrote it and may hold anything; the report has
+/// that.
 pub(crate) fn reason(name: &ExtensionName, error: &CallError) -> String {
     if *error == CallError::Cancelled {
         return "the run was cancelled".to_owned();

@@ -133,14 +133,14 @@ fn most(result: &ToolResult) -> usize {
     result.content.iter().map(bytes).sum()
 }
 
-/// What is said of a tool that has another schema than the one the model knows.
+/// The text about a tool that has another schema than the one the model knows.
 const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
 
-/// What is said of a tool that has other texts than the approved ones.
+/// The text about a tool that has other texts than the approved ones.
 const LOCKED: &str = "was started anew and its tool has other texts than when it was approved; it is locked, and the user has \
                       been told";
 
-/// What is said of a tool that is not there any more.
+/// The text about a tool that is not there any more.
 const WITHDRAWN: &str = "was started anew and does not offer this tool any more";
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! What the host tells the front end: events that anybody may print, and requests that need a screen.
+//! Messages of the host for the front end: events that anybody may print, and requests that need a screen.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,15 +49,15 @@ pub trait Frontend: Send + Sync {
 /// A gate that keeps failing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateFailing {
-    /// Whose gate.
+    /// The extension with the gate.
     pub extension: ExtensionName,
-    /// How it failed last, for people.
+    /// The last failure, for people.
     pub reason: String,
-    /// How often in a row.
+    /// The number of failures in a row.
     pub failures: u32,
 }
 
-/// What to do about a gate that keeps failing. The call that it was asked about stays blocked in any case.
+/// The choice about a gate that keeps failing. The call that it was asked about stays blocked in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GateChoice {
     /// Start its extension again.

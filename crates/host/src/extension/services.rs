@@ -1,4 +1,4 @@
-//! What the host does for extensions: it runs tools of the program around it for them, under the agent's hooks.
+//! Services of the host for extensions: it runs tools of the program around it for them, under the agent's hooks.
 
 mod desk;
 
@@ -16,7 +16,7 @@ pub use haft_core::services::{ServiceReach, Services, Within};
 
 pub(crate) struct Provided {
     services: Arc<dyn Services>,
-    /// Who runs them, as soon as there is an agent.
+    /// The caller that runs them, as soon as there is an agent.
     caller: watch::Sender<Option<Caller>>,
     calls: AtomicU64,
 }
@@ -36,7 +36,7 @@ impl Provided {
     }
 }
 
-/// What an extension with permissions reaches: the workspace, and what its own process may open.
+/// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
 pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
     // What cannot be read as a place was refused when it was granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {

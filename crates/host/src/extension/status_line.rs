@@ -10,7 +10,7 @@ use haft_protocol::ids::ExtensionName;
 
 use crate::extension::frontend::Frontend;
 
-/// What one process says, by key.
+/// The items of one process, by key.
 type Said = BTreeMap<String, String>;
 
 /// See the module.
@@ -40,7 +40,7 @@ impl StatusLine {
         StatusPlace { line: Arc::clone(self), extension: extension.clone(), number: items.last }
     }
 
-    /// What an extension says now, by key.
+    /// Returns the current items of an extension, by key.
     pub(crate) fn of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
         let items = self.items();
         let processes = items.of.get(extension).into_iter().flat_map(BTreeMap::values);

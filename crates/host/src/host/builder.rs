@@ -97,8 +97,8 @@ impl HostBuilder {
         self
     }
 
-    /// What the host does for extensions with the tools of the program around it; nothing, without it. Done as soon as
-    /// [`Host::serve`] names the agent whose hooks are asked.
+    /// Sets the services for extensions, which use the tools of the program around it; none, without it. Done as soon
+    /// as [`Host::serve`] names the agent whose hooks are asked.
     pub fn services(mut self, services: Arc<dyn Services>) -> Self {
         self.services = Some(services);
         self

@@ -1,4 +1,4 @@
-//! Who owns which tool and which command. Pure.
+//! Owners of tools and commands. Pure.
 //!
 //! At the start the order of the extensions decides; later, whoever came first keeps a name, so that nobody can
 //! take over a tool the model already knows.
@@ -19,13 +19,13 @@ pub(crate) struct Names {
     reported: HashSet<(ExtensionName, String)>,
 }
 
-/// Whether a name is somebody's.
+/// The outcome of a claim.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     Granted,
     /// Somebody else has it; say so.
     Lost {
-        /// Who has it, for people.
+        /// The owner, for people.
         to: String,
     },
     /// Nobody has it, and no more can be had.

@@ -17,14 +17,14 @@ use crate::extension::Deadline;
 use crate::supervision::shared::Shared;
 use crate::wire::fault::{CallError, FaultCode};
 
-/// What a command came to.
+/// The outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
-    /// Who ran it.
+    /// The extension that ran it.
     pub extension: ExtensionName,
-    /// What it wants. A display, an insertion or a panel has been passed on to event sink or front end already; a
-    /// prompt and a failure are the caller's. A prompt says in its first line whose it is. It is for the model as it
-    /// stands, and never read as a command, whatever it begins with.
+    /// The action that it wants. A display, an insertion or a panel has been passed on to event sink or front end
+    /// already; a prompt and a failure are the caller's. A prompt says in its first line whose it is. It is for the
+    /// model as it stands, and never read as a command, whatever it begins with.
     pub action: CommandAction,
 }
 
@@ -51,7 +51,7 @@ pub enum CommandError {
         extension: ExtensionName,
         /// The command.
         name: String,
-        /// What went wrong.
+        /// The error.
         detail: String,
     },
 }

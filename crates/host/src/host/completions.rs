@@ -1,4 +1,4 @@
-//! What may follow a command while it is typed.
+//! Completions of a command while it is typed.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

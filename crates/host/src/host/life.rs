@@ -1,4 +1,4 @@
-//! What becomes of running extensions from outside: the session's beginning, restart, ping, the end.
+//! Changes of running extensions from outside: the session's beginning, restart, ping, the end.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub enum RestartError {
         name: ExtensionName,
         /// The failure.
         code: FaultCode,
-        /// What failed.
+        /// The failure.
         message: String,
     },
 }

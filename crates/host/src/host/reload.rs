@@ -14,7 +14,7 @@ use crate::session::ExtensionState;
 use crate::supervision::slot::Stage;
 use crate::wire::fault::{Failure, FaultCode};
 
-/// What a reload did.
+/// The outcome of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadStats {
     /// Extensions that ran before and were stopped: replaced, or not there any more.
@@ -25,11 +25,11 @@ pub struct ReloadStats {
     pub ready: usize,
     /// Extensions that go on as they were, because what is there now does not work.
     pub kept: usize,
-    /// What went wrong; each was reported as an event, too.
+    /// The failures; each was reported as an event, too.
     pub errors: Vec<ExtensionFault>,
 }
 
-/// Who is there after a reload, and who has to go.
+/// The extensions after a reload, and those that leave.
 #[derive(Debug, Default)]
 struct Plan {
     entries: Vec<Arc<Entry>>,

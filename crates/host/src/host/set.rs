@@ -19,7 +19,7 @@ pub struct CommandInfo {
     pub name: String,
     /// One line; may be empty.
     pub description: String,
-    /// Who runs it.
+    /// The extension that runs it.
     pub extension: ExtensionName,
     /// True if its extension says what may follow it: [`Host::complete_command`](crate::Host::complete_command).
     pub completes: bool,

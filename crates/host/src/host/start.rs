@@ -218,7 +218,7 @@ pub(super) enum Begin {
     AllAtOnce,
 }
 
-/// How far one extension has come, as far as a start cares.
+/// The progress of one extension, as far as a start cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Settled,

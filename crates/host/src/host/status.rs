@@ -1,4 +1,4 @@
-//! How an extension is, for listings.
+//! The status of an extension, for listings.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct ExtensionStatus {
     pub name: ExtensionName,
     /// Its version, as the manifest says.
     pub version: Option<String>,
-    /// What it says of itself.
+    /// Its description of itself.
     pub description: Option<String>,
     /// Where it was found.
     pub origin: Origin,
@@ -25,7 +25,7 @@ pub struct ExtensionStatus {
     pub dir: PathBuf,
     /// True if its manifest says that what it guards must not happen without it.
     pub required: bool,
-    /// How it is.
+    /// Its state.
     pub state: ExtensionState,
     /// True if the person goes on without it in this session: it is not asked about anything.
     pub gates_off: bool,
@@ -35,7 +35,7 @@ pub struct ExtensionStatus {
     pub commands: Vec<String>,
     /// The tools it registered, whether or not it got the names.
     pub tools: Vec<String>,
-    /// What it says in the status line, by key.
+    /// Its items of the status line, by key.
     pub status_items: Vec<(String, String)>,
     /// Events that it was not told, because it does not read fast enough.
     pub events_dropped: usize,

@@ -1,4 +1,4 @@
-//! How the two sides are joined.
+//! The connection of the two sides.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::wire::outlet::Outlet;
 use crate::wire::pipe::Output;
 use crate::wire::scratch;
 
-/// How the two sides are joined.
+/// The connection of the two sides.
 pub(crate) enum Connection {
     Process(Box<(Process, Pipes)>),
     /// Any pair of streams: an extension in this program, a test.

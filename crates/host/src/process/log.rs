@@ -91,7 +91,7 @@ impl Log {
         self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
     }
 
-    /// What the extension printed to standard error. Says whether more of it would be kept now.
+    /// Logs bytes that the extension printed to standard error. Says whether more of it would be kept now.
     pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) -> bool {
         self.with(|inner| {
             inner.stderr(bytes, now);

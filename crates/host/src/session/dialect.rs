@@ -1,4 +1,4 @@
-//! What differs between the dialects that extensions speak: who says hello first, how words become a line and a line
+//! Differences between the dialects that extensions speak: who says hello first, how words become a line and a line
 //! words, and what is said at the end. Everything else is the session's, and the same for all of them.
 
 use haft_protocol::RawJson;
@@ -14,23 +14,23 @@ use crate::wire::decode::Ear;
 /// The number of the first call of a hook.
 pub(crate) const HELLO: u64 = 1;
 
-/// How one connection speaks, and what is said first.
+/// The dialect of one connection, and its first message.
 #[derive(Debug, Clone)]
 pub(crate) enum Speech {
     /// The native dialect: the extension says hello and is answered with this. Gone once it was.
     Native(Option<Box<Greeting>>),
-    /// That of PicoClaw's hooks: the host says hello, and from then on a hook only answers.
+    /// The dialect of PicoClaw's hooks: the host says hello, and from then on a hook only answers.
     Hook(Hello),
 }
 
-/// What is said to an extension.
+/// A message for an extension.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
 pub(crate) enum Words {
     Frame(HostFrame),
     /// A call of a hook, as a line: it may be as long as the conversation, so whoever asks writes it.
     Call(String),
-    /// What a hook is told, as a line.
+    /// A message for a hook, as a line.
     Event(String),
 }
 
@@ -51,7 +51,7 @@ impl Speech {
         }
     }
 
-    /// What the host says before anything was heard.
+    /// Returns the first message of the host.
     pub(crate) fn opening(&self) -> Option<Result<Words, String>> {
         match self {
             Self::Native(_) => None,
@@ -59,7 +59,7 @@ impl Speech {
         }
     }
 
-    /// What questions are told apart by. A hook's are counted, and hello was the first.
+    /// Returns the ids that tell questions apart. A hook's are counted, and hello was the first.
     pub(crate) fn ids(&self) -> Ids {
         match self {
             Self::Native(_) => Ids::random(),
@@ -67,7 +67,7 @@ impl Speech {
         }
     }
 
-    /// What one has not done whose hello is missing.
+    /// Returns the missing action of an extension without a hello.
     pub(crate) fn silence(&self) -> &'static str {
         match self {
             Self::Native(_) => "sent no hello",
@@ -85,7 +85,7 @@ impl Speech {
         matches!(self, Self::Native(_))
     }
 
-    /// What one is told that shall leave, beside the end of its input.
+    /// Returns the request to leave, beside the end of its input.
     pub(crate) fn farewell(&self) -> Option<Words> {
         match self {
             Self::Native(_) => Some(Words::Frame(HostFrame::Shutdown(Shutdown {}))),
@@ -104,12 +104,12 @@ impl Words {
         Line::asking(id, question).map(Self::Call).map_err(no_form)
     }
 
-    /// What a hook is told, or why it has no form.
+    /// Makes a message for a hook, or says why it has no form.
     pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
         Line::notification(call).encode().map(Self::Event).map_err(no_form)
     }
 
-    /// What answers them, if they are a question at all.
+    /// Returns the kind of their answer, if they are a question at all.
     pub(crate) fn kind(&self) -> Option<Kind> {
         match self {
             Self::Frame(frame) => Kind::asked_by(frame),

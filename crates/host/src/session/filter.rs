@@ -8,7 +8,7 @@ use haft_protocol::limits::MAX_NAME;
 /// Names one filter may list; a longer one counts as every tool.
 const MAX_TOOLS_NAMED: usize = 512;
 
-/// What an interceptor is there for, as its manifest and its subscription say.
+/// The role of an interceptor, as its manifest and its subscription say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Nothing was said: it may do everything.
@@ -55,7 +55,7 @@ impl ToolFilter {
     }
 }
 
-/// What one extension subscribed to about tool calls. Subscriptions add up.
+/// The subscriptions of one extension to tool calls. Subscriptions add up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ToolCallRoles {
     plain: ToolFilter,

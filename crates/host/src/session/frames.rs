@@ -88,8 +88,8 @@ impl<T> Session<T> {
         None
     }
 
-    /// How a line is read. The reader keeps to the line's limit of the moment; a question dropped since must not fail its
-    /// late answer.
+    /// Returns the decoder of a line. The reader keeps to the line's limit of the moment; a question dropped since must
+    /// not fail its late answer.
     pub(crate) fn ear(&self) -> Ear {
         let limits = &self.facts.limits;
         let bounds =
@@ -457,7 +457,7 @@ impl<T> Session<T> {
         }
     }
 
-    /// What nearly is a reply is reported once; all else is only logged.
+    /// Reports a line that is nearly a reply once, and logs all others.
     fn on_noise(&mut self, Unread { code, detail, .. }: &Unread, excerpt: &str) {
         if *code == FaultCode::FrameInvalid.as_str() {
             let text =
@@ -484,7 +484,7 @@ impl<T> Session<T> {
         self.out.push(Output::Answer(open.ticket, answer));
     }
 
-    /// What it says of itself does not matter.
+    /// Handles the reply to the hello; its description of itself does not matter.
     fn on_hello_reply(&mut self, outcome: Result<RawJson, String>) {
         let refused = match outcome {
             Ok(result) if result.is_object() => None,

@@ -1,5 +1,4 @@
-//! What an extension registers, held against what it was granted. What goes beyond is left out and said; the rest
-//! counts.
+//! Registrations of an extension, compared with its grants. What goes beyond is left out and said; the rest counts.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,8 @@ use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
 
-/// What every extension is told: a `hello_ack` without the places of one, or why it has no form.
+/// The part of a hello that is the same for every extension: a `hello_ack` without the places of one, or why it has no
+/// form.
 pub(crate) type Common = Arc<Result<String, String>>;
 
 #[derive(Debug, Clone)]
@@ -36,7 +37,7 @@ impl Greeting {
         Self { common, places }
     }
 
-    /// What every extension is told. `ack` must have no places.
+    /// Returns the part of a hello that is the same for every extension. `ack` must have no places.
     pub(crate) fn common(ack: HelloAck) -> Common {
         let line = codec::encode(&HostFrame::HelloAck(ack));
         Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::RequestId;
 
-/// What the largest number has.
+/// The digits of the largest number.
 const DIGITS: usize = 20;
 
 /// Counts the requests of one connection behind a prefix that only its two ends know.

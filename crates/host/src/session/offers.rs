@@ -1,4 +1,4 @@
-//! What one extension has registered, and the rules for it.
+//! Registrations of one extension, and the rules for them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub(crate) struct Offers {
     /// Of the intercept `tool_call`: for which tools, and in which role.
     pub(crate) tool_calls: ToolCallRoles,
     pub(crate) gates: BTreeSet<InterceptKind>,
-    /// What `hello` announced.
+    /// The capabilities of its `hello`.
     pub(crate) capabilities: Vec<String>,
     pub(crate) limits: Arc<Limits>,
 }

@@ -14,7 +14,7 @@ const REMEMBERED: usize = 512;
 pub(crate) struct Open<T> {
     pub(crate) ticket: T,
     pub(crate) kind: Kind,
-    /// What was asked, for people: `tool_call intercept`, `tool weather`.
+    /// The subject of the question, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     pub(crate) until: Instant,
     pub(crate) after: Duration,
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What answers this frame, if it is a question at all.
+    /// Returns the kind of answer to this frame, if it is a question at all.
     pub(crate) fn asked_by(frame: &HostFrame) -> Option<Self> {
         match frame {
             HostFrame::CommandInvoked(_) => Some(Self::Command),
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// What this frame answers.
+    /// Returns the kind of question that this frame answers.
     pub(crate) fn of(response: &Response) -> Self {
         match response {
             Response::Command(_) => Self::Command,
@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// What became of a question that is not open.
+/// The fate of a question that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Past {
     Answered,
@@ -86,7 +86,7 @@ pub(crate) struct Pending<T> {
     /// In the order they were asked: there are few at a time, and looking through few is quicker than a hash.
     open: VecDeque<(RequestId, Open<T>)>,
     past: VecDeque<(RequestId, Past)>,
-    /// How many of them are tool calls that were dropped. Counted, because every line that comes asks for it.
+    /// The number of them that are tool calls that were dropped. Counted, because every line that comes asks for it.
     dropped_tools: usize,
 }
 
@@ -125,7 +125,7 @@ impl<T> Pending<T> {
         self.close(|_, open| open.line == line, |open| Past::Dropped(open.kind))
     }
 
-    /// What became of a question that is not open. A dropped one counts as answered from here on.
+    /// Returns the fate of a question that is not open. A dropped one counts as answered from here on.
     pub(crate) fn look_back(&mut self, id: &RequestId) -> Option<Past> {
         let (_, past) = self.past.iter_mut().find(|(known, _)| known == id)?;
         let was = std::mem::replace(past, Past::Answered);

@@ -16,7 +16,7 @@ pub enum ExtensionState {
     Restarting {
         /// The failure.
         code: FaultCode,
-        /// What failed.
+        /// The failure.
         message: String,
     },
     /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
@@ -29,7 +29,7 @@ pub enum ExtensionState {
     Failed {
         /// The failure.
         code: FaultCode,
-        /// What failed.
+        /// The failure.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! How often an extension may say something that nobody asked for. Pure: it takes `now`.
+//! Rates of unrequested lines of an extension. Pure: it takes `now`.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ const GARBLED: usize = 4;
 /// A token bucket, kept as the moment at which it is full again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bucket {
-    /// What one token takes to come back.
+    /// The time that one token takes to come back.
     interval: Duration,
-    /// What all tokens take to come back.
+    /// The time that all tokens take to come back.
     depth: Duration,
     full_at: Option<Instant>,
 }
@@ -57,7 +57,7 @@ impl Bucket {
     }
 }
 
-/// What becomes of one more line that nobody asked for.
+/// The treatment of one more unrequested line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unasked {
     Within,
@@ -68,7 +68,7 @@ pub(super) enum Unasked {
     },
 }
 
-/// What one connection has said unasked.
+/// The unrequested lines of one connection.
 #[derive(Debug)]
 pub(super) struct Rates {
     lines: Bucket,

@@ -1,5 +1,5 @@
-//! What is passed on how often: one extension that says the same for ever must not fill the screen, nor keep
-//! whoever shows it from everything else.
+//! Limits of repeated reports: one extension that says the same for ever must not fill the screen, nor keep whoever
+//! shows it from everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -51,13 +51,13 @@ impl Reports {
         self.surplus.0 = self.surplus.0.saturating_add(1);
     }
 
-    /// How many there were, once.
+    /// Takes the number of surplus reports, once.
     pub(super) fn take_surplus(&mut self) -> Option<u32> {
         let (count, said) = &mut self.surplus;
         (*count > 0 && !std::mem::replace(said, *count > 0)).then_some(*count)
     }
 
-    /// What was counted and not reported.
+    /// Returns a summary of the reports that were counted and not made.
     pub(super) fn summary(&self) -> Option<String> {
         let unreported = self.counts.iter().filter(|(code, count)| **count > allowance(**code));
         let all: Vec<String> = unreported.map(|(code, count)| format!("{code} {count} times")).collect();
@@ -74,7 +74,7 @@ impl Reports {
     }
 }
 
-/// What a line is that is no frame.
+/// The codes of lines that are not frames.
 const JUNK: [FaultCode; 5] = [
     FaultCode::FrameNotUtf8,
     FaultCode::FrameNotJson,

@@ -1,4 +1,4 @@
-//! What an extension says in the status line: of many changes, the last one of each item counts. Pure.
+//! Items of an extension in the status line: of many changes, the last one of each item counts. Pure.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;

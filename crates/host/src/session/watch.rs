@@ -1,4 +1,4 @@
-//! Whether an extension is alive: it has something to do and is silent, or began a line and does not finish it.
+//! Signs of life of an extension: it has something to do and is silent, or began a line and does not finish it.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -72,7 +72,7 @@ impl Watch {
         [life, line].into_iter().flatten().min()
     }
 
-    /// What has to be done now. `lines` were written so far, the first `flushed` of them have left.
+    /// Returns the actions that are due. `lines` were written so far, the first `flushed` of them have left.
     pub(super) fn due(
         &mut self,
         timeouts: &Timeouts,

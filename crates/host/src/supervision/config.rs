@@ -1,4 +1,4 @@
-//! What a host needs to know of the program around it.
+//! The configuration of a host by the program around it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::Timeouts;
 
-/// What a host needs to know of the program around it.
+/// The configuration of a host by the program around it.
 ///
 /// ```no_run
 /// use std::io;
@@ -69,15 +69,15 @@ pub struct HostConfig {
     pub reserved_tools: Vec<String>,
     /// Command names that extensions cannot have.
     pub reserved_commands: Vec<String>,
-    /// What of this program's environment extensions get.
+    /// The variables of this program's environment for extensions.
     pub env: ExtensionEnv,
-    /// What starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without one they are
-    /// started directly, with all of this program's rights; what leaves its process group then outlives its
-    /// extension, and whatever ignores the end of its input outlives a host that is killed.
+    /// The launcher, which starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without
+    /// one they are started directly, with all of this program's rights; what leaves its process group then outlives
+    /// its extension, and whatever ignores the end of its input outlives a host that is killed.
     pub launcher: Option<Launcher>,
-    /// What single extensions are told as `hello_ack.config`.
+    /// The settings of single extensions, as `hello_ack.config`.
     pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// What those of [`Origin::Project`](crate::Origin::Project) are told in its place, where there is something for them.
+    /// The settings of those of [`Origin::Project`](crate::Origin::Project) in its place, where there are some.
     pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// The sandboxes of single extensions, whatever they were granted; none to run one with this program's rights. What is
     /// not named here runs in that of [`ExtensionSpec::level`]. A sandbox needs `launcher` and `data`: without them, and
@@ -87,9 +87,10 @@ pub struct HostConfig {
     pub tool_pins: Option<Arc<dyn ToolPins>>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
-    /// How long the host waits, for everything.
+    /// The deadlines of the host.
     pub timeouts: Timeouts,
-    /// How much extensions may send, register and print. Its times are not looked at: those of `timeouts` count.
+    /// The limits of what extensions may send, register and print. Its times are not looked at: those of `timeouts`
+    /// count.
     pub limits: Limits,
 }
 
@@ -159,7 +160,7 @@ impl HostConfig {
         self.env.granted.get(&spec.name).into_iter().flatten().chain(asked)
     }
 
-    /// What this extension is told as `hello_ack.config`.
+    /// Returns the settings of this extension for `hello_ack.config`.
     pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
         let projects = self.project_extension_config.get(&spec.name);
         let projects = projects.filter(|_| spec.is_projects());
@@ -167,7 +168,7 @@ impl HostConfig {
     }
 }
 
-/// How many there are. Asked once: the answer takes the system as long as it takes to read five files.
+/// Returns the number of processors. Asked once: the answer takes the system as long as it takes to read five files.
 fn processors() -> NonZeroUsize {
     static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))

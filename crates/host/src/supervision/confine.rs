@@ -14,10 +14,10 @@ use crate::supervision::config::HostConfig;
 use apart::Kept;
 use interpreter::{has_shim, prefixes};
 
-/// What is set to the data directory: a home and a place for temporary files that the program may write to.
+/// Variables that are set to the data directory: a home and a place for temporary files that the program may write to.
 const SET_TO_DATA: &[&str] = &["HOME", "TEMP", "TMP", "TMPDIR"];
 
-/// What would lead it to places of the user that it cannot reach.
+/// Variables that would lead it to places of the user that it cannot reach.
 const LEFT_OUT: &[&str] =
     &["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
 

@@ -20,19 +20,19 @@ use crate::wire::fault::{Failure, PRINTED};
 
 const PREFIX: &str = "failed-";
 
-/// How an installed extension failed, and has not been ready since.
+/// The last failure of an installed extension that has not been ready since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastFailure {
     /// When, to the millisecond.
     pub at: SystemTime,
     /// The stable name of the failure: what `extension_error` carries as `code`.
     pub code: String,
-    /// What happened, with the last line that it printed. Its log holds the rest.
+    /// The failure, with the last line that it printed. Its log holds the rest.
     pub message: String,
 }
 
-/// How the extension of this name, in this directory, failed when it last ran. None when it did not, or when its
-/// manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
+/// Returns the failure of the extension of this name, in this directory, when it last ran. None when it did not, or
+/// when its manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<LastFailure> {
     read(state, name, dir)?.told(dir)
 }
@@ -49,7 +49,7 @@ fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<Record> {
     serde_json::from_str(&text).ok()
 }
 
-/// How something is started, for comparison alone.
+/// Returns the launch as text, for comparison alone.
 fn how(launch: &Launch) -> String {
     let text = match launch {
         Launch::Process { program, args } => {
@@ -81,7 +81,7 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     looks: String,
-    /// How it was started; older files do not say.
+    /// The way it was started; older files do not say.
     #[serde(default)]
     started: Option<String>,
     at_ms: u64,

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use haft_packages::install::{self, Digest};
 
-/// What the files were; none for one that was not there, or was no file.
+/// The digests of the files; none for one that was not there, or was not a file.
 #[derive(Debug, Default)]
 pub(crate) struct FirstCode(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
 

@@ -1,4 +1,4 @@
-//! What all extensions of one host share: its configuration, its ears, and the gate that they start through.
+//! State that all extensions of one host share: its configuration, its ears, and the gate that they start through.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ use crate::supervision::trusted_project::Looked;
 use crate::timeouts::Timeouts;
 use crate::wire::fault::{Failure, FaultCode};
 
-/// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
+/// The prefix of the names of files that record the looks of approved extensions when they were read.
 const PINNED: &str = "pinned-";
 
 /// See the module.
@@ -58,7 +58,7 @@ pub(crate) struct Shared {
     first_code: Arc<FirstCode>,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
-    /// What the hello of all those is answered with that have no deadlines of their own.
+    /// The hello that those without deadlines of their own get.
     common: OnceLock<Common>,
     pub(crate) pump: Arc<EventPump>,
     pub(crate) provided: Option<Arc<Provided>>,
@@ -215,7 +215,7 @@ impl Shared {
         Greeting::new(common, places)
     }
 
-    /// What every extension with these deadlines is told.
+    /// Returns the hello of every extension with these deadlines.
     fn common(&self, timeouts: &Timeouts) -> Common {
         let config = &self.config;
         Greeting::common(HelloAck {
@@ -274,10 +274,10 @@ impl Shared {
         Some(dir.display().to_string())
     }
 }
-/// How many of the files that were put back are named.
+/// The number of the restored files that are named.
 const NAMED: usize = 3;
 
-/// What is said when the copy that an extension runs in had been changed.
+/// Returns the text about a changed copy that was restored.
 fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
     let names: Vec<_> = changed.iter().take(NAMED).map(|name| name.display().to_string()).collect();
     let more = match changed.len().saturating_sub(NAMED) {

@@ -10,7 +10,7 @@ use haft_packages::file_name::safe_file_name;
 use haft_packages::state_files::{StateFiles, looks};
 use haft_protocol::ids::ExtensionName;
 
-/// How the names of the files begin.
+/// The prefix of the names of the files.
 const PREFIX: &str = "silent-";
 
 /// The extensions that a start need not wait for.

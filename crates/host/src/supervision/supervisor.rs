@@ -1,4 +1,4 @@
-//! Whether one that failed is started again, and when. Pure: it takes `now`, so its tests run in virtual time.
+//! Decides if and when a failed extension is started again. Pure: it takes `now`, so its tests run in virtual time.
 //!
 //! One that has never said hello is not: it would fail the same way again. After that each failure is a crash, and
 //! the pause before the next start doubles; too many crashes in too short a time, and it stays down until somebody
@@ -12,7 +12,7 @@ use haft_protocol::ext::Limits;
 use crate::timeouts::{Restarts, Timeouts};
 use crate::wire::fault::{Failure, FaultCode};
 
-/// What becomes of an extension after a failure.
+/// The verdict about an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Restart { after: Duration },
@@ -80,7 +80,7 @@ impl Supervisor {
         self.last = Some((failure, Verdict::Down));
     }
 
-    /// What was decided after the last failure of the present process; none when it did not fail.
+    /// Returns the verdict about the last failure of the present process; none when it did not fail.
     pub(crate) fn verdict(&mut self) -> Option<(Failure, Verdict)> {
         self.last.take()
     }

@@ -28,14 +28,14 @@ const QUOTED: usize = 80;
 /// nothing.
 static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
-/// How the lines of a connection are read, also where the connection is not at hand.
+/// The decoder of a connection's lines, also where the connection is not at hand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ear {
     Frames(Bounds),
     Replies(Bounds),
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug)]
 pub(crate) enum Said {
     Frame(Result<Reading<ExtensionFrame>, Unreadable>),
@@ -50,7 +50,7 @@ pub(crate) struct Noise {
     pub(crate) excerpt: String,
 }
 
-/// What a line says.
+/// A decoded line.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) bytes: usize,
@@ -105,7 +105,7 @@ fn has_another_processor() -> bool {
 pub(crate) struct Decoding {
     /// It ended with the stream and not with a newline.
     pub(crate) is_tail: bool,
-    /// What the line says. May be left and waited for again, until it is known.
+    /// The decoded line. May be left and waited for again, until it is known.
     pub(crate) heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
 }
 

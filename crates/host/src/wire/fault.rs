@@ -1,4 +1,4 @@
-//! What can be wrong with an extension, by its stable name.
+//! Faults of an extension, by their stable names.
 
 use haft_packages::discovery::PIN_MISMATCH;
 

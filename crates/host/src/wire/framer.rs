@@ -20,8 +20,7 @@ use bytes::{Bytes, BytesMut};
 use haft_protocol::codec::Plain;
 use haft_protocol::defence::{Defence, is_up};
 
-/// How much room a read is offered: little for short frames, what the largest pipe
-/// holds once a line is long.
+/// The room that a read is offered: little for short frames, what the largest pipe holds once a line is long.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
 
 /// So much of a line is there without its end that more of it is looked at in such a way that it need not be looked at
@@ -56,9 +55,9 @@ pub enum Item {
 #[derive(Debug, Default)]
 pub struct Framer {
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no newline.
+    /// The number of bytes of the buffer that hold no newline.
     scanned: usize,
-    /// What is known of the line that is not complete yet.
+    /// The known form of the line that is not complete yet.
     growing: Plain,
     known: Plain,
     /// True if the rest of an overlong line is still to come.
@@ -96,7 +95,7 @@ impl Framer {
         std::mem::take(&mut self.blank)
     }
 
-    /// What is known of the line that came last: a part that need not be searched for the end of a string.
+    /// Returns the known form of the line that came last: a part that need not be searched for the end of a string.
     pub fn known(&self) -> Plain {
         self.known
     }
@@ -130,7 +129,7 @@ impl Framer {
         }
     }
 
-    /// What is left when the stream ends: a last line without a newline is a line.
+    /// Returns the rest when the stream ends: a last line without a newline is a line.
     pub fn finish(&mut self, limit: usize) -> Option<Item> {
         let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;

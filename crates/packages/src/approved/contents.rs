@@ -1,4 +1,4 @@
-//! What a tree holds: every file, link and directory, and one digest of all of it.
+//! The contents of a tree: every file, link and directory, and one digest of all of it.
 
 mod walk;
 
@@ -89,7 +89,7 @@ impl Contents {
         digest::of(all)
     }
 
-    /// What is not as it was before.
+    /// Returns the differences from an earlier tree.
     pub fn since(&self, before: &Self) -> Difference {
         Difference::between(&before.items, &self.items, |path| path.display().to_string())
     }

@@ -17,7 +17,7 @@ pub enum InstallError {
     Source {
         /// The source as given.
         source_text: String,
-        /// What is wrong with it.
+        /// The mistake.
         problem: String,
     },
     /// The extension's manifest.
@@ -34,7 +34,7 @@ pub enum InstallError {
         /// Where.
         dir: PathBuf,
     },
-    /// What is installed already has that name, or one that differs in case only.
+    /// An installed extension has that name, or one that differs in case only.
     #[error(
         "extension {known} is installed already, from {from}{}; `haft ext remove {known}` first, if this one is to take its \
          place",
@@ -126,7 +126,7 @@ pub enum InstallError {
     Git {
         /// The address.
         url: String,
-        /// What git said, or why it did not start.
+        /// The message of git, or why it did not start.
         detail: String,
     },
     /// The lock file cannot be used.
@@ -162,7 +162,7 @@ pub enum InstallError {
     /// A file or directory could not be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// With what.
         path: PathBuf,

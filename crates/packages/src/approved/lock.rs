@@ -25,7 +25,7 @@ pub use open::LockError;
 
 const VERSION: u32 = 1;
 
-/// What the next lock file is called until it is whole.
+/// The name of the next lock file until it is whole.
 const NEW: &str = "extensions.lock.json.new";
 
 /// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`. Clones remember together what the lock file
@@ -40,7 +40,7 @@ pub struct Approved {
 
 type LastRead = Option<(Glance, Arc<LockFile>)>;
 
-/// What the lock file says.
+/// The content of the lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockFile {
@@ -61,7 +61,7 @@ impl LockFile {
         self.extensions.iter().find(|(known, _)| known.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// Who is approved in this directory, which is one at most unless somebody else wrote the file.
+    /// Returns the names approved in this directory, one at most unless another program wrote the file.
     pub(crate) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
         let is_there = move |entry: &Entry| matches!(&entry.source, Came::Placed { path, .. } if path == dir);
         self.extensions.iter().filter(move |(_, entry)| is_there(entry)).map(|(name, _)| name)
@@ -116,7 +116,8 @@ impl Approved {
         self.read().map(Arc::unwrap_or_clone)
     }
 
-    /// What the lock file says. It is read only when it looks otherwise than when this process read or wrote it last.
+    /// Returns the present content of the lock file. It is read only when it looks otherwise than when this process
+    /// read or wrote it last.
     pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
         // Of the name itself: a link in its place is another thing.
         let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);

@@ -1,4 +1,4 @@
-//! What has to be so right before an approved extension is started.
+//! The conditions for the start of an approved extension.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::trees::Trees;
 use super::{InstallError, copies};
 use crate::state_files::StateFiles;
 
-/// What the user approved, to be held against what is there.
+/// The approved content, to be compared with the present one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The store of approved code.
@@ -73,7 +73,7 @@ impl Pin {
         Ok(changed)
     }
 
-    /// What its files look like, here and in its copy, and whether that tells that they are the same as before.
+    /// Returns the looks of its files, here and in its copy, and whether they tell that nothing has changed.
     fn looks(&self) -> Result<(Digest, bool), InstallError> {
         let store = self.trees.place(&self.tree);
         let Some(copy) = &self.copy else { return Looks::of_tree(&store) };

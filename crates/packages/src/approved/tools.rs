@@ -26,7 +26,7 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What is to be written down.
+    /// The registrations to write down.
     new: Vec<Registered>,
     writes: bool,
 }

@@ -14,7 +14,7 @@ use super::workshop::{Workshop, remove};
 use super::{Difference, InstallError, Kept, copies};
 use crate::file_name::dir_name;
 
-/// How the name of the note begins that a tree is not needed, unless the lock file names it.
+/// The prefix of a note that a tree is not needed, unless the lock file names it.
 const LOOSE: &str = ".loose-";
 
 /// `$HAFT_HOME/store`.
@@ -52,7 +52,8 @@ impl Trees {
         if contents.digest() == *tree { Ok(contents) } else { Err(TreeError::Changed { dir }) }
     }
 
-    /// What is different between the tree of a digest and what is there now; none where there is no such tree to compare.
+    /// Returns the differences between the tree of a digest and the present content; none where there is no such tree
+    /// to compare.
     pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
         Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
     }
@@ -172,7 +173,7 @@ fn tree_of(name: &str) -> Option<Digest> {
     format!("sha256:{name}").parse().ok()
 }
 
-/// What is said of a sweep that failed after a change was made: the change counts.
+/// Returns the text about a sweep that failed after a change was made: the change counts.
 pub(crate) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
     let error = outcome.err()?;
     Some(format!(

@@ -14,7 +14,7 @@ use crate::timeouts;
 /// Every start looks into it, so it is a directory of its own: the one around it may have thousands of entries.
 pub(super) const SCRAPS: &str = ".scraps";
 
-/// What is locked in a bench as long as somebody needs it.
+/// The file that is locked in a bench as long as it is needed.
 const IN_USE: &str = ".lock";
 
 /// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
@@ -68,7 +68,7 @@ impl Workshop {
         Ok(workshop)
     }
 
-    /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
+    /// Removes scraps; those that cannot be removed are left and keep no change from being made.
     fn sweep(&self) {
         for path in scraps(&self.dir).filter(|scrap| is_left(scrap)) {
             if let Err(error) = remove(&path) {
@@ -109,7 +109,7 @@ impl Bench {
     }
 }
 
-/// What was being prepared or thrown away in a directory.
+/// Returns the leftovers of preparations and removals in a directory.
 fn scraps(dir: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(dir.join(SCRAPS)).into_iter().flatten().flatten().map(|entry| entry.path())
 }

@@ -1,4 +1,4 @@
-//! What the user has: what lies in the global directory, beside what was approved.
+//! The user's extensions: what lies in the global directory, beside what was approved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use crate::manifest::{Manifest, ManifestError};
 pub(crate) struct Owned<'a> {
     /// Where it lies, and what its manifest says: that of the approved code where there is some.
     pub(crate) candidate: Candidate,
-    /// What was approved of it; nothing when it was not.
+    /// The approval of it; none when it was not approved.
     pub(crate) held: Option<Held<'a>>,
 }
 
-/// What was approved of an extension.
+/// The approved version of an extension.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     pub(crate) name: &'a ExtensionName,
@@ -100,8 +100,8 @@ fn stored<'a>(approved: &Approved, name: &'a ExtensionName, entry: &'a Entry) ->
     held(approved, name, entry, None, changed)
 }
 
-/// What was approved, with the manifest that was: whatever lies elsewhere may be another one by the time it is read. What
-/// has no `place` lies in the store only.
+/// Returns the approved version, with its manifest: whatever lies elsewhere may be another one by the time it is read.
+/// What has no `place` lies in the store only.
 fn held<'a>(
     approved: &Approved,
     name: &'a ExtensionName,
@@ -129,8 +129,8 @@ fn held<'a>(
     Owned { candidate: Candidate { dir: place.unwrap_or(code), manifest }, held: Some(held) }
 }
 
-/// How a directory differs from what was approved of it; nothing when it does not. It is read only when it looks otherwise
-/// than it did then.
+/// Returns the difference between a directory and its approval; none when there is none. It is read only when it looks
+/// otherwise than it did then.
 fn difference(approved: &Approved, entry: &Entry, place: &Path) -> Option<String> {
     if let Came::Placed { looks: Some(looks), .. } = &entry.source
         && Looks::of_tree(place).is_ok_and(|(now, _)| now == *looks)
@@ -154,7 +154,7 @@ impl Owned<'_> {
 }
 
 impl Held<'_> {
-    /// What has to be so before it is started.
+    /// Returns the conditions for its start.
     pub(crate) fn pin(&self, approved: &Approved) -> Pin {
         Pin {
             trees: approved.trees(),

@@ -35,7 +35,7 @@ pub enum SkipReason {
     NotApproved,
     /// It is not what the user approved.
     Changed {
-        /// What is different, and what to do.
+        /// The differences, and the next step.
         summary: String,
     },
     /// An earlier one has its name.

@@ -29,7 +29,7 @@ pub use shown::{Line, quoted};
 #[derive(Debug)]
 pub struct Proposal {
     approved: Approved,
-    /// What it lies in until it is approved.
+    /// The directory that holds it until it is approved.
     bench: Bench,
     manifest: Manifest,
     contents: Contents,
@@ -37,7 +37,7 @@ pub struct Proposal {
     before: Option<Before>,
 }
 
-/// What was approved before under this name.
+/// The approval before this one under this name.
 #[derive(Debug)]
 struct Before {
     entry: Entry,
@@ -50,15 +50,15 @@ struct Before {
 pub struct Accepted {
     /// Its name.
     pub name: ExtensionName,
-    /// What the lock file says of it now.
+    /// The present entry of the lock file.
     pub entry: Entry,
     /// Where it will run.
     pub dir: PathBuf,
     /// True if another version was approved before.
     pub replaced: bool,
-    /// What it had written where this version has something of its own, by where that is now.
+    /// The files it had written where this version has its own, by where they are now.
     pub kept: Vec<Kept>,
-    /// What could not be cleared away or put in order yet, for people. It is approved all the same.
+    /// Warnings about leftovers that could not be cleared away yet, for people. It is approved all the same.
     pub warnings: Vec<String>,
 }
 
@@ -155,7 +155,7 @@ impl Store {
         Ok(Proposal { approved: self.approved.clone(), bench, manifest, contents, entry, before })
     }
 
-    /// What was approved under this name; a name that differs in case, or that another place has, is refused.
+    /// Returns the approval under this name; a name that differs in case, or that another place has, is refused.
     fn before(
         &self,
         name: &ExtensionName,
@@ -203,17 +203,17 @@ impl Proposal {
         &self.manifest
     }
 
-    /// What the lock file would say of it.
+    /// Returns the entry for the lock file.
     pub fn entry(&self) -> &Entry {
         &self.entry
     }
 
-    /// What was approved before under this name.
+    /// Returns the approval before this one under this name.
     fn before(&self) -> Option<&Entry> {
         self.before.as_ref().map(|before| &before.entry)
     }
 
-    /// What it asks for beyond what the version before was granted, in words; nothing when there was none.
+    /// Returns the permissions beyond those of the version before, in words; none when there was none.
     pub fn excess(&self) -> Vec<PermissionLine> {
         let Some(Before { entry: before, .. }) = &self.before else { return Vec::new() };
         match (&self.entry.permissions, &before.permissions) {
@@ -335,8 +335,8 @@ impl Proposal {
     }
 }
 
-/// What a directory that is approved where it lies looks like, if it still holds this tree and its looks tell when it
-/// changes.
+/// Returns the origin with the looks of a directory that is approved in place, if it still holds this tree and its
+/// looks tell when it changes.
 fn looked_at(source: Came, tree: &Digest) -> Came {
     let Came::Placed { path, .. } = source else { return source };
     // Before it is read: what is changed meanwhile looks otherwise than this.

@@ -36,7 +36,7 @@ const KEPT: &[&str] = &[
     "TMP",
 ];
 
-/// What git may be told by variables, whatever the user's say.
+/// The variables that git gets, whatever the user's own are.
 const SET: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" }),
@@ -59,15 +59,15 @@ const SETTINGS: &[&str] =
 const CLONE_ARGS: &[&str] =
     &["clone", "--progress", "--template=", "--no-recurse-submodules", "--depth", "1", "--"];
 
-/// What a clone may do: the tree that can be installed, its objects, which are hardly larger, and the few files of the
-/// repository itself.
+/// The bounds of a clone: the tree that can be installed, its objects, which are hardly larger, and the few files of
+/// the repository itself.
 const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
 
 /// Why nothing can be cloned where haft finds no git that it would run.
 const NO_GIT: &str = "there is no git in PATH, where haft passes over relative directories, those of the project and those \
                       that all users may write to; install it";
 
-/// How much of what git says goes into an error, in characters.
+/// The greatest size of git's message in an error, in characters.
 const MAX_DETAIL: usize = 2_000;
 
 /// Clones the newest commit of `url` into `into`, which must not exist and lies in a directory of its own. What is
@@ -148,7 +148,7 @@ impl<'a> Git<'a> {
     }
 }
 
-/// How a program would call git that does not expect evil.
+/// Returns the command of a program that expects no malicious source.
 #[expect(clippy::disallowed_methods, reason = "what the hardened call is compared with, in tests only")]
 fn naive(git: &Git<'_>, url: &GitUrl, into: &Path) -> Command {
     let mut command = Command::new(&git.program);
@@ -156,7 +156,7 @@ fn naive(git: &Git<'_>, url: &GitUrl, into: &Path) -> Command {
     command
 }
 
-/// What git said, without how far it had come.
+/// Returns git's message, without its progress.
 fn detail(said: &str) -> String {
     let progress =
         |line: &str| line.contains("% (") || line.ends_with("done.") || line.starts_with("Cloning into ");

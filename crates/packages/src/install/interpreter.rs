@@ -78,7 +78,7 @@ pub(super) fn outside(
     }
 }
 
-/// What of a command line lies outside of the extension, or may: people are shown each of these.
+/// Returns the words of a command line that lead outside of the extension, or may: people are shown each of these.
 pub(super) fn elsewhere(exec: &Exec) -> impl Iterator<Item = &str> {
     let is_path = |word: &&String| Path::new(word.as_str()).is_absolute() || leads_out(word);
     [&exec.program].into_iter().chain(&exec.args).filter(is_path).map(String::as_str)

@@ -1,4 +1,4 @@
-//! What is there.
+//! Installed extensions.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Row {
     pub language: Option<String>,
     /// The manifest's description.
     pub description: Option<String>,
-    /// What would be started.
+    /// The command that would be started.
     pub exec: Option<Exec>,
     /// Its directory, absolute: where the user put it, else where it lies in the store.
     pub dir: PathBuf,
@@ -34,9 +34,9 @@ pub struct Row {
     pub runs_in: PathBuf,
     /// The sandbox that it runs in by itself, or would run in; none for one that would have the user's rights.
     pub level: Option<Level>,
-    /// What was approved of it.
+    /// The entry of its approval.
     pub entry: Option<Entry>,
-    /// Whether it can run.
+    /// The state of the extension.
     pub state: State,
 }
 
@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// Whether an extension can run.
+/// The state of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// It can.

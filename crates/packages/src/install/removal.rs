@@ -17,12 +17,12 @@ use crate::spec::Origin;
 /// Where things are kept that lay in a removed extension's directory, beside that. Nobody looks for extensions there.
 const REMOVED: &str = ".removed";
 
-/// What came of removing an extension.
+/// The outcome of removing an extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// What lay in its directory and nobody had approved, by where it is now.
+    /// The files in its directory that were not approved, by where they are now.
     pub kept: Option<Kept>,
-    /// What could not be cleared away, for people. The extension is gone all the same.
+    /// Warnings about leftovers that could not be cleared away, for people. The extension is gone all the same.
     pub warnings: Vec<String>,
 }
 

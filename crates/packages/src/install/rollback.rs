@@ -11,7 +11,7 @@ use crate::approved::workshop::Workshop;
 /// A version that can be gone back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Older {
-    /// What the lock file would say.
+    /// The entry for the lock file.
     pub entry: Entry,
     /// Newer ones that cannot be, the newest first.
     pub passed: Vec<Passed>,
@@ -20,20 +20,21 @@ pub struct Older {
 /// A version that cannot be gone back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// What was approved.
+    /// The approved entry.
     pub entry: Entry,
     /// Why it is not used, for people.
     pub why: String,
 }
 
-/// What came of going back to an older version.
+/// The outcome of going back to an older version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolledBack {
-    /// What the lock file says of the extension now.
+    /// The present entry of the lock file.
     pub entry: Entry,
-    /// What the extension had written where the older version has something of its own, by where that is now.
+    /// The files that the extension had written where the older version has its own, by where they are now.
     pub kept: Vec<Kept>,
-    /// What could not be put in order yet, for people. The older version is the one that counts all the same.
+    /// Warnings about leftovers that could not be put in order yet, for people. The older version is the one that
+    /// counts all the same.
     pub warnings: Vec<String>,
 }
 

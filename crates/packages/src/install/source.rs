@@ -1,4 +1,4 @@
-//! What an extension can be installed from.
+//! Sources of extensions.
 
 mod address;
 
@@ -9,7 +9,7 @@ use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
 
-/// What an extension is installed from.
+/// The source of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A directory, absolute.

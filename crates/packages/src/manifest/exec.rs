@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// How an extension is started.
+/// The start of an extension.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Launch {
     /// As a process that speaks its dialect on its standard input and output.
@@ -18,7 +18,7 @@ pub enum Launch {
     ThemeOnly,
     /// Not at all, though it should be. The host reports it, and blocks what a required extension guards.
     Impossible {
-        /// What is wrong, and what to do.
+        /// The mistake, and the next step.
         why: String,
     },
 }

@@ -17,7 +17,7 @@ use crate::timeouts::MAX_ASKED;
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     path: &'a Path,
-    /// What stands before a field's name in errors, empty for the manifest itself.
+    /// The text before a field's name in errors, empty for the manifest itself.
     prefix: String,
     /// Ordered by their keys, which are in lower case.
     values: Vec<(String, Field)>,

@@ -10,14 +10,14 @@ use serde::de::DeserializeOwned;
 
 use super::{Fields, ManifestError};
 
-/// What a manifest says about when its extension starts and ends.
+/// The start and the end of an extension, as its manifest says them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lifecycle {
     /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
     pub on_demand: bool,
-    /// How long it may take to say `hello`, instead of the time that every extension has.
+    /// The deadline of `hello`, instead of the one that every extension has.
     pub hello: Option<Duration>,
-    /// How long it may take from `hello` to `ready`, instead of the time that every extension has.
+    /// The deadline from `hello` to `ready`, instead of the one that every extension has.
     pub ready: Option<Duration>,
     /// The uses that start it, with what it offers until then; none for one that starts at once.
     pub activation: Option<Arc<Activation>>,
@@ -37,7 +37,7 @@ pub struct Activation {
     pub events: BTreeSet<String>,
 }
 
-/// What the manifest asks for, and what is wrong with it. `guards` is true of an extension that must be in place.
+/// Reads the fields of the manifest, and the mistakes in them. `guards` is true of an extension that must be in place.
 pub(super) fn read(fields: &Fields<'_>, guards: bool) -> (Lifecycle, Vec<String>) {
     let mut ignored = Vec::new();
     let on_demand = kept(on_demand(fields), &mut ignored).unwrap_or_default();

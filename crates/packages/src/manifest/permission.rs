@@ -1,4 +1,4 @@
-//! What an extension may do: what its manifest asks for, what the user grants, and the difference of the two.
+//! Permissions of an extension: what its manifest asks for, what the user grants, and the difference of the two.
 
 mod excess;
 mod lines;
@@ -19,9 +19,9 @@ use crate::grant::{ExecPermission, GrantedPath, PathError, SandboxGrant};
 
 pub use lines::Line;
 
-/// What an extension may do: `permissions` in its manifest is what it asks for, that of its approval is what it was
-/// granted. An extension without any is a plain one: the protocol keeps nothing from it, and it runs with the user's
-/// rights.
+/// The permissions of an extension: `permissions` in its manifest is what it asks for, that of its approval is what it
+/// was granted. An extension without any is a plain one: the protocol keeps nothing from it, and it runs with the
+/// user's rights.
 ///
 /// Written as JSON it is what a manifest says. Whatever reads it refuses keys, names and values that this version does
 /// not know: they might be more than anybody agreed to.
@@ -54,7 +54,7 @@ pub struct Permissions {
     pub exec: ExecPermission,
 }
 
-/// What an extension offers to the model.
+/// The permissions for tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct ToolPermissions {
     /// `register`: the names of its tools.
@@ -65,7 +65,7 @@ pub struct ToolPermissions {
     pub effects: BTreeSet<Effect>,
 }
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -119,7 +119,7 @@ pub struct FsPermissions {
 }
 
 impl Permissions {
-    /// What it was granted about this event in this role.
+    /// Returns the permission for this event in this role.
     pub fn intercept_as(&self, event: InterceptKind, role: InterceptAs) -> Option<&InterceptPermission> {
         self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
     }
@@ -144,7 +144,7 @@ impl Permissions {
         self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
     }
 
-    /// How long it may take to decide about this, if it was granted a time of its own: the longest of all roles.
+    /// Returns the deadline of its decision about this, if it was granted one of its own: the longest of all roles.
     pub fn time_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);
         times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)

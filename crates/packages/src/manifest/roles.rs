@@ -1,4 +1,5 @@
-//! What a manifest says that the extension guards: `intercept`, or what it asks for in `permissions.intercept`.
+//! Roles of an extension as a guard, as its manifest says them: `intercept`, or what it asks for in
+//! `permissions.intercept`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,7 @@ use haft_protocol::ext::InterceptKind;
 use super::permission::{InterceptAs, Permissions};
 use super::{Fields, ManifestError};
 
-/// What a manifest promises about its extension's intercepts, and so how much it matters when they fail.
+/// The promises of a manifest about its extension's intercepts, which decide how much their failures matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roles {
     /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).

@@ -1,4 +1,4 @@
-//! What the user says of one process hook.
+//! The user's configuration of one process hook.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 /// A process hook: what it is asked and told, and what the user lets it do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookSpec {
-    /// What it is called for: `observe` and `intercept`.
+    /// The questions and events of the hook: `observe` and `intercept`.
     pub watch: Watch,
-    /// How it is told what happens.
+    /// The form of its events.
     pub event_form: EventForm,
     /// Of several hooks the one with the lowest number is asked first; of equals, the one whose name comes first.
     pub priority: i32,
-    /// How long it may take to answer.
+    /// The deadlines of its answers.
     pub timeouts: HookTimeouts,
     /// Tool calls that it does not decide about in time are made (`on_timeout = "allow"`).
     pub on_timeout_allow: bool,
@@ -30,7 +30,7 @@ pub struct HookSpec {
     pub vouches: BTreeSet<String>,
     /// Set in its environment, beside all of this program's; beside what extensions get, where it is confined.
     pub env: BTreeMap<String, String>,
-    /// Whose names of tools it knows.
+    /// The tool names that it knows.
     pub tool_names: ToolNames,
     /// True if the project brings it, so that it runs only as long as that is what the user trusts.
     pub of_project: bool,
@@ -39,7 +39,7 @@ pub struct HookSpec {
     pub code: Vec<PathBuf>,
 }
 
-/// Whose names of tools a hook is told and may use.
+/// The tool names that a hook is told and may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ToolNames {
     /// haft's own.
@@ -59,7 +59,7 @@ const BOTH: &[(&str, &str)] = &[
 ];
 
 impl ToolNames {
-    /// What a tool of this name is called in front of the hook.
+    /// Returns the name that the hook knows a tool by.
     pub fn told(self, name: &str) -> &str {
         let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
         pair.map_or(name, |(_, told)| told)
@@ -72,7 +72,7 @@ impl ToolNames {
     }
 }
 
-/// How a hook is told what happens.
+/// The form of a hook's events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum EventForm {
     /// As `hook.runtime_event`, which PicoClaw sends from 0.2.9 on.
@@ -84,12 +84,12 @@ pub enum EventForm {
     Number,
 }
 
-/// How long a hook may take to answer. Nothing waits for one that is only told something.
+/// The deadlines of a hook's answers. Nothing waits for one that is only told something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookTimeouts {
     /// Before and after a call of the model, before and after a tool.
     pub interceptor: Duration,
-    /// Whether a tool may run: a person may be asked.
+    /// The approval of a tool: a person may be asked.
     pub approval: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Default for HookTimeouts {
     }
 }
 
-/// How a hook is started.
+/// The start of a hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookCommand {
     /// The program and its arguments, which no shell reads. A program without a slash is looked for in `PATH`, one with a
@@ -126,7 +126,7 @@ impl HookSpec {
         }
     }
 
-    /// How long it may take to answer there.
+    /// Returns the deadline of its answer there.
     pub fn time_for(&self, point: InterceptPoint) -> Duration {
         match point.mode() {
             Mode::Approve => self.timeouts.approval,

@@ -2,7 +2,7 @@
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Replacement {
-    /// What is there, once.
+    /// The text to replace, which must occur once.
     pub(super) old: String,
     pub(super) new: String,
 }

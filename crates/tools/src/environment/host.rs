@@ -219,7 +219,7 @@ impl Environment for HostEnvironment {
     }
 }
 
-/// What keeps programs from waiting for a person.
+/// Variables that keep programs from waiting for a person.
 const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
 /// Searches until the call is cancelled or dropped. Then nobody waits for the search, which may hang in the kernel: some

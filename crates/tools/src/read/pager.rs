@@ -2,8 +2,8 @@
 
 use haft_core::truncate::{self, Limits, MAX_BYTES};
 
-/// How much of a window is kept: one byte more than fits is enough to know that it does not fit, and a byte order mark
-/// takes no room in the result.
+/// The size of a window that is kept: one byte more than fits is enough to know that it does not fit, and a byte order
+/// mark takes no room in the result.
 const KEPT: usize = '\u{feff}'.len_utf8() + MAX_BYTES + 1;
 
 /// Collects the lines of one window and stops as soon as it knows whether there is more behind it.

@@ -18,7 +18,7 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// What it offers, or offered last; until it has been ready, what its manifest declares.
+    /// Returns its offers, or the last ones; until it has been ready, those that its manifest declares.
     fn offers(&self) -> Option<&Offers> {
         self.slot.stand_in.as_ref().or(self.now.map(|now| &now.offers)).map(AsRef::as_ref)
     }
@@ -33,8 +33,8 @@ impl View<'_> {
         self.offers().is_some_and(|offers| offers.intercepts.contains(&hook))
     }
 
-    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
-    /// what it will subscribe to.
+    /// True if it is being started, again or not, and none of its processes has been ready yet, so that its
+    /// subscriptions are unknown.
     pub(super) fn is_new(&self) -> bool {
         let starts = matches!(self.slot.stage, Stage::Starting { .. } | Stage::Restarting(_));
         starts && self.slot.stand_in.is_none() && self.now.is_none_or(|now| !now.was_ready)

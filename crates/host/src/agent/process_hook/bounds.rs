@@ -1,4 +1,4 @@
-//! How long what a hook says may be. A line of a hook may have megabytes, and what is taken from it stays in the
+//! Limits of the texts of a hook. A line of a hook may have megabytes, and what is taken from it stays in the
 //! conversation: every later request would hold it, and every other hook be asked about it.
 
 use haft_core::tool::ToolOutput;
@@ -16,7 +16,7 @@ const ANSWER: usize = 256 * 1024;
 /// The name of a tool, in bytes. Nobody has one as long as this; it is in what the model and people are told.
 const NAME: usize = 4 * MAX_NAME;
 
-/// What a changed result may have beyond what the result itself had, in bytes: a word that is taken out leaves a mark.
+/// The bytes that a changed result may have beyond the result itself: a word that is taken out leaves a mark.
 const MARKS: usize = 16 * 1024;
 
 const MORE_LINES: usize = 500;
@@ -35,8 +35,8 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     format!("{kept} [cut: {} bytes left out; at most {most} are taken]", rest.len())
 }
 
-/// What of this decision is too long to be taken, fit for people. Arguments cannot be cut: they would be others. `own` is how
-/// long those of the call are.
+/// Returns the part of this decision that is too long to be taken, fit for people. Arguments cannot be cut: they would
+/// be others. `own` is how long those of the call are.
 pub(super) fn too_long(decision: &ToolDecision, own: usize) -> Option<String> {
     let ToolDecision::Modify { tool, arguments } = decision else { return None };
     let over = |key: &str, bytes: usize, most: usize| {
@@ -77,8 +77,8 @@ fn size(call: &ToolCall) -> usize {
     call.function.name.len() + call.function.arguments.len()
 }
 
-/// How long a result may be that a hook gives: what came of a tool may come back with a word changed, however long haft's
-/// own tools let it be.
+/// Returns the limits of a result that a hook gives: what came of a tool may come back with a word changed, however
+/// long haft's own tools let it be.
 pub(super) fn of_result(limits: Limits, own: Option<&ToolOutput>) -> Limits {
     let Some(own) = own else { return limits };
     let text = joined_text(&own.content);

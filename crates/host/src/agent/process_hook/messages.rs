@@ -10,8 +10,8 @@ use haft_protocol::message::{
     AssistantBlock, AssistantMessage, Message as Own, Time, ToolMessage, text_of, tool_calls_of,
 };
 
-/// How a reference to an image of the conversation begins; the places of its message and of the image follow. Images are
-/// long, and hooks send back all that they are told.
+/// The beginning of a reference to an image of the conversation; the places of its message and of the image follow.
+/// Images are long, and hooks send back all that they are told.
 const OWN_IMAGE: &str = "media://message-";
 
 pub(super) fn told(system: &str, messages: &[Own]) -> Vec<Message> {

@@ -53,7 +53,8 @@ pub(super) trait NamesTools: Question {
     /// The question as the hook is asked it.
     fn tell(&mut self, names: ToolNames);
 
-    /// What the hook decided, by haft's names; this is the question by haft's names. Most decisions name no tool.
+    /// Returns the decision of the hook, by haft's names; this is the question by haft's names. Most decisions name no
+    /// tool.
     fn meant(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
         decision
     }

@@ -1,4 +1,4 @@
-//! What a tool came to, in PicoClaw's form and back.
+//! Converts a tool's result into PicoClaw's form and back.
 
 use haft_core::tool::{Display, ToolOutput};
 use haft_protocol::content::{Content, Image, ImageData, joined_text};
@@ -10,8 +10,8 @@ use super::bounds;
 use super::part::HookPart;
 use crate::agent::tool::Read;
 
-/// How a reference to an image of the result begins; its number follows. Images are long, and hooks send back all that
-/// they are told.
+/// The beginning of a reference to an image of the result; its number follows. Images are long, and hooks send back all
+/// that they are told.
 const OWN_IMAGE: &str = "media://image-";
 
 pub(super) fn told(output: &ToolOutput) -> ToolResult {

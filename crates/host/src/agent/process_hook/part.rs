@@ -26,8 +26,8 @@ pub(crate) struct HookPart {
     pub(super) hook: Arc<HookSpec>,
     pub(super) turns: Arc<Turns>,
     pub(super) context: Arc<HookContext>,
-    /// What it has decided about well, and no failure followed. Answers about the model, or about what a tool came to,
-    /// decide about no call.
+    /// The kind of question that it answered last without a failure. Answers about the model, or about what a tool came
+    /// to, decide about no call.
     stood: Mutex<Option<Deciding>>,
 }
 
@@ -186,7 +186,7 @@ async fn query_process(
     instance.query_process_hook(cancel, question, format!("{} hook", point.name()), deadline).await
 }
 
-/// What it decides about there, if that is a call.
+/// Returns the subject of its decision there, if that is a call.
 const fn deciding(point: InterceptPoint) -> Option<Deciding> {
     match point {
         InterceptPoint::BeforeTool => Some(Deciding::Call),
@@ -195,7 +195,7 @@ const fn deciding(point: InterceptPoint) -> Option<Deciding> {
     }
 }
 
-/// What the user is told of a turn that a hook ended.
+/// Returns the text for the user about a turn that a hook ended.
 fn aborted(reason: &str) -> String {
     match reason.trim() {
         "" => texts::TURN_ABORTED.to_owned(),

@@ -1,4 +1,4 @@
-//! What hooks are told of one turn: from what happens in the agent to what PicoClaw calls it. Pure: it takes the time.
+//! The events of one turn for hooks: from what happens in the agent to what PicoClaw calls it. Pure: it takes the time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ impl Story {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }
 
-    /// What is told when this happens between turns: a summary is made then only because the user wants one.
+    /// Returns the payloads for an event between turns: a summary is made then only because the user wants one.
     pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
         summed_up(CompactReason::Manual, event)
     }
@@ -166,7 +166,8 @@ impl Story {
         vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
     }
 
-    /// What begins is what is told here, whatever was told of the call before. A call of an extension is not told.
+    /// Notes the begin of a call, with the tool and the arguments that run, whatever was reported before. A call of an
+    /// extension is not told.
     fn began(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
         *call = Call { tool: tool.to_owned(), args: args.clone(), stage: Stage::Began(at) };

@@ -137,7 +137,7 @@ async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDe
     }
 }
 
-/// What the model is told of a call that a hook denied.
+/// Returns the text for the model about a call that a hook denied.
 fn denied(reason: &str) -> String {
     texts::denied_by_hook(&bounds::reason(reason))
 }

@@ -15,7 +15,7 @@ use super::{CHANNEL, CHAT};
 /// The only agent.
 const AGENT: &str = "main";
 
-/// What acts, in PicoClaw's words.
+/// The part that acts, in PicoClaw's words.
 const SOURCE: &str = "runTurn";
 
 /// The turns of a host, counted. Told what happens before any hook is asked about it.
@@ -132,7 +132,7 @@ impl Turns {
         }
     }
 
-    /// What was reported in this turn and would have been so often more.
+    /// Returns the reports of this turn that would have been repeated, with their numbers.
     pub(super) fn repeated(&self) -> Vec<(ExtensionName, String, u64)> {
         let reports = std::mem::take(&mut self.now().reports).into_iter();
         reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()

@@ -12,7 +12,7 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
 
-/// What has been read of a result. The limits hold for all its texts together.
+/// The parts of a result that have been read. The limits hold for all its texts together.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     limits: Limits,
@@ -51,7 +51,7 @@ impl Read {
         (self.omitted > 0).then_some(&self.texts)
     }
 
-    /// What the model is shown, when `kept` is the file with the whole text.
+    /// Returns the output for the model, when `kept` is the file with the whole text.
     pub(crate) fn output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(Content::text("(extension returned no content)"));

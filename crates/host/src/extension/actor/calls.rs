@@ -1,4 +1,5 @@
-//! What is being done for the extension. Each call is a task of its own, which ends soon when nobody wants it any more.
+//! Calls that are under way for the extension. Each call is a task of its own, which ends soon when nobody wants it any
+//! more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};

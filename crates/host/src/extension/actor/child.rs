@@ -16,7 +16,7 @@ const LATE_LINES: usize = WIDE / LONG_FRAME + 1;
 pub(super) struct Child {
     pub(super) process: Option<Process>,
     pub(super) stderr: Option<JoinHandle<()>>,
-    /// How the process ended, once it has.
+    /// The exit of the process, once it has ended.
     pub(super) exit: Option<Exit>,
     /// Bytes of a frame that was never finished.
     pub(super) half_frame: Option<usize>,

@@ -1,4 +1,4 @@
-//! What the task behind an extension waits for. Everything here may be dropped and called again.
+//! The sources that the task behind an extension waits for. Everything here may be dropped and called again.
 
 use std::future::{pending, poll_fn};
 use std::io;
@@ -18,14 +18,14 @@ use crate::wire::decode::{Decoding, Heard};
 use crate::wire::framer::Framer;
 use crate::wire::{pipe, scratch};
 
-/// What one read brings at most while no line is unfinished: as many short lines as one may have handled in a row.
+/// The greatest size of a read while no line is unfinished: as many short lines as one may have handled in a row.
 const SHORT_READ: usize = 4 * 1024;
 
-/// What one read brings at most of a long line: what is read is searched for its end while it is still close to the
+/// The greatest size of a read of a long line: what is read is searched for its end while it is still close to the
 /// processor.
 const LONG_READ: usize = 128 * 1024;
 
-/// What happens beside lines and commands.
+/// A happening other than lines and commands.
 pub(super) enum Happening {
     Alarm,
     Exit(Exit),

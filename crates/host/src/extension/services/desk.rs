@@ -85,7 +85,7 @@ impl Desk {
         Ok(caller.call(cancel, call, tell).await)
     }
 
-    /// Who makes the call. There is no agent yet while the first extensions start.
+    /// Returns the caller. There is no agent yet while the first extensions start.
     async fn caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));

@@ -1,4 +1,4 @@
-//! What no grant reaches: the program's own files, and what a link leads to that others may put there.
+//! Places that no grant reaches: the program's own files, and what a link leads to that others may put there.
 
 use std::path::{Path, PathBuf};
 

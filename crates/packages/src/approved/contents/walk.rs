@@ -60,7 +60,7 @@ fn directory(
     Ok(())
 }
 
-/// What files look like without reading them: as long as they look the same they hold the same.
+/// The looks of files without reading them: as long as they look the same they hold the same.
 ///
 /// A date tells nothing of a second change within its own step, so what changed within a step before it was looked at is
 /// not relied upon.
@@ -96,7 +96,7 @@ impl Looks {
         Ok(looks.end())
     }
 
-    /// What it came to, and whether the same again means that nothing has changed.
+    /// Returns the digest, and whether the same digest means that nothing has changed.
     pub(crate) fn end(self) -> (Digest, bool) {
         (digest::of(self.all), self.tells)
     }

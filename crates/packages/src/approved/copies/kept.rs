@@ -1,4 +1,4 @@
-//! What an extension wrote where its next version brings something of its own: moved aside, and never written over.
+//! Files of an extension in places where its next version brings files of its own: moved aside, and never written over.
 
 use std::ffi::OsString;
 use std::fs;

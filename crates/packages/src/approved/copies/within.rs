@@ -1,4 +1,4 @@
-//! What a directory holds itself: nothing is deleted through a link, wherever that leads.
+//! The own entries of a directory: nothing is deleted through a link, wherever that leads.
 
 use std::path::Path;
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use haft_protocol::text::is_hidden;
 
-/// What Windows takes for devices, whatever follows a dot.
+/// Names that Windows takes for devices, whatever follows a dot.
 const DEVICES: &[&str] = &["aux", "con", "conin$", "conout$", "nul", "prn"];
 
 /// Checks a name beside those that are in the same directory, and remembers it there. The error says what is wrong.

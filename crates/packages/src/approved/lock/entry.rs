@@ -1,4 +1,4 @@
-//! What the lock file says of one extension.
+//! The entry of one extension in the lock file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::pins::PinnedTool;
 /// Versions that can be gone back to.
 const MAX_PREVIOUS: usize = 3;
 
-/// What the user approved of one extension.
+/// The approval of one extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -29,19 +29,19 @@ pub struct Entry {
     /// True if something must not happen while it is not in place.
     #[serde(default)]
     pub required: bool,
-    /// What it was granted; none for a plain extension, which runs in a copy of its own.
+    /// The permissions it was granted; none for a plain extension, which runs in a copy of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,
     /// The sandbox that it runs in, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Level>,
-    /// What the model was told of its tools when they were first registered.
+    /// The texts of its tools when they were first registered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PinnedTool>,
-    /// What it would be told now of those that came with other texts, which are locked until the user agrees.
+    /// The present texts of tools that came with other ones, which are locked until the user agrees.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, PinnedTool>,
-    /// How often each tool came with texts that it had not had before, since this code was approved.
+    /// The number of times that each tool came with new texts since this code was approved.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub locks: BTreeMap<String, u32>,
     /// True if it runs.
@@ -51,7 +51,7 @@ pub struct Entry {
     pub waiting: Option<Waiting>,
     /// The user's word.
     pub approved: Approval,
-    /// What was approved before, the newest first.
+    /// The previous approvals, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous: Vec<Entry>,
 }
@@ -89,13 +89,13 @@ pub enum Came {
     Placed {
         /// Absolute.
         path: PathBuf,
-        /// What its files looked like, so that they need not be read to know that they are the same.
+        /// The looks of its files, so that they need not be read to know that they are the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         looks: Option<Digest>,
     },
 }
 
-/// That the user said yes.
+/// The user's approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {

@@ -32,7 +32,7 @@ pub enum LockError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         what: &'static str,
     },
     /// It is not of the form that haft writes.
@@ -49,7 +49,7 @@ pub enum LockError {
         line: usize,
         /// Counted from 1.
         column: usize,
-        /// What is wrong there.
+        /// The mistake.
         detail: String,
     },
     /// A newer haft wrote it.

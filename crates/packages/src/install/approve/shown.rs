@@ -1,4 +1,4 @@
-//! What people are shown before they approve something.
+//! The lines that people are shown before they approve something.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{Before, PermissionLine, Proposal};
 /// A line of what is shown. Nothing in it is safe to be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What it says.
+    /// The text.
     pub text: String,
     /// True if it must not be overlooked.
     pub red: bool,
@@ -112,7 +112,8 @@ impl Proposal {
 }
 
 impl Entry {
-    /// What it may do that another version of the same extension may not, for people; nothing when it may do no more.
+    /// Returns the rights that another version of the same extension does not have, for people; none when there are no
+    /// more.
     pub fn beyond(&self, other: &Self) -> Vec<Line> {
         match (&self.permissions, &other.permissions) {
             (Some(these), Some(others)) => {

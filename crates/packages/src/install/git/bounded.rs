@@ -12,7 +12,7 @@ use crate::timeouts::CLONE_LOOK;
 /// So much of the end of what it says is kept, in bytes.
 const KEPT_WORDS: usize = 16 * 1024;
 
-/// What a program may do at most.
+/// The bounds of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) time: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Bounds {
     pub(super) entries: usize,
 }
 
-/// What came of a program.
+/// The end of a program.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// It ended by itself, and said this on its standard error.
@@ -80,7 +80,7 @@ fn listen(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -
     silent
 }
 
-/// What is too much below a directory. What comes and goes in between is not counted.
+/// Returns the bound that a directory exceeds. What comes and goes in between is not counted.
 fn excess(dir: &Path, bounds: Bounds) -> Option<String> {
     let (mut entries, mut bytes) = (0, 0);
     let mut dirs = vec![dir.to_path_buf()];

@@ -2,7 +2,7 @@
 
 use super::{KINDS, is_archive};
 
-/// Whether a text is an address, and then whether it is one that haft clones from. The error says what to write.
+/// Reads an address; the outer `None` is a text that is not one. The error says what to write.
 pub(super) fn read(text: &str) -> Option<Result<(), String>> {
     if text.starts_with('-') {
         return None;

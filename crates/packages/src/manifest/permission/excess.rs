@@ -69,7 +69,7 @@ fn beyond_files(asked: &FsPermissions, granted: &FsPermissions, home: Option<&Pa
     }
 }
 
-/// What cannot be read covers nothing, and nothing covers it.
+/// Returns the places of paths; one that cannot be read covers nothing, and nothing covers it.
 fn places(paths: &[String], home: Option<&Path>) -> Vec<GrantedPath> {
     paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok()).collect()
 }

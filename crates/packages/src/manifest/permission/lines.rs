@@ -14,7 +14,7 @@ use crate::grant::GrantedPath;
 pub struct Line {
     /// Which one, by its place below `permissions`: `fs.write`.
     pub permission: &'static str,
-    /// What it lets the extension do, fit to follow its name.
+    /// The right that it gives the extension, fit to follow its name.
     pub text: String,
     /// True if it lets the extension do harm that nothing else would keep it from.
     pub red: bool,

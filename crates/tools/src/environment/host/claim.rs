@@ -10,7 +10,7 @@ use super::atomic::{self, Disk, Root, Stamp};
 use crate::environment::off_thread;
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, Written};
 
-/// What a file is written with.
+/// The means to write a file.
 #[derive(Clone)]
 pub(super) struct Ground {
     pub(super) disk: Arc<Disk>,

@@ -13,10 +13,10 @@ use super::private;
 use crate::environment::{FullOutput, RunEnd, RunReport};
 use crate::results::clear_results;
 
-/// How much of a piece of progress is kept when output comes faster than it is shown.
+/// The size of a piece of progress when output comes faster than it is shown.
 const MAX_PIECE: usize = 8 * 1024;
 
-/// How much of the end is kept: by the byte before what is shown it is known whether that begins a line.
+/// The size of the end that is kept: by the byte before what is shown it is known whether that begins a line.
 const KEPT: usize = MAX_BYTES + 1;
 
 /// The most that is written to the disk: a command that never stops writing must not fill it.

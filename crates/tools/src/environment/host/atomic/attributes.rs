@@ -1,4 +1,4 @@
-//! What a new file takes over from the one whose place it takes.
+//! Attributes that a new file takes over from the one that it replaces.
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -174,7 +174,7 @@ fn at_once(base: impl AsFd, below: &Path, access: OFlags) -> Result<OwnedFd, Err
     step_by_step(base, below, access)
 }
 
-/// What is enough to go through a directory.
+/// The flags for opening a directory that is only passed through.
 #[cfg(target_os = "linux")]
 const WAY: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]

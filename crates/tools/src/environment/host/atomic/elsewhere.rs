@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::environment::host::kind;
 use crate::environment::{EnvironmentError, Written};
 
-/// What all writers of an environment share: nothing here.
+/// The state that all writers of an environment share: nothing here.
 #[derive(Debug)]
 pub(in super::super) struct Disk;
 
@@ -77,7 +77,7 @@ impl Stamp {
     }
 }
 
-/// What is known of a file without reading it; `None` when there is none.
+/// Returns the stamp of a file without reading it; `None` when there is none.
 pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentError> {
     Ok(data(path)?.map(|data| Stamp::of(&data)))
 }

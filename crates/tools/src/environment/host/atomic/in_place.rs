@@ -24,7 +24,7 @@ const PATH: &str = "path";
 /// Held by whoever overwrites or clears up.
 const LOCK: &str = "lock";
 
-/// What a file has, and what it is to have.
+/// The present and the future content of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Texts<'a> {
     pub(super) old: &'a [u8],
@@ -71,7 +71,7 @@ fn put(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What is needed to undo an overwriting.
+/// A backup that can undo an overwriting.
 struct Backup {
     dir: PathBuf,
 }
@@ -186,7 +186,7 @@ fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
     }
 }
 
-/// What an interrupted overwriting left.
+/// The state after an interrupted overwriting.
 #[derive(Debug, PartialEq, Eq)]
 enum State {
     /// The old content or the new.

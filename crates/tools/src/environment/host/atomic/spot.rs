@@ -13,17 +13,17 @@ use rustix::io::Errno;
 use super::dir::Dir;
 use crate::environment::EnvironmentError;
 
-/// What nothing is done outside of.
+/// The places that nothing is done outside of.
 #[derive(Debug)]
 pub(in super::super) struct Root {
     own: Vec<Place>,
-    /// What is out of reach, even within other places.
+    /// Places out of reach, even within other places.
     never: Vec<PathBuf>,
     /// Everything, if none are named.
     within: Option<Vec<Place>>,
     /// Files that came within reach one by one, by their resolved paths; the oldest first.
     admitted: Mutex<VecDeque<PathBuf>>,
-    /// What is not done elsewhere: `read` or `written`.
+    /// The actions that are restricted: `read` or `written`.
     done: &'static str,
 }
 
@@ -53,7 +53,7 @@ impl Root {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
-    /// What is in reach, as far as it is there. `done`: what is not done elsewhere, `read` or `written`.
+    /// Returns the places in reach, as far as they exist. `done`: what is not done elsewhere, `read` or `written`.
     pub(in super::super) fn reaching(
         within: Option<&[PathBuf]>,
         own: &[PathBuf],
@@ -167,7 +167,7 @@ impl<'a> Spot<'a> {
         Ok(Self { dir: open_parent(root, parent, path)?, name, path, root })
     }
 
-    /// Whether the path still leads to the directory: what is written to one that was moved would be elsewhere than
+    /// Checks that the path still leads to the directory: what is written to one that was moved would be elsewhere than
     /// the result says, and perhaps outside of the root.
     pub(super) fn is_reached(&self) -> Result<(), EnvironmentError> {
         if !is_up(Defence::Containment) {

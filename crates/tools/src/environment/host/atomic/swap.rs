@@ -17,7 +17,7 @@ use super::{attributes, in_place};
 use crate::environment::host::kind::{must_be_file, too_long};
 use crate::environment::{EnvironmentError, InPlace, Written};
 
-/// What all writers of an environment share.
+/// The state that all writers of an environment share.
 #[derive(Debug)]
 pub(in super::super) struct Disk {
     /// For backups of what is overwritten in place.
@@ -72,7 +72,7 @@ impl Stamp {
     }
 }
 
-/// What is known of a file without reading it; `None` when there is none.
+/// Returns the stamp of a file without reading it; `None` when there is none.
 pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -138,7 +138,7 @@ pub(in super::super) fn replace(
     Ok(Written::InPlace(why))
 }
 
-/// What is to have new content.
+/// A file that gets new content.
 struct Target<'a> {
     spot: Spot<'a>,
     content: &'a [u8],

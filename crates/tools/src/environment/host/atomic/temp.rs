@@ -22,7 +22,7 @@ const DIGITS: usize = 16;
 /// The longest name that every file system takes, in bytes.
 const MAX_NAME: usize = 255;
 
-/// How often another name is tried; the first is nearly always free.
+/// The number of names that are tried; the first is nearly always free.
 const TRIES: usize = 16;
 
 /// A new file under a name of its own, which goes when this is dropped. It is locked as long as it lives: what is not
