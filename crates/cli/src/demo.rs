@@ -18,7 +18,7 @@ use crate::run::{Output, Parts, run_with};
 
 const SCRIPT: &str = include_str!("demo/script.json");
 
-/// What the person says.
+/// The person's prompt.
 const PROMPT: &str = "What is the weather in Berlin? Then clean up the build directory.";
 
 pub(crate) fn run() -> anyhow::Result<Exit> {

@@ -30,7 +30,7 @@ use crate::resources::Resources;
 use crate::{console, setup};
 use finding::{Area, Finding, Words};
 
-/// What is looked at, read once.
+/// Everything that is checked, read once.
 struct Seen {
     home: Home,
     words: Words,
@@ -43,9 +43,9 @@ struct Seen {
     models: Models,
     extensions: Discovery,
     ambiguous: Option<ProcessHook>,
-    /// What the user approved. Why it is not read is told of the file.
+    /// The user's approvals. Why it is not read is told of the file.
     approved: LockFile,
-    /// What is wrong with files that were read: the file, and what.
+    /// Mistakes in files that were read: the file, and what.
     mistakes: Vec<(PathBuf, String)>,
 }
 
@@ -116,7 +116,7 @@ impl Seen {
     }
 }
 
-/// What stands before the text of a finding.
+/// The indentation of a finding's text.
 const INDENT: &str = "         ";
 
 /// A section for each area, a paragraph for each finding, and how many are wrong.
@@ -162,7 +162,7 @@ fn as_json(seen: &Seen, findings: &[Finding]) -> anyhow::Result<String> {
     serde_json::to_string_pretty(&report).context("cannot write JSON")
 }
 
-/// Whether it is trusted, and why not any more.
+/// Returns the project, and the reason why it is not trusted any more.
 fn decided(home: &Home, cwd: PathBuf) -> (Project, Option<String>) {
     match Decision::make(home, cwd.clone(), Asked::Nothing) {
         Ok(decision) => (decision.project, decision.told),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How haft ends. Programs rely on the numbers: one that was given away is never used for anything else.
+/// The exit code of haft. Programs rely on the numbers: one that was given away is never used for anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {

@@ -102,7 +102,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
     Ok(Exit::Ok)
 }
 
-/// What was not done beside what was.
+/// Prints warnings about what could not be done.
 fn warn(warnings: &[String]) {
     for warning in warnings {
         note(&sanitize_line(&format!("warning: {warning}")));

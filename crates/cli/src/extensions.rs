@@ -13,15 +13,15 @@ use crate::console::{BANNER, note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks::{self, Ground, Joined};
 
-/// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
+/// Settings of a trusted project for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OnlyProjects {
     names: BTreeMap<String, SettingOrigin>,
 }
 
 impl OnlyProjects {
-    /// What the files say. Where the user lets the project add something, what it sets beside that is passed over as
-    /// that says.
+    /// Reads the files. Where the user lets the project add something, what it sets beside that is passed over as that
+    /// says.
     pub(crate) fn of(config: &Config) -> Self {
         let may_add = |name: &str| config.grant.get(name).is_some_and(Granted::project_may_add);
         let only =
@@ -32,7 +32,7 @@ impl OnlyProjects {
         Self { names: only.collect() }
     }
 
-    /// That the project sets something for an extension that is not its own.
+    /// Returns a note about settings of the project for an extension that is not its own.
     fn told(&self, spec: &ExtensionSpec) -> Option<String> {
         let name = spec.name.as_str();
         let origin = self.names.get(name).filter(|_| spec.origin != Origin::Project)?;

@@ -156,7 +156,7 @@ pub(crate) fn asked(hook: &ProcessHook) -> String {
     points.chain(told).collect::<Vec<_>>().join(", ")
 }
 
-/// What confines it; and whether that is nothing.
+/// Returns the confinement in words, and true if there is none.
 pub(crate) fn confined(config: &Config, name: &str) -> (String, bool) {
     match sandbox::level_of_hook(config, name) {
         Some(level) => (level.to_string(), false),
@@ -182,7 +182,7 @@ pub(crate) fn lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> 
     lines
 }
 
-/// How far a gate is loosened.
+/// The degree to which a gate is loosened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Loosened {
     /// Where it does not decide in time, the call is made.
@@ -229,11 +229,11 @@ pub(crate) fn by_grant(config: &Config, name: &str) -> bool {
     said.is_some_and(|said| said.value == OnTimeout::Allow)
 }
 
-/// What a run starts.
+/// The extensions and hooks that a run starts.
 #[derive(Debug)]
 pub(crate) struct Joined {
     pub(crate) specs: Vec<ExtensionSpec>,
-    /// What is not started because another one has its name.
+    /// The hooks that are not started because another one has their name.
     pub(crate) told: Vec<String>,
 }
 

@@ -91,13 +91,13 @@ fn screen(args: &RunArgs) -> Option<&'static str> {
     }
 }
 
-/// What was typed behind `haft`.
+/// Takes the prompt of the command line.
 fn words(prompt: &mut Vec<String>) -> Option<String> {
     let prompt = std::mem::take(prompt).join(" ");
     (!prompt.trim().is_empty()).then_some(prompt)
 }
 
-/// Whether the person wants to choose a session first. There has to be one.
+/// True if the person wants to choose a session first. There has to be one.
 fn picks(args: &mut RunArgs, setup: &Setup) -> anyhow::Result<bool> {
     if args.session.resume.as_deref() != Some("") {
         return Ok(false);
@@ -210,7 +210,7 @@ fn hint(open: &Open) {
     }
 }
 
-/// What is there, once.
+/// Takes the content, once.
 fn taken<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }

@@ -42,7 +42,7 @@ pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `HAFT_LOG` asks for.
+/// Reads `HAFT_LOG`.
 fn asked() -> anyhow::Result<Option<EnvFilter>> {
     let Some(filter) = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else {
         return Ok(None);

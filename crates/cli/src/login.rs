@@ -223,7 +223,7 @@ pub(crate) async fn probe(
     checked.or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
 }
 
-/// How the terminal of standard input was; nothing where it is none, or cannot be changed.
+/// The former state of the terminal of standard input; none where it is not one, or cannot be changed.
 #[derive(Debug, Clone)]
 pub(crate) struct Terminal {
     #[cfg(unix)]

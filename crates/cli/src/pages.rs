@@ -1,4 +1,4 @@
-//! What is generated from the command line's definition: completions and the manual page.
+//! Pages that are generated from the command line's definition: completions and the manual page.
 
 use clap_mangen::roff::{Roff, bold, roman};
 

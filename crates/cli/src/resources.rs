@@ -1,4 +1,4 @@
-//! What the user and the project tell the model: system prompt, context files, skills, templates.
+//! Texts of the user and the project for the model: system prompt, context files, skills, templates.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Resources {
         }
     }
 
-    /// What is not used, because the project is not trusted.
+    /// Returns the names that are not used, because the project is not trusted.
     pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
         let system = self.project.as_ref().and_then(Unused::system_prompt);
         let templates = self.home.as_ref().zip(self.project.as_ref());
@@ -41,7 +41,7 @@ impl Resources {
         system.into_iter().chain(found).chain(templates)
     }
 
-    /// What could not be used as it is.
+    /// Returns the problems of files that could not be used as they are.
     pub(crate) fn problems(&self) -> impl Iterator<Item = &str> {
         self.context.problems.iter().chain(&self.skills.problems).map(String::as_str)
     }
@@ -92,7 +92,7 @@ impl Resources {
         }
     }
 
-    /// What `/name arguments` stands for.
+    /// Expands `/name arguments`.
     pub(crate) fn expand(&self, templates: &Templates, name: &str, arguments: &str) -> Expanded {
         templates.expand(&self.skills.skills, name, arguments)
     }

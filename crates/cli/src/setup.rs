@@ -1,4 +1,4 @@
-//! What a run needs before anything starts: files, settings, keys, where to look for extensions.
+//! The setup of a run before anything starts: files, settings, keys, where to look for extensions.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -21,7 +21,7 @@ use crate::exit::{Exit, OrExit as _};
 use crate::hooks;
 use crate::resources::Resources;
 
-/// What flags, environment and files together say.
+/// The settings of flags, environment and files together.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) home: Home,
@@ -30,7 +30,7 @@ pub(crate) struct Setup {
     pub(crate) project: Project,
     /// True if it was said why it is not trusted any more.
     told: bool,
-    /// What of it may be run, as it was when it was looked at.
+    /// The code that may run, as it was when it was read.
     code: Option<Digest>,
     /// All settings, each with its origin.
     pub(crate) config: Config,
@@ -94,7 +94,7 @@ impl Setup {
         }))
     }
 
-    /// What the project brings and the user does not trust, for programs that read events. Looks for extensions once more.
+    /// Returns the event about parts of the project that the user does not trust. Looks for extensions once more.
     pub(crate) fn trust_required(&self) -> Option<AgentEvent> {
         if self.project.is_trusted() {
             return None;

@@ -57,7 +57,7 @@ fn panel(text: &str) -> Vec<u8> {
     bytes(&events.try_recv().unwrap())
 }
 
-/// What an extension's command puts into an editor.
+/// Returns the text that an extension's command puts into an editor.
 fn insertion(text: &str) -> Vec<u8> {
     let (sender, mut events) = queue();
     Printed::new(sender).insert(&name("x"), text);

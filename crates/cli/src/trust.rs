@@ -133,7 +133,7 @@ fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Invento
     standing(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
 }
 
-/// How much there is, and whether it is trusted.
+/// Returns the size of the project's parts, and the state of its trust.
 fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
     let mut lines = Vec::new();
     if snapshot.files().is_empty() {
@@ -155,8 +155,8 @@ fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
     lines
 }
 
-/// What a project brings, for whoever shows it and asks: as `haft trust` shows it, what must not be overlooked first, with
-/// a `!`.
+/// Returns the parts of a project, for a front end that shows them and asks: as `haft trust` shows it, what must not be
+/// overlooked first, with a `!`.
 pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
     // Before anything is shown: what is recorded is never newer than what was looked at.
     let snapshot = Snapshot::take(home, dir)?;

@@ -105,7 +105,7 @@ struct State {
     announcing: Announcing,
 }
 
-/// True while a thread reports the messages that wait. Nobody is told under the lock, since who is told may queue a
+/// The state of the report about messages that wait. Nobody is told under the lock, since who is told may queue a
 /// message; so that the last thing told is how things stand, one tells for all.
 #[derive(Default, PartialEq, Eq)]
 enum Announcing {

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use maker::Maker;
 
-/// How much is read.
+/// The limits of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a file.
@@ -31,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// Whose session a file is.
+/// The program that a session file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A session of haft, or one that it exported.
@@ -52,16 +52,16 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a file became.
+/// The session made of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// Whose it was.
+    /// The program it belonged to.
     pub format: Format,
     /// Of a new session in the directory that was given.
     pub header: Header,
     /// Each behind its parent.
     pub entries: Vec<Entry>,
-    /// What could not be read as it was meant.
+    /// Parts that could not be read as they were meant.
     pub problems: Vec<Problem>,
 }
 
@@ -80,7 +80,7 @@ impl Imported {
 pub struct Problem {
     /// The line, counted from 1; none where it is about the file.
     pub line: Option<u64>,
-    /// What is wrong, and what became of it.
+    /// The problem, and its effect.
     pub what: String,
 }
 
@@ -102,7 +102,7 @@ pub enum ReadError {
     TooLarge {
         /// Bytes, lines, …
         what: &'static str,
-        /// How many are read.
+        /// The limit.
         most: usize,
     },
     /// Nothing in it is of a known format.
@@ -144,7 +144,7 @@ pub fn read(bytes: &[u8], cwd: &str, limits: &Limits) -> Result<Imported, ReadEr
     Ok(Imported { format, header, entries, problems })
 }
 
-/// What the reader of one format found.
+/// The session that the reader of one format found.
 struct Source {
     entries: Vec<Entry>,
     problems: Vec<Problem>,
@@ -177,7 +177,7 @@ fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
 /// Lines that are looked at for the format.
 const LOOKED_AT: usize = 20;
 
-/// Whose a file is, by the first line that says so. The first line of all may be damaged.
+/// Returns the format of a file, by the first line that tells. The first line of all may be damaged.
 fn format(bytes: &[u8]) -> Option<Format> {
     #[derive(Deserialize)]
     struct Shape {

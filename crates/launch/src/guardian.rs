@@ -95,10 +95,10 @@ fn let_go() -> io::Result<()> {
 
 /// The program and everything below it.
 struct Tree {
-    /// What was started; the program, or what stays in front of it.
+    /// The started process: the program, or what stays in front of it.
     program: Pid,
     group: Pid,
-    /// How the program ended, once it has.
+    /// The status of the program, once it has ended.
     status: Option<WaitStatus>,
 }
 

@@ -1,4 +1,4 @@
-//! What a process does to itself at start.
+//! Hardening of a process at its start.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {step}: {error}")]
 pub struct HardenError {
-    /// What was tried.
+    /// The step that failed.
     pub step: &'static str,
     error: io::Error,
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How a host starts the launcher: a program that hands its arguments to [`launcher_main`].
+/// The command of the launcher: a program that hands its arguments to [`launcher_main`].
 ///
 /// The launcher starts the program it is asked to start with what a foreign program should have (a session and few
 /// rights), stays as its guardian, and ends as it ended. What the program started ends with it, or as soon as the host is
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 pub struct Launcher {
     /// The program, absolute.
     pub program: PathBuf,
-    /// What comes before the arguments of [`launcher_main`]; a role, if the program has others.
+    /// The words before the arguments of [`launcher_main`]; a role, if the program has others.
     pub args: Vec<OsString>,
 }
 

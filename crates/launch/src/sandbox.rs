@@ -31,9 +31,9 @@ pub use support::{Basis, Support, available};
 #[cfg(target_os = "linux")]
 pub(crate) use support::{bubblewrap as found_bubblewrap, landlock_abi};
 
-/// What a program behind a [`Launcher`](crate::Launcher) may do: nothing but what is listed here and what every program
-/// needs (the system's programs, libraries and settings to read, a few devices). All paths are absolute; a directory
-/// stands for everything below it.
+/// The rights of a program behind a [`Launcher`](crate::Launcher): nothing but what is listed here and what every
+/// program needs (the system's programs, libraries and settings to read, a few devices). All paths are absolute; a
+/// directory stands for everything below it.
 ///
 /// As text it is a JSON object with the fields below; fields that this version does not know are an error, for they
 /// might restrict something.
@@ -44,23 +44,23 @@ pub struct Sandbox {
     pub version: u32,
     /// By which means, and so how tightly.
     pub level: Level,
-    /// What it may read: its own directory, the home of its interpreter, what it was granted.
+    /// The paths that it may read: its own directory, the home of its interpreter, what it was granted.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// What it may read and change: files are created, renamed and removed below.
+    /// The paths that it may read and change: files are created, renamed and removed below.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// What lies below `write` and may only be read. Needs [`Level::Strict`].
+    /// The paths below `write` that it may only read. Needs [`Level::Strict`].
     #[serde(default)]
     pub protect: Vec<PathBuf>,
-    /// What it may read and execute beside itself and its interpreter.
+    /// The files that it may read and execute beside itself and its interpreter.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
     /// True if it may execute the system's programs, those in `/usr` and the like. This keeps it from starting them, not
     /// from doing the same by itself, with code of its own.
     #[serde(default)]
     pub system_programs: bool,
-    /// Whom it may talk to.
+    /// The network peers that it may talk to.
     pub net: Net,
     /// The size in bytes that no file may grow beyond by its writing; none: as large as the disk allows.
     #[serde(default)]
@@ -74,11 +74,11 @@ pub enum Level {
     /// By the kernel's access control (Landlock) and a filter of system calls (seccomp); needs no rights. On macOS by
     /// `sandbox-exec`.
     Standard,
-    /// That, in namespaces of its own (by bubblewrap): what is not listed is not there at all.
+    /// The same in namespaces of its own (by bubblewrap): what is not listed is not there at all.
     Strict,
 }
 
-/// Whom a program may talk to over the network. No level distinguishes hosts by name.
+/// The network peers that a program may talk to. No level distinguishes hosts by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Net {
@@ -98,9 +98,9 @@ pub enum SandboxError {
     /// This machine cannot do it. There is no lower level that would be taken instead.
     #[error("sandbox level {level} is not available: {reason}")]
     Unavailable {
-        /// What was wanted.
+        /// The level that was asked for.
         level: Level,
-        /// What is missing and, if something can be done, what.
+        /// The missing part, and the next step if there is one.
         reason: String,
     },
     /// It was written for another version.
@@ -111,7 +111,7 @@ pub enum SandboxError {
     Path {
         /// The path as it is listed.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The mistake.
         reason: &'static str,
     },
     /// It asks for what its level cannot enforce.
@@ -138,9 +138,9 @@ impl Sandbox {
         }
     }
 
-    /// Whether it can be had on this machine and means what it says. Asked before anything is started, also by
-    /// [`GroupChild::spawn`](crate::GroupChild::spawn); what the machine can do is looked up once. At [`Level::Strict`]
-    /// the first call blocks for some ten milliseconds.
+    /// Checks that the sandbox is available on this machine and that its paths are valid. Asked before anything is
+    /// started, also by [`GroupChild::spawn`](crate::GroupChild::spawn); what the machine can do is looked up once. At
+    /// [`Level::Strict`] the first call blocks for some ten milliseconds.
     ///
     /// # Errors
     /// See [`SandboxError`].
@@ -166,7 +166,7 @@ impl Sandbox {
         [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten()
     }
 
-    /// What can be said without a look at the machine.
+    /// Checks the parts that need no look at the machine.
     pub(crate) fn is_sound(&self) -> Result<(), SandboxError> {
         if self.version != Self::VERSION {
             return Err(SandboxError::Version(self.version));
@@ -209,7 +209,8 @@ impl SandboxError {
     }
 }
 
-/// What has to be executed for a program to start: itself, and the interpreter that its first line names.
+/// Returns the files that must be executed for a program to start: itself, and the interpreter that its first line
+/// names.
 #[cfg(not(target_os = "linux"))]
 pub fn started_by(program: &Path) -> Vec<PathBuf> {
     vec![program.to_owned()]

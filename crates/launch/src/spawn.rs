@@ -1,4 +1,4 @@
-//! What is to be started, and how it is joined to this process.
+//! The program to start, and its connection to this process.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,9 +28,9 @@ pub struct Spawn {
     pub stdout: Stream,
     /// Its standard error.
     pub stderr: Stderr,
-    /// What starts it and guards it. None, and on Windows always: this process itself, in a group of its own.
+    /// The launcher that starts and guards it. None, and on Windows always: this process itself, in a group of its own.
     pub launcher: Option<Launcher>,
-    /// What it may do; put on by the launcher, without which there is none. None: whatever this process may.
+    /// The sandbox; put on by the launcher, without which there is none. None: whatever this process may.
     pub sandbox: Option<Sandbox>,
 }
 
@@ -78,7 +78,7 @@ impl Default for EnvPolicy {
     }
 }
 
-/// What a standard stream of a program is.
+/// The kind of a program's standard stream.
 #[derive(Debug)]
 pub enum Stream {
     /// Nothing: reads end at once, writes vanish.
@@ -91,7 +91,7 @@ pub enum Stream {
     File(File),
 }
 
-/// What the standard error of a program is.
+/// The kind of a program's standard error.
 #[derive(Debug)]
 pub enum Stderr {
     /// A stream of its own.

@@ -170,7 +170,7 @@ pub(crate) fn landlock_abi() -> io::Result<u32> {
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
-/// Whether the kernel lets system calls be filtered, and a filter refuse one with an error.
+/// Checks that the kernel can filter system calls, and that a filter can refuse one with an error.
 #[cfg(target_os = "linux")]
 pub(crate) fn can_filter_calls() -> io::Result<()> {
     let action = libc::SECCOMP_RET_ERRNO;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// How long a guardian goes on killing what is left of a tree. Only a process that hangs in the kernel, or one that
-/// forks faster than it is killed, takes more than a few milliseconds.
+/// The time that a guardian kills what is left of a tree. Only a process that hangs in the kernel, or one that forks
+/// faster than it is killed, takes more than a few milliseconds.
 pub(crate) const TREE: Duration = Duration::from_secs(2);
 
-/// How long a guardian waits for a killed process before it looks for further ones.
+/// The time that a guardian waits for a killed process before it looks for further ones.
 pub(crate) const ROUND: Duration = Duration::from_millis(5);
 
-/// How often a guardian looks whether its host is there, where the system does not tell it.
+/// The time between two looks of a guardian for its host, where the system does not report its end.
 pub(crate) const HOST_POLL: Duration = Duration::from_millis(250);

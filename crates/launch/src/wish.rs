@@ -33,7 +33,7 @@ mod stops {
             }
         }
 
-        /// What is looked at stays: somebody else waits for the end.
+        /// True if the program is stopped because it wants the terminal. Leaves its status for the waiter of its end.
         fn is_there(&self) -> bool {
             let Some(program) = self.program else { return false };
             let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

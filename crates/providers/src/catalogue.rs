@@ -1,4 +1,4 @@
-//! What is known about models before anybody is asked.
+//! The catalogue of known models.
 
 use haft_core::model::{ModelFacts, Prices, Thinking};
 use rig_core::catalog::{Catalog, ModelSpec, ReasoningSupport};
@@ -14,7 +14,7 @@ pub struct KnownModel {
     pub provider: &'static str,
     /// The model, as `--model` takes it.
     pub model: String,
-    /// What is known of it.
+    /// The facts of the model.
     pub facts: ModelFacts,
     /// True if its provider will switch it off.
     pub deprecated: bool,
@@ -36,7 +36,7 @@ pub fn catalogue() -> Vec<KnownModel> {
     .collect()
 }
 
-/// What is known about a provider's model; a dated snapshot is found by its undated name.
+/// Finds a provider's model; a dated snapshot is found by its undated name.
 pub fn find(provider: &str, model: &str) -> Option<KnownModel> {
     let preset = preset(provider)?;
     spec(provider, model).map(|spec| known(preset.name, spec))
@@ -53,7 +53,7 @@ pub(crate) fn spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
     Catalog::builtin().find(vendor, model)
 }
 
-/// What the catalogue knows; nothing for a model it does not have.
+/// Returns the facts of the catalogue; none for a model it does not have.
 pub(crate) fn facts(provider: &str, model: &str) -> ModelFacts {
     spec(provider, model).map(facts_of).unwrap_or_default()
 }

@@ -27,7 +27,7 @@ pub use local::{LocalServer, local_servers};
 pub use machine::Machine;
 pub use provider::{KeyHome, key_home, place, take_apart};
 
-/// What the user asked for by flags and configuration; everything may be left open.
+/// The wishes of the user by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]
 pub struct Wish {
     /// A preset's name, `scripted`, or any name together with [`Wish::base_url`].
@@ -55,7 +55,7 @@ impl fmt::Debug for Wish {
     }
 }
 
-/// What the choice may look at; [`Machine`] is the real thing.
+/// The parts of the machine that the choice may look at; [`Machine`] is the real one.
 #[async_trait]
 pub trait Surroundings: Send + Sync {
     /// An environment variable.
@@ -112,7 +112,7 @@ pub struct Chosen {
     pub because: Because,
 }
 
-/// What led to a choice; its `Display` goes behind "using MODEL, ".
+/// The reason for a choice; its `Display` goes behind "using MODEL, ".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Because {
     /// The user named it.
@@ -309,7 +309,7 @@ pub enum ChooseError {
          it in models.json"
     )]
     UnknownProvider {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
         /// The names that are known.
         known: String,

@@ -1,4 +1,4 @@
-//! What a model over HTTP needs to know.
+//! The configuration of a model over HTTP.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ pub enum Dialect {
 pub struct ModelConfig {
     /// The API.
     pub dialect: Dialect,
-    /// Who serves the model, as in [`crate::PRESETS`] or any name of your own; part of
+    /// The name of the provider, as in [`crate::PRESETS`] or any name of your own; part of
     /// [`ModelInfo`](haft_core::model::ModelInfo) and of what a session may replay.
     pub provider: String,
     /// The model's id there.
@@ -48,7 +48,7 @@ pub struct ModelConfig {
     pub headers: Vec<(String, String)>,
     /// The longest answer in tokens; [`None`] leaves it to the provider, or to what the catalogue knows.
     pub max_output_tokens: Option<u64>,
-    /// What is known of the model, in place of what the catalogue says.
+    /// The facts of the model, in place of those of the catalogue.
     pub facts: ModelFacts,
 }
 

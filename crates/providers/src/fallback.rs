@@ -156,7 +156,7 @@ impl Asking {
         }
     }
 
-    /// Who answers, before the first piece of the answer.
+    /// Names the model that answers, before the first piece of the answer.
     fn begun(&mut self, event: ModelEvent) -> ModelEvent {
         if self.index != self.first {
             self.shared.stands_in(self.index);

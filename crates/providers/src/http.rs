@@ -47,7 +47,7 @@ pub struct HttpModel {
     setup: Arc<Setup>,
 }
 
-/// What every request of a model shares.
+/// The setup that all requests of a model share.
 pub(crate) struct Setup {
     provider: String,
     model: String,
@@ -108,23 +108,23 @@ fn key_env(config: &ModelConfig) -> Option<String> {
 }
 
 impl Setup {
-    /// What marks a message of this model in a session, as `provider/model`.
+    /// Returns the origin of this model's messages in a session, as `provider/model`.
     fn origin(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// What the catalogue knows of the model. Asked for late, because reading the catalogue takes milliseconds the
+    /// Returns the model's entry in the catalogue. Asked for late, because reading the catalogue takes milliseconds the
     /// first time.
     fn spec(&self) -> Option<&'static ModelSpec> {
         catalogue::spec(&self.provider, &self.model)
     }
 
-    /// What the user says of the model, and for the rest the catalogue.
+    /// Returns the user's facts of the model, and for the rest those of the catalogue.
     fn facts(&self) -> ModelFacts {
         self.own_facts.clone().or(catalogue::facts(&self.provider, &self.model))
     }
 
-    /// What an answer cost: by the user's prices, or as the provider said, or by the catalogue's prices.
+    /// Returns the cost of an answer: by the user's prices, or as the provider said, or by the catalogue's prices.
     fn cost(&self, usage: &Usage, said: Option<f64>) -> f64 {
         let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
         match self.own_facts.prices {

@@ -20,7 +20,7 @@ pub struct Models {
     providers: BTreeMap<String, OwnProvider>,
 }
 
-/// What the user says of one provider, which may be a preset or one that only the user knows.
+/// The user's entry of one provider, which may be a preset or one of the user's own.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct OwnProvider {
     pub(crate) dialect: Option<Dialect>,
@@ -39,7 +39,7 @@ pub struct OwnModel {
     pub provider: String,
     /// The model's id there.
     pub model: String,
-    /// What the file says, and for the rest what the catalogue knows.
+    /// The facts of the file, and for the rest those of the catalogue.
     pub facts: ModelFacts,
 }
 
@@ -66,7 +66,7 @@ pub enum ModelsError {
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What was expected, with line and column.
+        /// The expected value, with line and column.
         detail: String,
     },
     /// A field is missing, unknown, or has a value that cannot be.
@@ -76,7 +76,7 @@ pub enum ModelsError {
         path: PathBuf,
         /// The field, with the provider and the model it belongs to.
         field: String,
-        /// What should be there.
+        /// The expected value.
         detail: String,
     },
 }

@@ -5,7 +5,7 @@ use crate::config::Dialect;
 /// One provider: where it is, what it speaks, where its key is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// What `--provider` takes.
+    /// The value of `--provider`.
     pub name: &'static str,
     /// The API.
     pub dialect: Dialect,

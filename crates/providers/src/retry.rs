@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use crate::timeouts::Timeouts;
 
-/// How often a request is sent at most.
+/// The greatest number of attempts of a request.
 pub const MAX_ATTEMPTS: u32 = 4;
 
-/// How long to wait after the `failed`-th attempt (counted from 1).
+/// Returns the wait after the `failed`-th attempt (counted from 1).
 ///
 /// Back-off doubles from [`Timeouts::backoff_first`] up to [`Timeouts::backoff_cap`] and is spread by `jitter`
 /// (0 to 1) over its upper half, so that many clients do not come back together. A provider's `asked` wait replaces

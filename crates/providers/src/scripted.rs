@@ -41,7 +41,7 @@ pub enum ScriptError {
     /// The text is not a script: no JSON, no `steps`, or a field nobody knows.
     #[error("the script is not valid: {reason}")]
     Script {
-        /// What the parser says, with line and column.
+        /// The message of the parser, with line and column.
         reason: String,
     },
     /// One of the steps is not valid.
@@ -49,7 +49,7 @@ pub enum ScriptError {
     Step {
         /// Which, counted from 1.
         step: usize,
-        /// What is wrong.
+        /// The mistake.
         reason: String,
     },
 }

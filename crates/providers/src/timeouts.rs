@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// How long a model that stands in for another one is asked before it.
+/// The time that a substitute model is asked before the first one.
 pub(crate) const FALLBACK_REST: Duration = Duration::from_secs(300);
 
-/// How long to wait for what. The defaults are for people at a terminal; tests shorten the waits between attempts.
+/// The deadlines of requests. The defaults are for people at a terminal; tests shorten the waits between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until a TCP and TLS connection stands.

@@ -16,7 +16,7 @@ pub use wanted::{Kind, Wanted, wanted};
 /// The number of candidates that are kept.
 pub const MOST_CANDIDATES: usize = 50;
 
-/// How many of them are shown at a time.
+/// The number of candidates that are shown at a time.
 pub const MOST_SHOWN: usize = 8;
 
 /// A command, as completion knows it.
@@ -24,9 +24,9 @@ pub const MOST_SHOWN: usize = 8;
 pub struct Command {
     /// Without the slash.
     pub name: String,
-    /// What follows it: `[name]`. A command without it is run when it is taken.
+    /// The arguments: `[name]`. A command without it is run when it is taken.
     pub hint: Option<String>,
-    /// What it does, in a line.
+    /// A description of one line.
     pub description: String,
     /// Where it comes from: an extension's name, `template`, `skill`. Empty for haft's own.
     pub source: String,
@@ -37,12 +37,12 @@ pub trait Source {
     /// The commands; the earlier one counts where two have one name.
     fn commands(&self) -> &[Command];
 
-    /// What may follow a command behind these words. None while nobody knows: it may be an extension that is asked, and
-    /// then [`Completer::update`] is called again when it has answered.
+    /// Returns the arguments of a command behind these words. None while nobody knows: it may be an extension that is
+    /// asked, and then [`Completer::update`] is called again when it has answered.
     fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>>;
 
-    /// What may take the place of all that follows a command, as whoever has the command says, the likeliest first. None
-    /// where what follows is completed word by word, by [`arguments`](Self::arguments).
+    /// Returns the candidates for all that follows a command, as its owner says, the likeliest first. None where what
+    /// follows is completed word by word, by [`arguments`](Self::arguments).
     fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>>;
 
     /// The files to mention, as seen from the project, with `/` between names and behind directories.
@@ -54,26 +54,26 @@ pub trait Source {
 pub struct Argument {
     /// The word.
     pub text: String,
-    /// What it means, in a line.
+    /// A description of one line.
     pub description: String,
 }
 
-/// What may be put in.
+/// A candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidate {
-    /// What it is: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
+    /// The text: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
     pub text: String,
     /// The graphemes of it that are typed already, counted from 0, in order.
     pub matched: Vec<u32>,
-    /// What follows it.
+    /// The arguments.
     pub hint: String,
-    /// What it means.
+    /// The description.
     pub description: String,
     /// Where it comes from.
     pub source: String,
 }
 
-/// What to put in: for [`Editor::replace`](crate::editor::Editor::replace).
+/// The text to insert: for [`Editor::replace`](crate::editor::Editor::replace).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
     /// In place of what.
@@ -84,10 +84,10 @@ pub struct Accepted {
     pub complete: bool,
 }
 
-/// What is shown.
+/// The list of candidates as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Popup {
-    /// What it is about.
+    /// The completed part of the text.
     pub wanted: Wanted,
     /// The best candidates first; at least one.
     pub candidates: Vec<Candidate>,
@@ -117,7 +117,7 @@ pub struct Completer {
 }
 
 impl Completer {
-    /// What is shown, if something is.
+    /// Returns the list of candidates, if one is shown.
     pub fn popup(&self) -> Option<&Popup> {
         self.popup.as_ref()
     }

@@ -41,14 +41,14 @@ const END: &str = ".";
 /// The line that closes the question.
 const CLOSE: &str = ":close";
 
-/// What is asked for.
+/// The kind of answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// Yes or no.
     Confirm,
     /// One of these.
     Select(Vec<String>),
-    /// What becomes of a gate that keeps failing: of `restart`, `continue_without` and `stop`, these.
+    /// The decision about a gate that keeps failing: of `restart`, `continue_without` and `stop`, these.
     Gate(Vec<String>),
     /// A line; hidden while it is typed when it is a secret.
     Input {
@@ -62,22 +62,22 @@ pub enum Wanted {
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Who asks, when it is an extension.
+    /// The extension that asks, if it is one.
     pub owner: Option<String>,
-    /// What is asked for.
+    /// The kind of answer.
     pub wanted: Wanted,
     /// A line.
     pub title: String,
-    /// What there is to know beside it.
+    /// Details.
     pub message: String,
     /// Exactly what a yes grants: the call that would run.
     pub call: Option<ToolCall>,
     /// True if the answer grants something: it stands where no extension can draw, and keys that were typed before it
     /// was seen do not count.
     pub grants: bool,
-    /// How long the answer is waited for.
+    /// The time until the answer is given up.
     pub within: Option<Duration>,
-    /// What counts when nobody answers, as people say it.
+    /// The answer when nothing is answered, as people say it.
     pub default: Option<String>,
 }
 
@@ -89,21 +89,21 @@ pub struct Dialog {
     body: Body,
     control: Control,
     quiet: Quiet,
-    /// What the last frame has of it: whether it can be read there, and when it was begun.
+    /// The part that the last frame shows: whether it can be read there, and when it was begun.
     drawn: Option<(bool, Instant)>,
     hint: Option<Hinted>,
     /// Lines of a text, as far as they were typed, where nothing is drawn.
     lines: String,
 }
 
-/// What answers it.
+/// The control that takes the answer.
 #[derive(Debug)]
 enum Control {
     Choices(Choices),
     Field(Box<Field>),
 }
 
-/// What came of a key.
+/// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing yet.
@@ -114,7 +114,7 @@ pub enum Reply {
     OpenEditor(String),
 }
 
-/// What came of a line.
+/// The outcome of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// The answer.
@@ -318,7 +318,7 @@ impl Dialog {
         }
     }
 
-    /// What is asked, all of it, and how it is answered, as rows of a width. What is said by others is indented.
+    /// Returns the whole question and how it is answered, as rows of a width. What is said by others is indented.
     pub fn spoken(&self, width: u16) -> Vec<CleanLine> {
         let mut rows = Vec::new();
         let who =
@@ -337,7 +337,7 @@ impl Dialog {
         rows
     }
 
-    /// How it is answered.
+    /// Returns the ways to answer it.
     pub fn how(&self) -> String {
         let how = match &self.question.wanted {
             Wanted::Confirm if self.question.grants => "answer y to allow it, n not to allow it",

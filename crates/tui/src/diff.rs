@@ -9,7 +9,7 @@ use crate::clean::{Clean, CleanLine, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
-/// What a line of a diff is.
+/// The kind of a diff's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Begins another part of a file; its text is what the part is in.
@@ -27,7 +27,7 @@ pub enum Kind {
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// Counted from 1, where it is known.
     pub number: Option<usize>,
@@ -44,7 +44,7 @@ pub struct Diff {
     pub added: usize,
     /// The number of lines that were removed.
     pub removed: usize,
-    /// What is shown of it.
+    /// The lines that are shown.
     pub lines: Vec<DiffLine>,
     /// True if that is only the beginning.
     pub cut: bool,
@@ -131,7 +131,7 @@ impl DiffLine {
     }
 }
 
-/// What `@@ -1,4 +1,5 @@ fn main()` says.
+/// The content of `@@ -1,4 +1,5 @@ fn main()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     old: Place,

@@ -45,7 +45,7 @@ pub struct Editor {
     revision: u64,
 }
 
-/// What the last key did, as far as the next one goes on with it.
+/// The effect of the last key, as far as the next one continues it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum Last {
     #[default]
@@ -54,7 +54,7 @@ enum Last {
     Yanked(Range<usize>),
 }
 
-/// What an editor held, with its atoms, to be put back into it or another one.
+/// The content of an editor, with its atoms, to be put back into it or another one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
     text: String,
@@ -71,7 +71,7 @@ pub struct Submission {
     pub images: Vec<PathBuf>,
     /// The text as the history keeps it: pastes whole, for each image its path.
     pub kept: String,
-    /// What to put back into the editor when it is taken back.
+    /// The content to put back into the editor when it is cancelled.
     pub content: Content,
 }
 
@@ -102,7 +102,7 @@ impl Content {
     }
 }
 
-/// What came of a key.
+/// The outcome of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "at the first and the last row the key means the history, and where there is no text it may mean to quit"]
 pub enum Outcome {
@@ -152,12 +152,12 @@ impl Editor {
         self.laid().layout(width, self.cursor)
     }
 
-    /// What is shown of a row of the [`layout`](Self::layout) that was made last.
+    /// Returns the pieces of a row of the [`layout`](Self::layout) that was made last.
     pub fn row(&self, layout: &Layout, row: usize) -> Vec<Piece> {
         self.laid().pieces(layout, row)
     }
 
-    /// What it holds.
+    /// Returns the content.
     pub fn content(&self) -> Content {
         Content { text: self.text.clone(), cursor: self.cursor, atoms: self.atoms.of(&self.text) }
     }
@@ -194,8 +194,8 @@ impl Editor {
         self.set(&Content::of_text(text));
     }
 
-    /// What came of the text of [`submission`](Self::submission) elsewhere. Labels of images that are still in it are
-    /// those images.
+    /// Takes the text of [`submission`](Self::submission) as it was edited elsewhere. Labels of images that are still
+    /// in it are those images.
     pub fn set_edited(&mut self, text: &str) {
         let atoms = self.atoms.of(&self.text);
         let mut edited = clean_after("", text.strip_suffix('\n').unwrap_or(text));
@@ -207,7 +207,7 @@ impl Editor {
         self.set(&Content { cursor: edited.len(), text: edited, atoms });
     }
 
-    /// What was put before what stood here, or all of it where it is not known what that is.
+    /// Returns the content that was put before the present one, or all of it where that is not known.
     pub fn came_since(&self, before: &Content) -> Option<Content> {
         let text = match self.text.strip_suffix(before.text.as_str()) {
             Some(came) => came.trim_end_matches('\n'),
@@ -432,7 +432,7 @@ impl Editor {
     }
 }
 
-/// What a key does up to a place.
+/// The effect of a key up to a place.
 enum Target {
     Move(usize),
     Delete(usize),

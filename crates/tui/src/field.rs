@@ -13,7 +13,7 @@ use crate::editor::Editor;
 use crate::frame::{put, row};
 use crate::keys::{Action, Chord, Code, Edit};
 
-/// What a secret's characters look like.
+/// The character in place of a secret's characters.
 const DOT: char = '•';
 
 pub(crate) struct Field {
@@ -77,7 +77,7 @@ impl Field {
         }
     }
 
-    /// What was pasted. In a line, what ends it there is not part of it.
+    /// Takes pasted text. In a line, what ends it there is not part of it.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = if self.one_line { text.trim_end_matches(['\r', '\n']) } else { text };
         self.editor.insert(text);

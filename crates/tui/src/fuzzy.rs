@@ -1,4 +1,4 @@
-//! What fits what is typed, the best first.
+//! Matches of a typed text, the best first.
 
 use std::cmp::Reverse;
 
@@ -10,11 +10,11 @@ pub(crate) struct Fuzzy {
     matcher: Matcher,
 }
 
-/// What is typed. Capitals count where some are typed.
+/// The typed text. Capitals count where some are typed.
 #[derive(Debug, Clone)]
 pub(crate) struct Needle(Vec<Atom>);
 
-/// What the texts are: where what is typed counts more.
+/// The kind of the texts: where what is typed counts more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Texts {
     Words,

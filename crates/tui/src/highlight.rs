@@ -17,7 +17,7 @@ static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_ne
 /// The longest line that a grammar is asked about, in bytes: what is longer was made by a program, and is slow.
 const MAX_LINE: usize = 2 * 1024;
 
-/// How much of one text a grammar is asked about, in bytes. What comes after that is plain.
+/// The greatest size of a text for a grammar, in bytes. What comes after that is plain.
 const MAX_TEXT: usize = 128 * 1024;
 
 /// Names of languages that people write and the grammars do not know, with one of a language that looks alike.
@@ -40,7 +40,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("zig", "rs"),
 ];
 
-/// What scopes are to a theme: the longest of these that a scope begins with decides.
+/// The roles of scopes: the longest of these that a scope begins with decides.
 const SCOPES: &[(&str, Role)] = &[
     ("comment", Role::CodeComment),
     ("constant", Role::CodeNumber),

@@ -31,7 +31,7 @@ pub struct History {
     prompts: Vec<String>,
     /// Which of them is shown; as many as there are means none, but what is being written.
     at: usize,
-    /// What became of those that were shown, and what was being written.
+    /// The edited versions of those that were shown, and the text that was being written.
     changed: BTreeMap<usize, Content>,
     /// The one that is shown, as it was put into the editor.
     shown: Option<Content>,

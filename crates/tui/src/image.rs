@@ -27,17 +27,17 @@ pub(crate) const MOST_PIXELS: u64 = 40_000_000;
 /// The most bytes of an image that is decoded: 20 MB.
 pub(crate) const MOST_BYTES: u64 = 20_000_000;
 
-/// What stands in a cell that waits for an image. Text never has control characters, so nothing else looks like this;
-/// and a painter that knows nothing of images shows a blank.
+/// The mark of a cell that waits for an image. Text never has control characters, so nothing else looks like this; and
+/// a painter that knows nothing of images shows a blank.
 const MARK: &str = "\0\u{34f}";
 
-/// How much of an image's text is looked at for its size in pixels: headers are at the beginning.
+/// The size of the part of an image that is read for its size in pixels: headers are at the beginning.
 const HEADER: usize = 256 * 1024;
 
 /// The longest kind that is shown, in columns.
 const MAX_KIND: usize = 24;
 
-/// What can be said of an image without decoding a pixel.
+/// The facts about an image that need no decoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageFacts {
     /// `PNG`.
@@ -104,11 +104,11 @@ pub struct CellSize {
 }
 
 impl CellSize {
-    /// What most terminals come near to, and what those of Windows say whatever they have.
+    /// The size that most terminals come near to, and that those of Windows report whatever they have.
     pub const USUAL: Self = Self { width: 10, height: 20 };
 }
 
-/// How a terminal shows images.
+/// The way a terminal shows images.
 #[derive(Debug, Clone)]
 pub struct Images {
     cell: CellSize,
@@ -180,7 +180,7 @@ pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64,
 /// Where an image shall be in a frame. Its cells are marked; what is drawn over them afterwards covers it.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    /// What is shown.
+    /// The image.
     pub image: Arc<Image>,
     /// Where.
     pub area: Rect,

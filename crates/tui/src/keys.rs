@@ -1,4 +1,4 @@
-//! What keys do.
+//! Keys and their actions.
 //!
 //! Everything that a key can do is an [`Action`], declared once in [`ACTIONS`] with its name, its keys and what it does;
 //! the documentation, [`markdown`], is made of the same table. The user's own file changes the keys: [`Keymap::read`].

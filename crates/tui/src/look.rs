@@ -6,13 +6,13 @@ use std::time::Instant;
 use crate::image::Images;
 use crate::theme::Theme;
 
-/// What everything that is drawn is drawn with. The same look and the same state make the same picture.
+/// The look of everything that is drawn. The same look and the same state make the same picture.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// Reduced to the colours that the terminal has.
     pub theme: Theme,
     /// The moment of the frame: spinners, elapsed times and countdowns are of it.
     pub now: Instant,
-    /// How images are shown; none where words stand for them.
+    /// The way images are shown; none where words replace them.
     pub images: Option<Arc<Images>>,
 }

@@ -19,7 +19,7 @@ use crate::clean::{Clean, Cleaner};
 use crate::theme::Theme;
 use block::{Made, Renderer, Resume};
 
-/// What of Markdown is understood beside CommonMark.
+/// The extensions of CommonMark that are read.
 const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
@@ -43,7 +43,7 @@ pub struct Streaming {
     text: Clean,
     /// Where each finished block ends. It begins where the one before it ends.
     ends: Vec<usize>,
-    /// How much of the text has been looked at for finished blocks.
+    /// The number of bytes that were searched for finished blocks.
     seen: usize,
     finished: bool,
     links: Links,
@@ -61,9 +61,9 @@ struct Drawn {
     lines: Vec<Line<'static>>,
     /// With how many of them each finished block ends.
     blocks: Vec<usize>,
-    /// What of the open block stays.
+    /// The part of the open block that stays.
     grown: Option<Grown>,
-    /// How long the text was.
+    /// The length of the text then.
     upto: usize,
     finished: bool,
 }
@@ -208,7 +208,7 @@ impl Streaming {
         drawn.lines.extend(made.lines);
     }
 
-    /// What more of the open block stays, if so much came that it counts.
+    /// Returns the further part of the open block that stays, if so much came that it counts.
     fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
         let from = grown.map_or(self.begin_of(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
@@ -265,7 +265,7 @@ impl Drawn {
         }
     }
 
-    /// What of a block stays, if it is the open one.
+    /// Returns the part of a block that stays, if it is the open one.
     fn grown_of(&self, block: usize) -> Option<&Grown> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
@@ -347,7 +347,8 @@ impl Links {
         self.0.extend(given);
     }
 
-    /// What answers for links that a block does not explain itself: what was given in earlier blocks, the first first.
+    /// Returns the definitions of links that a block does not have itself: what was given in earlier blocks, the first
+    /// first.
     fn before(
         &self,
         block: usize,

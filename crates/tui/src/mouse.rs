@@ -1,4 +1,4 @@
-//! What is done with the mouse.
+//! Actions of the mouse.
 
 /// Something that was done with the mouse, in columns and rows from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Mouse {
     pub row: u16,
 }
 
-/// What was done with the mouse.
+/// The kind of a mouse action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseKind {
     /// The left button went down.

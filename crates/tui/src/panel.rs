@@ -38,7 +38,7 @@ impl Panel {
         self.extension == *extension && self.content.panel_id == *id
     }
 
-    /// Whose it is.
+    /// Returns its owner.
     pub fn extension(&self) -> &ExtensionName {
         &self.extension
     }
@@ -51,7 +51,7 @@ impl Panel {
         }
     }
 
-    /// What is in it.
+    /// Returns its content.
     pub fn content(&self) -> &PanelContent {
         &self.content
     }

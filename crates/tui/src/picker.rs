@@ -17,13 +17,13 @@ use crate::keys::{Action, Confirm, Context, Dialog, Press};
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// What it stands for, for whoever opened the list.
+    /// The key of the row, for the owner of the list.
     pub key: String,
-    /// What is searched, and shown first. From outside.
+    /// The text that is searched, and shown first. From outside.
     pub text: String,
-    /// What is shown behind it, muted.
+    /// The text behind it, muted.
     pub detail: String,
-    /// How deep it lies in a tree.
+    /// The depth in a tree.
     pub depth: usize,
     /// True if it is what counts now: it is marked.
     pub current: bool,
@@ -31,7 +31,7 @@ pub struct Row {
     pub group: String,
 }
 
-/// What a list can do beside picking.
+/// The abilities of a list beside picking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Can {
     /// Rows can be given other names.
@@ -52,7 +52,7 @@ pub struct Picker {
     shown: usize,
 }
 
-/// What is done with the chosen row.
+/// The use of the chosen row.
 #[derive(Debug)]
 enum Mode {
     /// It is picked, while the filter is typed.
@@ -62,7 +62,7 @@ enum Mode {
     Delete,
 }
 
-/// What came of a key.
+/// The outcome of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Picked {
     /// Nothing yet.
@@ -189,7 +189,7 @@ impl Picker {
         self.list.chosen().map(|row| row.key.clone())
     }
 
-    /// What is picked.
+    /// Returns the title.
     pub fn title(&self) -> &CleanLine {
         &self.title
     }

@@ -1,4 +1,4 @@
-//! What is typed while the agent works.
+//! Messages that are typed while the agent works.
 //!
 //! Enter steers: the agent reads it at its next step. Alt+enter is for when it is done. Esc ends what it does, and what
 //! waits comes back into the editor, pastes folded and images attached as they were. What waits is what the agent says
@@ -24,7 +24,7 @@ pub enum When {
 }
 
 impl When {
-    /// What a key sends, while the agent works or does not. None for keys that send nothing.
+    /// Returns the time at which a key sends, while the agent works or does not. None for keys that send nothing.
     pub fn of(action: Prompt, works: bool) -> Option<Self> {
         match action {
             Prompt::Send | Prompt::FollowUp if !works => Some(Self::Now),
@@ -39,7 +39,7 @@ impl When {
 /// A prompt that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waiting<'q> {
-    /// What it waits for.
+    /// The time that it waits for.
     pub when: When,
     /// Its text; an image is a word.
     pub text: &'q str,
@@ -47,25 +47,25 @@ pub struct Waiting<'q> {
     pub shell: bool,
 }
 
-/// What waited and does not any more.
+/// The messages that were taken out of the queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TakenBack {
     /// The prompts, for [`Editor::put_before`](crate::editor::Editor::put_before).
     pub prompts: Vec<Content>,
-    /// What commands of the person's printed, in the same order.
+    /// The output of the person's commands, in the same order.
     pub printed: Vec<Printed>,
 }
 
-/// What a command of the person's printed.
+/// The output of a command of the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Printed {
     /// The command.
     pub command: String,
-    /// What the agent is told.
+    /// The message for the agent.
     pub message: String,
 }
 
-/// What waits, and what it was in the editor.
+/// The messages that wait, with their contents of the editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Queue {
     steering: Vec<String>,
@@ -84,7 +84,7 @@ struct Sent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     Prompt(Content),
-    /// What this command of the person's printed.
+    /// The output of this command of the person.
     Shell(String),
 }
 
@@ -96,7 +96,7 @@ impl Queue {
         self.push(text, What::Prompt(prompt.content.clone()));
     }
 
-    /// What a command of the person's printed goes to the agent.
+    /// Queues the output of a command of the person.
     pub fn printed(&mut self, printed: &Printed) {
         self.push(printed.message.clone(), What::Shell(printed.command.clone()));
     }
@@ -114,7 +114,7 @@ impl Queue {
         at.map(|at| self.sent.remove(at));
     }
 
-    /// What the agent says of what waits, and of what it reads. Other events change nothing.
+    /// Takes the agent's events about messages that wait or are read. Other events change nothing.
     pub fn update(&mut self, event: &AgentEvent) {
         if let AgentEvent::QueueUpdate { steering, follow_up, .. } = event {
             (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
@@ -145,7 +145,7 @@ impl Queue {
         self.steering.is_empty() && self.follow_up.is_empty() && self.sent.is_empty()
     }
 
-    /// What waits, in the order in which the agent reads it.
+    /// Returns the messages that wait, in the order in which the agent reads them.
     pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
         let steering = self.steering.iter().map(|text| (When::Steer, text));
         let all = steering.chain(self.follow_up.iter().map(|text| (When::FollowUp, text)));
@@ -182,7 +182,7 @@ impl Queue {
         back
     }
 
-    /// What was taken back at the agent, which is all that had arrived there and had not been read.
+    /// Takes the messages that the agent gave back, all that had arrived there and had not been read.
     pub fn taken(&mut self, steering: Vec<String>, follow_up: Vec<String>) -> TakenBack {
         let next_turn = Vec::new();
         self.update(&AgentEvent::QueueUpdate { steering, follow_up, next_turn });

@@ -45,7 +45,7 @@ pub use environment::Environment;
 pub use images::Protocol;
 pub use lines::run_lines;
 
-/// What the terminal is written, as text: for those who check it. What writes it is [`run`].
+/// The texts that are written to the terminal: for those who check it. What writes it is [`run`].
 pub mod written {
     pub use super::images::Pictures;
     pub use super::lines::text as lines;
@@ -60,7 +60,7 @@ use driver::Driver;
 /// The most columns and rows that are drawn: a terminal says what it likes.
 const MOST_CELLS: (u16, u16) = (1024, 512);
 
-/// What a terminal has that does not say.
+/// The size of a terminal that does not report one.
 const USUAL_CELLS: (u16, u16) = (80, 24);
 
 fn cells() -> (u16, u16) {
@@ -75,7 +75,7 @@ const ANSWERS: usize = 64;
 /// Lines that are taken in before anything else has its turn.
 const MOST_LINES: usize = 1024;
 
-/// What only the program can do.
+/// The part that only the program can do.
 #[async_trait]
 pub trait Program: Send + Sync + 'static {
     /// Answers a question, or does what is asked. Several are under way at the same time. The channel is short: an answer
@@ -99,10 +99,10 @@ pub struct Connection {
     pub lines: mpsc::Receiver<rpc::Line>,
 }
 
-/// How the terminal is used.
+/// The setup of the terminal.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// What the variables say.
+    /// The values of the environment's variables.
     pub environment: Environment,
     /// True if it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
     pub inline: bool,

@@ -1,4 +1,5 @@
-//! How everything looks: a style for each role, from a built-in theme or a `theme.json` over one.
+//! Themes: the styles of everything that is drawn. a style for each role, from a built-in theme or a `theme.json` over
+//! one.
 //!
 //! `docs/themes.md` describes the file. Reading it from the disk, finding out how many colours the terminal has and
 //! whether it is dark is for others: all of that comes in as values.
@@ -23,7 +24,7 @@ use crate::timeouts;
 pub use problem::{Problem, ThemeError, Wrong};
 pub use role::Role;
 
-/// What a terminal's background is.
+/// The appearance of a terminal's background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Appearance {
     /// Light letters on a dark ground.
@@ -61,14 +62,14 @@ struct Inner {
     styles: Vec<Style>,
 }
 
-/// What moves while haft works.
+/// The spinner that moves while haft works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpinnerStyle {
     /// The pictures, one after the other.
     pub frames: Vec<CleanLine>,
-    /// What stands beside them; one is chosen for a turn.
+    /// The messages beside them; one is chosen for a turn.
     pub messages: Vec<CleanLine>,
-    /// How long each picture stands.
+    /// The time of each picture.
     pub interval: Duration,
 }
 
@@ -135,17 +136,17 @@ impl Theme {
         &self.0.name
     }
 
-    /// What its author says of it; may be empty.
+    /// Returns the author's description; may be empty.
     pub fn description(&self) -> &CleanLine {
         &self.0.description
     }
 
-    /// What background it is made for.
+    /// Returns the background it is made for.
     pub fn appearance(&self) -> Appearance {
         self.0.appearance
     }
 
-    /// What moves while haft works.
+    /// Returns the spinner that moves while haft works.
     pub fn spinner(&self) -> &SpinnerStyle {
         &self.0.spinner
     }
@@ -155,7 +156,7 @@ impl Theme {
         self.0.styles.get(role.at()).copied().unwrap_or_default()
     }
 
-    /// What is written for a role alone: to be laid over the style of what is around it.
+    /// Returns the style that is written for a role alone: to be laid over the style of what is around it.
     pub fn own_style(&self, role: Role) -> Style {
         self.0.written.get(role.at()).copied().unwrap_or_default()
     }

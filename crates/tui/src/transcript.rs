@@ -63,7 +63,7 @@ pub enum Said {
     Info(String),
     /// Something that went wrong.
     Error(String),
-    /// What a command of haft's shows: a heading and Markdown.
+    /// The output of a command of haft: a heading and Markdown.
     Page(String, String),
 }
 
@@ -77,13 +77,13 @@ pub struct Transcript {
     finder: Finder,
     browse: Option<Browsing>,
     selecting: Selecting,
-    /// What has been printed, where the conversation is printed and not drawn.
+    /// The printed state, where the conversation is printed and not drawn.
     told: Told,
-    /// What has been printed, where only what goes on is drawn.
+    /// The printed state, where only what goes on is drawn.
     settled: Settled,
 }
 
-/// What came of a key in the transcript.
+/// The outcome of a key in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Browsed {
     /// Nothing that others have to know.
@@ -302,7 +302,7 @@ impl Transcript {
         self.doc.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
     }
 
-    /// Whether calls, and thoughts, are shown in full.
+    /// Returns true for calls, and for thoughts, that are shown in full.
     pub fn unfolded(&self) -> (bool, bool) {
         (self.doc.folds.calls, self.doc.folds.thinking)
     }
@@ -344,7 +344,7 @@ impl Transcript {
         found
     }
 
-    /// What came of the search so far.
+    /// Returns the outcome of the search so far.
     pub fn found(&self) -> Found {
         self.finder.found()
     }
@@ -465,7 +465,7 @@ impl Transcript {
         self.told.typed(text);
     }
 
-    /// What is to be printed since it was asked last, as rows of a width; each comes once.
+    /// Returns the rows to print since the last call, for a width; each comes once.
     pub fn spoken(&mut self, width: u16) -> Vec<CleanLine> {
         self.told.spoken(&self.doc, &self.answer, width)
     }

@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::clean::{CleanLine, columns, columns_of, columns_of_all, span};
 
-/// How a line that is too long is divided.
+/// The division of a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Between words, and where Chinese and Japanese may be divided; in a word only when it is longer than a row. Blanks
@@ -19,7 +19,7 @@ pub enum Mode {
     Columns,
 }
 
-/// What stands in front of rows, so that they hang together.
+/// The prefixes of rows, so that they hang together.
 #[derive(Debug, Clone, Default)]
 pub struct Hang {
     /// Before the first row: a bullet.
@@ -78,7 +78,7 @@ struct Widths {
     rest: usize,
 }
 
-/// What of a prefix may stand there: at least half of the width, and one column, is for the text.
+/// Returns the part of a prefix that may stand there: at least half of the width, and one column, is for the text.
 fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     let mut left = at / 2;
     let fits = |grapheme: &Grapheme<'_>| left.checked_sub(grapheme.width).map(|rest| left = rest).is_some();
@@ -86,7 +86,7 @@ fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
     spans(&kept)
 }
 
-/// How far a line is indented, as far as that may be repeated on its further rows.
+/// Returns the indentation of a line, as far as that may be repeated on its further rows.
 fn indentation<'g, 'l>(line: &'g [Grapheme<'l>], room: usize) -> &'g [Grapheme<'l>] {
     let blanks = line.iter().take_while(|grapheme| is_blank(grapheme)).count();
     // A line of nothing but blanks is not indented.

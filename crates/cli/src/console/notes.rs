@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Who shows notes in the place of standard error.
+/// The receiver of notes in the place of standard error.
 type Shows = Arc<dyn Fn(&str) + Send + Sync>;
 
 enum Place {

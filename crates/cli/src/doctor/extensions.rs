@@ -87,14 +87,14 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
     }
 }
 
-/// What the user has to look at before the model is offered it.
+/// Returns the tools that the user has to approve before the model is offered them.
 fn locked(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
     let (name, held) = (spec.name.as_str(), entry(seen, spec));
     let locked = held.map(|entry| tools::locked(name, entry)).unwrap_or_default().into_iter();
     locked.map(|one| Area::Extensions.wrong(name, one.text, one.next.unwrap_or_default())).collect()
 }
 
-/// What lets pass what it would stop; and of a hook's command, what is not there.
+/// Returns the settings that let pass what it would stop; and the missing files of a hook's command.
 fn beside(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
     let of_grant = Loosened { lets_pass: by_grant(&seen.config, spec.name.as_str()), ..Loosened::default() };
     let loosened = hook(seen, spec).map_or(of_grant, |hook| Loosened::of(&seen.config, hook));
@@ -124,7 +124,7 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
     format!("{version}{whose}{approved}, {level}")
 }
 
-/// What is configured of it, if it is a process hook.
+/// Returns the configuration of it, if it is a process hook.
 fn hook<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a ProcessHook> {
     let of_hook = (spec.origin == Origin::Hook).then_some(&seen.config.hooks)?;
     of_hook.iter().find(|hook| hook.name == spec.name.as_str())
@@ -138,7 +138,7 @@ fn described_in(seen: &Seen, spec: &ExtensionSpec) -> PathBuf {
     }
 }
 
-/// What was approved of it, if it runs as that.
+/// Returns the approval of it, if it runs as approved.
 fn entry<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a Entry> {
     spec.pin.as_ref().and_then(|_| seen.approved.find(spec.name.as_str())).map(|(_, entry)| entry)
 }

@@ -103,7 +103,7 @@ fn approvals(seen: &Seen) -> Vec<Finding> {
     }
 }
 
-/// What the lock file should name, as the store still has it.
+/// Returns the names that the lock file should have, as the store still has them.
 fn named(lost: &[Lost]) -> String {
     if lost.is_empty() {
         return String::new();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// What a finding is about; the report has a section for each.
+/// The area of a finding; the report has a section for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Area {
     Home,
@@ -127,7 +127,7 @@ impl Finding {
     }
 }
 
-/// How paths are written.
+/// The spelling of paths.
 #[derive(Debug)]
 pub(super) struct Words {
     user_home: Option<PathBuf>,

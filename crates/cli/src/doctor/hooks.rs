@@ -1,4 +1,4 @@
-//! What keeps a process hook from starting, as far as that is seen before a run.
+//! Mistakes that keep a process hook from starting, as far as they are seen before a run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const INTERPRETERS: &[&str] = &["python", "node", "sh", "bash", "dash", "zsh", "
 /// Options behind which no file is named: the code itself, or a module.
 const NO_FILE: &[&str] = &["-c", "-e", "-m", "-p", "--eval", "--print"];
 
-/// How names of scripts end that are written without a directory.
+/// The endings of scripts that are named without a directory.
 const SCRIPTS: &[&str] = &["py", "js", "mjs", "cjs", "ts", "sh", "rb", "pl", "php", "lua"];
 
 /// Where every program may read, whatever the sandbox.
@@ -64,7 +64,7 @@ pub(super) fn missing(spec: &ExtensionSpec) -> Vec<&str> {
     words.filter(|word| is_path(word) && !spec.dir.join(word).exists()).collect()
 }
 
-/// What is likely wrong with the words of a command.
+/// Returns the likely mistake in the words of a command.
 fn hint(hook: &ProcessHook) -> Option<String> {
     let first = hook.command.first()?;
     if first.starts_with("~/") {

@@ -170,7 +170,7 @@ pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> an
     Ok(())
 }
 
-/// What an extension wrote is not found where it was any more, neither by it nor by people.
+/// Names the files of an extension that were moved aside.
 fn tell_kept(kept: &[Kept]) {
     for Kept { from, to } in kept {
         let (from, to) = (from.display(), to.display());
@@ -184,7 +184,7 @@ fn described(entry: &Entry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
 }
 
-/// What must not be overlooked is marked, and red on a terminal.
+/// Prints lines; those that must not be overlooked are marked, and red on a terminal.
 pub(super) fn show(lines: &[Line]) -> anyhow::Result<()> {
     for line in lines {
         let text = sanitize_line(&line.text);

@@ -12,7 +12,7 @@ use haft_packages::{ExtensionSpec, Origin};
 use crate::args::ExtCommand;
 use crate::hooks::{self, Ground, Loosened};
 
-/// What a list says of a process hook alone.
+/// The facts of a process hook in a list.
 #[derive(Debug, Clone)]
 pub(crate) struct OfHook {
     pub(crate) origin: SettingOrigin,
@@ -22,7 +22,7 @@ pub(crate) struct OfHook {
     pub(crate) priority: Option<i32>,
     /// As a run would start it; none for one that does not run.
     pub(crate) spec: Option<ExtensionSpec>,
-    /// How far it is loosened; not at all, if it does not run.
+    /// The degree to which it is loosened; none, if it does not run.
     pub(crate) loosened: Loosened,
 }
 

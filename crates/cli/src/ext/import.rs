@@ -53,7 +53,7 @@ pub(super) fn picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()
     Ok(())
 }
 
-/// What the file says that lets pass what a hook would stop, with the hook's name.
+/// Returns the settings of the file that let pass what a hook would stop, with the hook's name.
 fn loosened(file: &HooksFile) -> Vec<(&str, String)> {
     let of = |(name, process)| {
         let lines = Loosened::written(process).lines().into_iter();
@@ -69,7 +69,7 @@ fn users(home: &Home) -> anyhow::Result<Config> {
     Ok(files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None))
 }
 
-/// What is otherwise than where they came from.
+/// Returns the differences from the program that the hooks came from.
 fn told_beside(file: &HooksFile) -> Vec<String> {
     let is_relative = |hook: &&haft_config::ProcessHook| {
         let program = hook.command.first().map(String::as_str).unwrap_or_default();

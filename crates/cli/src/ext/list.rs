@@ -91,7 +91,7 @@ fn print_rows(
     Ok(())
 }
 
-/// What is wrong with one, each in a line that is safe to be shown.
+/// Returns the problems of one, each in a line that is safe to be shown.
 pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
     let line = |problem: Problem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
     listed.problems(now).into_iter().map(line).collect()
@@ -110,7 +110,7 @@ fn tell(text: &str) {
     note(&rows_of("", "  ", &sanitize_line(text), width_of_terminal()));
 }
 
-/// What cannot run now did not fail when it ran.
+/// Lists an extension; one that cannot run now has no failure of its last run.
 fn listed(
     store: &Store,
     mut row: Row,

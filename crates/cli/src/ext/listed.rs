@@ -25,11 +25,11 @@ pub(crate) struct Listed {
     /// Where the user's own lies that has its name, and comes first.
     pub(crate) behind: Option<PathBuf>,
     pub(crate) trusted: bool,
-    /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
+    /// The level that it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
-    /// What lets pass what it would stop.
+    /// The settings that let pass what it would stop.
     pub(crate) loosened: Loosened,
-    /// What there is to say of a process hook; none for an extension.
+    /// The facts of a process hook; none for an extension.
     pub(crate) hook: Option<OfHook>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn json_line(listed: &Listed, now: SystemTime) -> String {
     format!("{}\n", escaped(as_json(listed, now).to_string()))
 }
 
-/// What programs are told of one. Keys are added at most, and none changes its meaning.
+/// Returns one extension as programs read it. Keys are added at most, and none changes its meaning.
 fn as_json(listed: &Listed, now: SystemTime) -> Value {
     let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();

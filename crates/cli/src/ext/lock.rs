@@ -93,7 +93,7 @@ fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
     sanitize_line(&text)
 }
 
-/// What is beside the code where it runs: nobody approved it, and nobody takes it away.
+/// Returns a line about files beside the code where it runs: nobody approved it, and nobody takes it away.
 fn also_holds(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
     /// As many are named.
     const NAMED: usize = 8;

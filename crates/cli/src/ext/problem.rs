@@ -1,4 +1,4 @@
-//! What is wrong with an extension, and the next step.
+//! Problems of an extension, with the next step.
 
 use std::time::SystemTime;
 
@@ -11,11 +11,11 @@ use crate::session::age;
 /// One thing that is wrong. Nothing in it is safe to be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// What, without the extension's name.
+    /// The problem, without the extension's name.
     pub(crate) text: String,
-    /// What to do, as it is typed into a shell; none where the text says all there is to say.
+    /// The next step, as it is typed into a shell; none where the text says all there is to say.
     pub(crate) next: Option<String>,
-    /// What that does; empty where the text says it.
+    /// The effect of the next step; empty where the text says it.
     does: &'static str,
 }
 

@@ -50,7 +50,7 @@ fn shown(entry: &Entry) -> Vec<String> {
     lines
 }
 
-/// What is said of a tool that no yes unlocks for long.
+/// The text about a tool that no approval unlocks for long.
 const UNSTEADY: &str = "agreeing does not last; its author has to keep them the same, and put what differs into results. \
                         `haft --ext DIR` runs an extension without holding it to its texts";
 
@@ -81,7 +81,7 @@ fn named(tools: &[&String]) -> String {
     }
 }
 
-/// What of a tool's texts is not as it was approved.
+/// Returns the parts of a tool's texts that are not as approved.
 fn differing(entry: &Entry, tool: &str) -> Vec<&'static str> {
     let (Some(before), Some(now)) = (entry.tools.get(tool), entry.changed.get(tool)) else {
         return Vec::new();

@@ -27,15 +27,15 @@ use crate::trust;
 pub(super) use sessions::Open;
 pub(super) use shell::Shells;
 
-/// What the questions are about.
+/// The answers to the questions of the interface.
 pub(super) struct Desk {
-    /// What takes time is done there.
+    /// The runtime for what takes time.
     pub(super) runtime: Handle,
     pub(super) ground: Arc<Ground>,
     pub(super) shells: Arc<Shells>,
 }
 
-/// What does not change while haft runs.
+/// The part that does not change while haft runs.
 pub(super) struct Ground {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
@@ -44,8 +44,8 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Whether the project is trusted now. What changes of that counts for branches and themes at once, and for what runs
-    /// from the next session on.
+    /// Decides about the project's trust now. What changes of that counts for branches and themes at once, and for what
+    /// runs from the next session on.
     fn decision(&self) -> anyhow::Result<Decision> {
         Ok(Decision::make(&self.home, self.cwd.clone(), self.args.ext.trust.asked())?)
     }
@@ -154,7 +154,7 @@ fn plain<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
     outcome.map_err(|error| Failure::other(format!("{error:#}")))
 }
 
-/// What is answered when the work on a question is lost.
+/// Returns the answer when the work on a question is lost.
 fn lost(error: JoinError) -> Failure {
     tracing::error!(%error, "a question of the interface was lost");
     Failure::other("haft failed here; the log says where. All else goes on")

@@ -26,7 +26,7 @@ use crate::timeouts::SCREEN_END;
 const TAIL: usize = 40;
 
 pub(super) struct Start {
-    /// What is said at once.
+    /// The first prompt.
     pub(super) prompt: Option<String>,
     pub(super) picks: bool,
     pub(super) keymap: Keymap,

@@ -17,13 +17,13 @@ use crate::run::{self, Chosen, Ends, Parts};
 use crate::session::Sessions;
 use crate::setup::Setup;
 
-/// What the command line says, and what is known since the process began.
+/// The command line, and the state since the process began.
 pub(crate) struct Program {
     args: Arc<RunArgs>,
     /// True if new sessions are recorded, unless the client says otherwise.
     records: bool,
     stored: Arc<Sessions>,
-    /// What the first session is made of, until it is opened.
+    /// The parts of the first session, until it is opened.
     begin: Mutex<Option<(Setup, Chosen)>>,
     first: OnceLock<ModelInfo>,
     /// Templates and skills, as they were when the latest session was opened.

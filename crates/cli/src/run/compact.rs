@@ -11,7 +11,7 @@ use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{short, spent};
 
-/// What is wanted of a summary.
+/// The wishes for a summary.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) instructions: Option<String>,
@@ -63,7 +63,7 @@ pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen
     Ok(Exit::Ok)
 }
 
-/// What came of it, in two lines.
+/// Returns the outcome, in two lines.
 fn told(session: &str, done: &Compacted) -> String {
     let Compacted { tokens_before, tokens_after, by, answer, .. } = done;
     let wrote = match (by, answer) {

@@ -91,7 +91,7 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
     Ok(exit)
 }
 
-/// What a prompt comes to before the model hears of it.
+/// The use of a prompt before the model is asked.
 enum Next {
     Prompt(String),
     Done(Exit),
@@ -169,7 +169,7 @@ fn known(commands: &[CommandInfo], templates: &Templates) -> Vec<String> {
     commands.iter().map(|command| command.name.clone()).chain(templates).collect()
 }
 
-/// What to say of a prompt whose first word looks like a command and is none; nothing when it looks like a path.
+/// Returns a note about a prompt whose first word looks like a command and is not one; none when it looks like a path.
 fn mistyped(name: &str, known: &[String]) -> Option<String> {
     /// Below this likeness, of at most 1, another command is not what was meant.
     const ALIKE: f64 = 0.8;

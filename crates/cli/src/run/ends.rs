@@ -12,10 +12,10 @@ use haft_rpc::Screen;
 
 use super::queue::{self, Receiver, Sender};
 
-/// What differs between a run that is printed and a session that a program drives.
+/// The differences between a run that is printed and a session that a program drives.
 pub(crate) struct Ends {
     pub(crate) events: EventSink,
-    /// What extensions show panels on, and who is asked for them.
+    /// The front end for panels and questions of extensions.
     pub(crate) frontend: Arc<dyn Frontend>,
     pub(crate) joined: Box<dyn FnOnce(AgentBuilder) -> AgentBuilder + Send>,
 }

@@ -50,7 +50,7 @@ pub(crate) struct Parts {
     /// The host of the extensions, but for the names and the program that only [`join`] knows.
     pub(crate) host: HostConfig,
     pub(crate) source: SpecSource,
-    /// What programs that read events are told when the run begins.
+    /// The event for programs when the run begins.
     pub(crate) told: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
     pub(crate) resources: Resources,
@@ -170,7 +170,7 @@ fn compaction(settings: &CompactionSettings) -> CompactSettings {
     }
 }
 
-/// What is set for extensions of this owner, by their names.
+/// Returns the settings for extensions of this owner, by their names.
 fn extension_config(
     config: &Config,
     owner: Owner,

@@ -143,7 +143,7 @@ impl Listed {
         }
     }
 
-    /// What stands behind the name: window, output, thinking, prices, source.
+    /// Returns the columns behind the name: window, output, thinking, prices, source.
     fn columns(&self) -> [String; 5] {
         let facts = &self.facts;
         let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
@@ -163,7 +163,7 @@ const HEADS: [&str; 5] = ["WINDOW", "OUTPUT", "THINKING", "$/M IN/OUT", "FROM"];
 
 /// Rows for people. On a terminal, a name that leaves no room for the rest of its row stands on a row of its own.
 fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
-    /// How wide a list is at most where the terminal is wider.
+    /// The greatest width of a list where the terminal is wider.
     const WIDEST: usize = 120;
     if models.is_empty() {
         return Vec::new();

@@ -71,7 +71,7 @@ fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, 
     (fixed.clone().unwrap_or_else(|| asked.provider.clone()), fixed.is_some())
 }
 
-/// What flags, environment and files say of the model.
+/// Returns the wishes of flags, environment and files for the model.
 pub(super) fn wish(args: &RunArgs, setup: &Setup) -> Wish {
     let settings = setup.settings();
     Wish {
@@ -127,7 +127,7 @@ fn beside(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wi
     Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
-/// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.
+/// Returns a note when the model does not have the level that was asked for. Nothing is looked up where none was.
 pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
     if wanted == Thinking::Default {
         return None;
@@ -142,7 +142,7 @@ pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
     })
 }
 
-/// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
+/// Returns the exit code when something that was named cannot be used: who named it by a flag mistyped a flag.
 fn at_fault(named: Option<SettingOrigin>) -> Exit {
     if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }

@@ -1,4 +1,4 @@
-//! What a run prints: the answer alone, every event as JSON, or a story for people.
+//! The output of a run: the answer alone, every event as JSON, or a story for people.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
@@ -115,7 +115,8 @@ impl Output {
     }
 }
 
-/// What a run used; what its session did, too, where that is more and has a price. Nothing where no model was asked.
+/// Returns the usage of a run; that of its session, too, where that is more and has a price. Nothing where no model was
+/// asked.
 fn bill([run, session]: &[Usage; 2]) -> Option<String> {
     let asked = *run != Usage::default();
     let more =
@@ -123,7 +124,7 @@ fn bill([run, session]: &[Usage; 2]) -> Option<String> {
     asked.then(|| format!("-- {}{}", spent(run), more.unwrap_or_default()))
 }
 
-/// That the reader is gone ends haft in silence, as it does without `--json`.
+/// Ends haft without a message when the reader is gone, as without `--json`.
 fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     match &outcome {
         Err(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -141,18 +142,18 @@ pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
     }
 }
 
-/// What people are told of an event.
+/// The text for people about an event.
 #[derive(Debug)]
 enum Told {
-    /// What an extension's command shows: a result, on standard output.
+    /// The output of an extension's command: a result, on standard output.
     Shown(String),
     Always(String),
-    /// What is told while people wait.
+    /// A text for people who wait.
     Meanwhile(String),
     Nothing,
 }
 
-/// That the conversation is shorter from here on, or why it is not.
+/// Returns a note that the conversation is shorter from here on, or why it is not.
 fn summed_up(
     before: u64,
     after: Option<u64>,
@@ -313,7 +314,7 @@ fn loudness(level: Level) -> &'static str {
     }
 }
 
-/// That nothing of a turn counts, and who wanted that.
+/// Returns a note that a turn was discarded, and by whom.
 fn discarded(by: &str, reason: &str) -> String {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("{by} discarded this turn, and the conversation is as it was before{why}")

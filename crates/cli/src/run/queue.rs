@@ -1,4 +1,4 @@
-//! What extensions tell, on its way to the output.
+//! Events of extensions, on their way to the output.
 //!
 //! Extensions go on while a reader of events takes its time, so what they tell is bounded here: beyond a size, their notes and
 //! the events of what they have haft do are left out, and how many is told in their place ([`AgentEvent::EventGap`]).
@@ -12,10 +12,10 @@ use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use tokio::sync::mpsc;
 
-/// What may wait of that which can be left out, in bytes.
+/// The size of waiting events that can be left out, in bytes.
 const MOST: usize = 8 * 1024 * 1024;
 
-/// What an event takes beside its texts, in bytes.
+/// The size of an event beside its texts, in bytes.
 const EACH: usize = 256;
 
 /// Cheap to clone.
@@ -86,7 +86,7 @@ impl Receiver {
 }
 
 impl Waiting {
-    /// How many were left out and nobody has been told of.
+    /// Returns an event with the number of those that were left out and not reported.
     fn gap(&mut self) -> Option<AgentEvent> {
         let lost = std::mem::take(&mut self.lost);
         (lost > 0).then_some(AgentEvent::EventGap { lost })
@@ -98,7 +98,7 @@ fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How much an event takes, if it can be left out.
+/// Returns the size of an event, if it can be left out.
 fn size(event: &AgentEvent) -> Option<usize> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
     let texts = match event {

@@ -20,7 +20,7 @@ pub(super) struct Screen {
     pub(super) cancel: CancellationToken,
 }
 
-/// Whether there is anything left to wait for.
+/// The continuation of a run's output.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     GoOn,
@@ -53,7 +53,7 @@ pub(crate) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -
     Flow::GoOn
 }
 
-/// How haft ends when a model did not answer.
+/// Returns the exit code when a model did not answer.
 pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
     match kind {
         ModelErrorKind::Auth => Exit::NoProvider,

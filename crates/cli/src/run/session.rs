@@ -22,7 +22,7 @@ use crate::setup::Setup;
 /// The provider whose models are files.
 const SCRIPTED: &str = "scripted";
 
-/// What the arguments come to.
+/// The session that the arguments mean.
 pub(crate) enum Opened {
     Session(Chosen),
     /// The user was shown which there are, or chose none: there is nothing left to do.
@@ -184,7 +184,7 @@ async fn or_settings(
     Ok(chosen)
 }
 
-/// How much to think: what the flag says, otherwise the session, otherwise the settings.
+/// Returns the thinking level: what the flag says, otherwise the session, otherwise the settings.
 pub(super) fn thinking(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> Thinking {
     args.model.thinking.unwrap_or_else(|| thinking_of_copy(setup, &chosen.session))
 }

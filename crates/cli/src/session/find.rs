@@ -13,10 +13,10 @@ use haft_core::session::{EntryId, Session, SessionId, recover};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::text::Row;
 
-/// What stands for the session of this directory that was written last.
+/// The word for the session of this directory that was written last.
 const LAST: &str = "last";
 
-/// How much of a file may be its first line.
+/// The greatest size of a file's first line.
 const LONGEST_HEADER: u64 = 64 * 1024;
 
 /// The number of sessions that are named when it is not clear which is meant.
@@ -55,7 +55,7 @@ impl Sessions {
         self.here()?.into_iter().next().ok_or_else(|| self.none()).or_exit(Exit::Session)
     }
 
-    /// What to say when the directory has no session.
+    /// Returns the error when the directory has no session.
     pub(crate) fn none(&self) -> anyhow::Error {
         anyhow::anyhow!(
             "{} has no session yet; haft session list --all shows those of other directories",

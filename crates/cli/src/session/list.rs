@@ -28,7 +28,7 @@ pub(super) fn run(sessions: &Sessions, all: bool, json: bool) -> anyhow::Result<
     Ok(())
 }
 
-/// What is told of each. One that cannot be read is told of in a note, and left out.
+/// Returns the row of each. One that cannot be read is told of in a note, and left out.
 pub(crate) fn rows(found: &[Found]) -> Vec<Row> {
     let read = |found: &Found| Row::of(found).inspect_err(|error| note(&format!("haft: {error:#}"))).ok();
     found.iter().filter_map(read).collect()

@@ -46,7 +46,7 @@ fn transcript(branch: &[Arc<Entry>]) -> String {
     text
 }
 
-/// What is read of each entry, and where there are several prompts, what the work on each used.
+/// Returns the text of each entry, and where there are several prompts, the usage of each.
 fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
     let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
     let bill = |used: &mut Usage| {
@@ -126,7 +126,7 @@ struct Piece {
     text: String,
 }
 
-/// What a piece of the transcript is.
+/// The kind of a piece of the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Said,
@@ -179,7 +179,7 @@ fn quoted(prefix: &str, text: &str) -> Piece {
     Piece { kind: Kind::Said, text: rows(prefix, prefix, text.trim_end(), width()) }
 }
 
-/// What the model said, or a line for a call. What it thought is left out.
+/// Returns the text of the model, or a line for a call. What it thought is left out.
 fn of_block(block: &AssistantBlock) -> Option<Piece> {
     match block {
         AssistantBlock::Text { text } if !text.trim().is_empty() => Some(quoted("", text)),
@@ -191,7 +191,7 @@ fn of_block(block: &AssistantBlock) -> Option<Piece> {
     }
 }
 
-/// Who came in between, and what of.
+/// Returns a line about an intervention.
 fn of_intervention(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> Piece {
     let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
     let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
@@ -223,7 +223,7 @@ fn line(text: &str) -> String {
     cut(&sanitize_line(text), columns())
 }
 
-/// What it came to, on all branches.
+/// Returns the totals, on all branches.
 fn foot(row: &Row, calls: usize) -> String {
     format!(
         "-- {}, {}; {}",

@@ -1,4 +1,4 @@
-//! What is told of a session in one line.
+//! A session in one line.
 
 use std::time::{Duration, SystemTime};
 
@@ -55,7 +55,7 @@ pub(crate) fn digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
     most.unwrap_or_default().max(8)
 }
 
-/// How long ago, in a word or two.
+/// Returns the age, in a word or two.
 pub(crate) fn age(now: SystemTime, then: SystemTime) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -77,7 +77,7 @@ pub(crate) fn cost(dollars: f64) -> String {
     }
 }
 
-/// What requests to models used; of the cache only what was used of it, and the price where it is known.
+/// Returns the usage of requests to models; of the cache only what was used of it, and the price where it is known.
 pub(crate) fn spent(usage: &Usage) -> String {
     let Usage { input, output, .. } = usage;
     let of_cache = |tokens: u64, what: &str| match tokens {

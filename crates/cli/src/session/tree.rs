@@ -64,7 +64,7 @@ struct Node {
     text: String,
 }
 
-/// What is drawn, and which of it the session goes on from.
+/// Returns the nodes to draw, and the one that the session continues from.
 fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Option<EntryId>) {
     // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
@@ -82,7 +82,7 @@ fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Op
     (nodes, leaf)
 }
 
-/// What an entry is drawn as; none for one that is drawn only if it is marked.
+/// Returns the text of an entry; none for one that is drawn only if it is marked.
 fn text(body: &EntryBody) -> Option<String> {
     match body {
         EntryBody::Said(said) => match &said.message {

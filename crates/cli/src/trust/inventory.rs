@@ -1,4 +1,4 @@
-//! What a project would run and have obeyed, for people. All of it is read, and nothing is run.
+//! The parts of a project that haft would run or obey, for people. All of it is read, and nothing is run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::hooks::Loosened;
 use crate::resources::Resources;
 use crate::{hooks, sandbox, setup};
 
-/// What a project brings, a line each.
+/// The parts of a project, a line each.
 #[derive(Debug)]
 pub(super) struct Inventory(Vec<Brought>);
 
@@ -95,7 +95,8 @@ fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<Brought> {
         .collect()
 }
 
-/// Who is asked because the project says so: whoever that is gets all that is said, and the user's key for the provider.
+/// Returns the servers that are asked because the project says so: whoever that is gets all that is said, and the
+/// user's key for the provider.
 fn asked(config: &Config, dir: &Path) -> Vec<Brought> {
     let Settings { provider, base_url, .. } = &config.settings;
     let told = |key: &str, said: &Sourced<String>, what: &str| match &said.origin {
@@ -116,7 +117,7 @@ fn asked(config: &Config, dir: &Path) -> Vec<Brought> {
     to.into_iter().chain(who).collect()
 }
 
-/// What an extension may do once the project is trusted, and what confines it: what is shown is granted.
+/// Returns the rights of an extension once the project is trusted, and its confinement: what is shown is granted.
 fn may(config: &Config, spec: &ExtensionSpec) -> Vec<Brought> {
     if spec.launch == Launch::ThemeOnly {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What a reader wants to know of a session before reading it.
+//! Facts about a session for a reader.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use haft_protocol::message::{Message, Time, Usage};
 
 use super::text::{moment, short, text};
 
-/// What a session is about, over all of its branches.
+/// The facts of a session, over all of its branches.
 #[derive(Default)]
 pub(super) struct Facts {
     name: Option<String>,

@@ -13,13 +13,13 @@ const RIGHT: f64 = 708.0;
 const TOP: f64 = 30.0;
 const PLOT: f64 = 88.0;
 const PANEL: f64 = 150.0;
-/// What is written below the last chart.
+/// The room for text below the last chart.
 const FOOT: f64 = 20.0;
 
 /// One chart.
 struct Panel {
     title: &'static str,
-    /// What is drawn at the bottom, and what on top of it, each with its class and its name.
+    /// The series from the bottom to the top, each with its class and its name.
     series: Vec<(&'static str, &'static str, Vec<f64>)>,
     /// A line instead of bars.
     line: bool,

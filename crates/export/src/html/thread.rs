@@ -16,7 +16,7 @@ pub(super) struct Thread<'a> {
     pub(super) items: Vec<Item<'a>>,
 }
 
-/// What is shown in one piece.
+/// A part that is shown in one piece.
 pub(super) enum Item<'a> {
     Entry(&'a Entry),
     Said(Box<Step<'a>>),
@@ -87,7 +87,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What follows an entry beside `next`.
+    /// Adds the branches that follow an entry beside `next`.
     fn fork(&self, thread: &mut Thread<'a>, at: Option<EntryId>, next: Option<usize>, depth: usize) {
         let children = self.children.get(&at).into_iter().flatten().copied();
         let said = |at: usize| self.last.get(at).is_some_and(|(_, said)| *said);

@@ -57,7 +57,7 @@ pub(super) fn orphan(out: &mut String, message: &ToolMessage) {
     out.push_str("</div></details>");
 }
 
-/// What a call is about, in one line.
+/// Returns the subject of a call, in one line.
 fn gist(call: &Call<'_>) -> String {
     let Ok(args) = call.call.args.read::<serde_json::Map<String, serde_json::Value>>() else {
         return String::new();
@@ -92,7 +92,7 @@ fn is_rewritten(call: &Call<'_>) -> bool {
     call.start.is_some_and(|start| start.args != call.call.args)
 }
 
-/// What the tool ran with, and what the model had written if that is something else.
+/// Writes the arguments that the tool ran with, and those of the model if they differ.
 fn args(out: &mut String, call: &Call<'_>, folded: bool) {
     if folded {
         out.push_str("<details class=\"more\"><summary>arguments</summary>");
@@ -126,7 +126,7 @@ fn result(out: &mut String, message: &ToolMessage, shown: Option<Diff>) {
     plain(out, &images);
 }
 
-/// What a change was.
+/// The diff of a change.
 struct Diff {
     unified: String,
     added: Option<u64>,

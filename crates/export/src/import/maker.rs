@@ -56,7 +56,7 @@ impl Maker {
         self.entries.last_mut()
     }
 
-    /// What was put together. Compactions say what is in force, as those that haft writes do.
+    /// Returns the entries and problems. Compactions say what is in force, as those that haft writes do.
     pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<Problem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();

@@ -48,7 +48,7 @@ struct Row {
     name: Option<String>,
 }
 
-/// What pi itself keeps beside a summary.
+/// Data that pi keeps beside a summary.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Files {

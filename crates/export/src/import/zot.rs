@@ -103,7 +103,7 @@ struct Reader {
     /// The tools of the calls, which results do not name.
     tools: HashMap<String, String>,
     total: Used,
-    /// What an answer used that comes behind it.
+    /// The usage of an answer that comes behind it.
     pending: Option<Usage>,
 }
 
@@ -286,7 +286,7 @@ impl Reader {
 }
 
 impl Used {
-    /// What was added to an earlier sum; nothing if it is less.
+    /// Returns the increase over an earlier sum; none if it is less.
     fn since(self, before: Self) -> Option<Self> {
         Some(Self {
             input_tokens: self.input_tokens.checked_sub(before.input_tokens)?,

@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use crate::guardian::{KILL_TREE, NEVER_STARTED, tree};
 use crate::spawn::Started;
 
-/// What was started, and how the rest of it is reached.
+/// The started process, and the way to reach the rest of its group.
 #[derive(Debug)]
 pub(crate) struct Group {
     leader: Child,
@@ -19,7 +19,7 @@ pub(crate) struct Group {
     reach: Reach,
 }
 
-/// How what the leader started is reached.
+/// The way to reach the processes that the leader started.
 #[derive(Debug)]
 enum Reach {
     /// It is in the group that is named after the leader.
@@ -101,7 +101,7 @@ impl Group {
     }
 }
 
-/// Whom nobody is left of needs no signal.
+/// Counts a signal to a group without processes as delivered.
 fn delivered(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Ok(()) | Err(Errno::SRCH) => Ok(()),

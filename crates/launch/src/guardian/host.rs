@@ -40,7 +40,7 @@ impl HostWatch {
         self.ended.as_ref().map(readable)
     }
 
-    /// How often [`is_gone`](Self::is_gone) is to be asked; `None` when there is a descriptor for that.
+    /// Returns the time between two calls of [`is_gone`](Self::is_gone); `None` when there is a descriptor for that.
     pub(super) fn poll_interval(&self) -> Option<Duration> {
         self.ended.is_none().then_some(crate::timeouts::HOST_POLL)
     }

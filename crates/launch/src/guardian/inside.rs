@@ -90,7 +90,7 @@ fn is_news(fd: &PollFd<'_>) -> bool {
     !fd.revents().is_empty()
 }
 
-/// What bubblewrap is to be started with, and what is to be said inside.
+/// Returns the command line of bubblewrap, and the order for the launcher inside.
 pub(super) fn words(
     confine: &Confine,
     bubblewrap: &Bubblewrap,
@@ -160,7 +160,7 @@ fn become_program(
     crate::program::explain(program, None, &image.execute())
 }
 
-/// What stands in the arguments.
+/// The role in the arguments.
 struct Role {
     sandbox: Sandbox,
     report: OwnedFd,

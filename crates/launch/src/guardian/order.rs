@@ -1,4 +1,4 @@
-//! What a launcher is told in its arguments.
+//! The order of a launcher, in its arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,7 +21,7 @@ const SANDBOX: &str = "--sandbox";
 
 /// Start this and guard it: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
 pub(crate) struct Order {
-    /// Whose end is the end of it all.
+    /// The process whose end ends everything.
     pub(crate) host: Pid,
     pub(crate) sandbox: Option<Confine>,
     pub(crate) program: OsString,
@@ -36,7 +36,7 @@ pub(crate) struct Confine {
     /// There if the sandbox needs it.
     #[cfg(target_os = "linux")]
     pub(crate) bubblewrap: Option<Bubblewrap>,
-    /// What comes before a launcher's own arguments; it is started again inside.
+    /// The words before a launcher's own arguments; it is started again inside.
     pub(crate) role: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Order {
     }
 }
 
-/// What another launcher or a host has written.
+/// Reads the text of another launcher or a host.
 pub(super) fn from_text<T: for<'a> Deserialize<'a>>(text: &OsStr) -> Option<T> {
     serde_json::from_str(text.to_str()?).ok()
 }

@@ -1,4 +1,4 @@
-//! What the launcher does to itself and to the program before it runs.
+//! Preparations of the launcher and the program before the program runs.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -19,7 +19,7 @@ use crate::sys;
 
 const OPEN_FILES: u64 = 1024;
 
-/// How much sooner than others a program is ended when memory runs out, from 0 to 1000.
+/// The score by which a program is killed sooner than others when memory runs out, from 0 to 1000.
 #[cfg(target_os = "linux")]
 const OOM_SCORE: &str = "500";
 

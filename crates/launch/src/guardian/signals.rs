@@ -1,4 +1,4 @@
-//! What the guardian is told by signals.
+//! Signals for the guardian.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd as _;
@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::{KILL_TREE, readable};
 use crate::sys;
 
-/// What arrived since it was last asked.
+/// The signals that arrived since the last call.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct News {
     /// The host asks the program to end.
@@ -46,7 +46,7 @@ impl Inbox {
         News { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
     }
 
-    /// What was taken is there when it is asked for again. Wakes nobody.
+    /// Puts back signals that were taken. Wakes nobody.
     #[cfg(target_os = "linux")]
     pub(super) fn put_back(&mut self, news: News) {
         let both = [(news.terminate, Signal::TERM), (news.kill, KILL_TREE)];

@@ -1,4 +1,4 @@
-//! Who descends from whom.
+//! The tree of processes.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{group_inside, kill_below, kill_children};

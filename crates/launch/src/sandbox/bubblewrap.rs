@@ -18,13 +18,13 @@ pub(crate) struct Bubblewrap {
     disable_userns: bool,
 }
 
-/// What of this program is needed inside: it confines itself there, and becomes the program.
+/// The parts of this program that are needed inside: it confines itself there, and becomes the program.
 pub(crate) struct Wrapped<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) program: &'a Path,
     pub(crate) cwd: &'a Path,
     pub(crate) launcher: &'a Path,
-    /// What the launcher is told inside.
+    /// The arguments for the launcher inside.
     pub(crate) args: Vec<OsString>,
 }
 
@@ -110,7 +110,7 @@ impl Bubblewrap {
     }
 }
 
-/// How a place is seen inside.
+/// The view of a place from inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mount {
     Read,
@@ -128,7 +128,7 @@ impl Mount {
     }
 }
 
-/// What is listed, outer places first, because what is mounted later hides what it is mounted on.
+/// Returns the mounts, outer places first, because what is mounted later hides what it is mounted on.
 fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, Mount)> {
     let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
     let mut add = |path: &Path, mount: Mount| {
@@ -148,7 +148,7 @@ fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, Mount)> {
     all.iter().filter(|(path, mount)| !is_there_already(path, *mount, &all)).cloned().collect()
 }
 
-/// What may be read below something that may be read needs no mount of its own.
+/// True for a readable place below another readable one, which needs no mount of its own.
 fn is_there_already(path: &Path, mount: Mount, all: &[(PathBuf, Mount)]) -> bool {
     mount == Mount::Read && all.iter().any(|(other, _)| other != path && path.starts_with(other))
 }

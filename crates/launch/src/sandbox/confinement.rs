@@ -65,8 +65,8 @@ fn explain(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("no sandbox: {error}"))
 }
 
-/// What root may beyond others, the program will not. Access to files of other owners stays, because the rules bound
-/// it, and a container's root has little else.
+/// Drops the capabilities of root, which the program will not have. Access to files of other owners stays, because the
+/// rules bound it, and a container's root has little else.
 fn drop_capabilities() -> io::Result<()> {
     clear_ambient_capability_set()?;
     if !geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! What every program needs of a Linux system, whoever wrote it.
+//! Places of a Linux system that every program needs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ pub(super) const PROGRAMS: &[&str] =
 /// Settings: users, hosts, certificates, what the loader finds where.
 pub(super) const SETTINGS: &str = "/etc";
 
-/// What runtimes ask the kernel for: how much memory, how many processors, which version. Nothing of it is about other
-/// programs.
+/// Files of the kernel that runtimes read: how much memory, how many processors, which version. Nothing of it is about
+/// other programs.
 pub(super) const KERNEL: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -36,7 +36,8 @@ pub(super) fn name_servers() -> Option<PathBuf> {
     std::fs::canonicalize("/etc/resolv.conf").ok()
 }
 
-/// What has to be executed for a program to start: itself, and the interpreter that its first line names.
+/// Returns the files that must be executed for a program to start: itself, and the interpreter that its first line
+/// names.
 pub fn started_by(program: &Path) -> Vec<PathBuf> {
     let mut all = vec![program.to_owned()];
     if let Some((interpreter, argument)) = crate::program::first_line(program) {

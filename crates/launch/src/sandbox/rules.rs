@@ -1,4 +1,4 @@
-//! What may be opened, executed, connected to and signalled: Landlock.
+//! Rules about files, programs, connections and signals: Landlock.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -63,7 +63,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What every program may.
+    /// Allows what every program needs.
     fn system(&mut self, sandbox: &Sandbox, place: Place) -> io::Result<()> {
         let programs = if sandbox.system_programs { Right::Execute } else { Right::Read };
         let mut all: Vec<(PathBuf, Right)> = Vec::new();
@@ -87,7 +87,7 @@ impl Rules {
         all.iter().try_for_each(|(path, right)| self.if_there(path, *right))
     }
 
-    /// What `/proc/self` is for the calling process. Its children have none that they may read.
+    /// Allows the files of `/proc/self` of the calling process. Its children have none that they may read.
     pub(super) fn own_process(&mut self) -> io::Result<()> {
         self.if_there(Path::new("/proc/self"), Right::Read)
     }
@@ -132,7 +132,7 @@ impl Rules {
     }
 }
 
-/// What may be done below a path.
+/// The right to a path.
 #[derive(Debug, Clone, Copy)]
 enum Right {
     Read,

@@ -9,7 +9,7 @@ use super::{Net, Sandbox};
 /// The program that puts a profile on itself and becomes another one.
 pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What every program needs of macOS, to read and execute.
+/// Places of macOS that every program needs to read and execute.
 const PROGRAMS: &[&str] = &["/bin", "/sbin", "/usr", "/System", "/Library", "/opt/homebrew", "/opt/local"];
 
 /// Settings; what is in `/etc` and what it is a link to.
@@ -18,7 +18,7 @@ const SETTINGS: &[&str] = &["/etc", "/private/etc", "/private/var/db/timezone", 
 /// Devices to read and to write.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
 
-/// What can be said in every profile. Later rules are stronger.
+/// The beginning of every profile. Later rules are stronger.
 const BEGINNING: &str = "(version 1)
 (deny default)
 (allow process-fork)

@@ -1,4 +1,4 @@
-//! What the kernel may be asked at all: seccomp.
+//! The filter of system calls: seccomp.
 
 mod calls;
 #[cfg(test)]
@@ -29,7 +29,7 @@ fn other(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("system calls cannot be filtered: {error}"))
 }
 
-/// What is refused as not permitted; and whoever calls by the numbers of another processor is killed.
+/// Makes the filter of calls that are not permitted; it kills a caller that uses the numbers of another processor.
 fn refused(net: Net, abi: u32) -> Result<BpfProgram, seccompiler::BackendError> {
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let rules = calls::refused(net, abi)?;
@@ -40,9 +40,9 @@ fn arch() -> Result<TargetArch, seccompiler::BackendError> {
     TargetArch::try_from(std::env::consts::ARCH)
 }
 
-/// What is answered as if the kernel were too old for it, so that runtimes take their older way: calls whose arguments
-/// lie in memory, where no filter sees them, and all that are newer than this list. The second set of numbers that some
-/// kernels have for x86-64 lies above them all.
+/// Makes the filter of calls that are answered as if the kernel were too old for them, so that runtimes take their
+/// older way: calls whose arguments lie in memory, where no filter sees them, and all that are newer than this list.
+/// The second set of numbers that some kernels have for x86-64 lies above them all.
 fn unknown(abi: u32) -> io::Result<BpfProgram> {
     /// Instructions of the kernel's filter machine.
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;

@@ -1,22 +1,22 @@
-//! What this machine can do, and why not more.
+//! Sandbox levels of this machine, and the reasons for missing ones.
 
 use super::{Level, SandboxError};
 
 /// Which levels there are on this machine, with a reason in plain words for each that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
-    /// What [`Level::Standard`] rests on, or why it cannot be had.
+    /// The basis of [`Level::Standard`], or why it is not available.
     pub standard: Result<Basis, String>,
-    /// What [`Level::Strict`] rests on, or why it cannot be had.
+    /// The basis of [`Level::Strict`], or why it is not available.
     pub strict: Result<Basis, String>,
 }
 
-/// What a level rests on.
+/// The basis of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Basis {
     /// The means, for people: `Landlock 7, seccomp`.
     pub means: String,
-    /// What this level promises elsewhere and cannot enforce here, each a sentence's part.
+    /// Promises of this level that cannot be enforced here, each a sentence's part.
     pub gaps: Vec<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a provider takes a key, asked by a request that costs nothing.
+//! The check of an API key by a request that costs nothing.
 
 use reqwest::Url;
 use secrecy::SecretString;
@@ -10,7 +10,7 @@ use crate::http::{Bounds, ask_plainly};
 use crate::models::Models;
 use crate::timeouts::Timeouts;
 
-/// How much of an answer is looked at, in bytes.
+/// The size of the part of an answer that is read, in bytes.
 const BODY_LIMIT: usize = 16 * 1024;
 
 /// Why a key was not found to be good. The message never holds the key.
@@ -87,7 +87,7 @@ pub async fn check_key(
     }
 }
 
-/// What needs a key and costs nothing.
+/// Returns the address of a request that needs a key and costs nothing.
 fn address(config: &ModelConfig, base: &Url) -> String {
     // Its models are told to everybody.
     if config.dialect == Dialect::OpenAiChat && config.provider == "openrouter" {

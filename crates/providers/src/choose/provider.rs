@@ -8,7 +8,7 @@ use crate::config::Dialect;
 use crate::models::{Models, OwnProvider};
 use crate::presets::{PRESETS, Preset, preset};
 
-/// Whose key a provider is asked with.
+/// The owner of the key for a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHome {
     /// Under whose name it is stored.
@@ -65,13 +65,13 @@ fn own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
     Some((asked.to_owned(), id.to_owned()))
 }
 
-/// What is known of a provider before a model of it is chosen.
+/// The known facts of a provider before a model of it is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Provider<'a> {
     pub(super) name: &'a str,
     pub(super) preset: Option<&'static Preset>,
     pub(super) own: Option<&'a OwnProvider>,
-    /// What the user says of all.
+    /// The user's providers and models.
     pub(super) models: &'a Models,
 }
 

@@ -79,7 +79,7 @@ fn messages(config: &ModelConfig, address: &str) -> Messages {
     }
 }
 
-/// What is known of a Chat Completions server's habits; an unknown one is taken to have none.
+/// Returns the dialect of a Chat Completions server; an unknown one has no special habits.
 fn chat_dialect(provider: &str) -> wire::Dialect {
     known_dialect(provider).unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY"))
 }

@@ -1,4 +1,4 @@
-//! What went wrong, in words for people, and whether it passes.
+//! Failures in words for people, and whether another attempt may succeed.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ use super::client::root_cause;
 use crate::redact::Redactor;
 use crate::retry::retry_after;
 
-/// Whose failure it is, and what a message may say about it.
+/// The author of a failure, and what a message may say about it.
 #[derive(Debug)]
 pub(super) struct Blame {
     pub(super) provider: String,
@@ -34,7 +34,7 @@ pub(super) struct Failure {
     pub(super) retry_after: Option<Duration>,
 }
 
-/// How much of a provider's own words is shown.
+/// The size of a quotation from a provider.
 const QUOTE: usize = 600;
 
 impl Blame {
@@ -146,7 +146,7 @@ fn told_by_system(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
 
-/// What the provider wrote.
+/// The text of the provider.
 struct Words {
     /// The codes it gave: `type` and `code`, in lower case.
     codes: Vec<String>,
@@ -208,7 +208,7 @@ impl Words {
 /// Codes of OpenAI and of llama.cpp.
 const OVERFLOW_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size", "request_too_large"];
 
-/// What providers say, in lower case.
+/// Words of providers, in lower case.
 const OVERFLOW_WORDS: &[&str] = &[
     // Anthropic.
     "prompt is too long",
@@ -229,7 +229,7 @@ const OVERFLOW_WORDS: &[&str] = &[
     "maximum prompt length",
 ];
 
-/// What kind of failure it is, and whether it passes. The status decides; where there is none, the code does.
+/// Returns the kind of a failure, and whether it passes. The status decides; where there is none, the code does.
 fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     let says = |part: &str| codes.iter().any(|code| code.contains(part));
     let used_up = says("insufficient_quota") || says("billing");

@@ -9,14 +9,14 @@ use super::endpoint;
 use crate::config::ModelConfig;
 use crate::timeouts::Timeouts;
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Plain {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-/// How long to wait for an answer, and how much of it is kept, in bytes.
+/// The bounds of a request: time, and bytes of the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) wait: Duration,

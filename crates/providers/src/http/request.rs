@@ -64,7 +64,7 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
     Ok(built)
 }
 
-/// What an Anthropic answer is limited to when neither the user nor the catalogue says; every Claude model takes it.
+/// The limit of an Anthropic answer when neither the user nor the catalogue sets one; every Claude model takes it.
 const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
 /// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
@@ -128,8 +128,8 @@ const BUDGETS: [(Thinking, u32); 5] = [
     (Thinking::XHigh, 49_152),
 ];
 
-/// What the model is told of thinking: the level it has that is nearest to the wanted one; nothing where it is to do
-/// as it likes, or cannot think at all.
+/// Returns the options about thinking: the level it has that is nearest to the wanted one; nothing where it is to do as
+/// it likes, or cannot think at all.
 fn thinking(setup: &Setup, wanted: Thinking, most: Option<u64>) -> Option<Reasoning> {
     if wanted == Thinking::Default {
         return None;

@@ -89,7 +89,7 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
     })
 }
 
-/// How much of a failed request's body is kept.
+/// The size of a failed request's body that is kept.
 const BODY_LIMIT: usize = 64 * 1024;
 
 fn events(

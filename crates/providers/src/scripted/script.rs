@@ -41,7 +41,7 @@ pub(super) struct Step {
     pub(super) error: Option<Failure>,
 }
 
-/// What the last message must be like; an absent field is no condition.
+/// The conditions on the last message; an absent field is no condition.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct When {
@@ -148,7 +148,7 @@ struct File<S> {
     steps: Vec<S>,
 }
 
-/// What is wrong with the JSON, and where in the file, in words that do not need the parser's author to explain them.
+/// Returns the mistake in the JSON, and its place in the file, in plain words.
 fn mistake(error: &serde_json::Error) -> String {
     let place = format!("in line {}, column {}", error.line(), error.column());
     match error.classify() {
@@ -192,7 +192,7 @@ impl Step {
         Ok(step)
     }
 
-    /// How the answer ends when the script does not say.
+    /// Returns the end of the answer when the script does not name one.
     pub(super) fn stop(&self) -> Stop {
         let calls = self.say.iter().any(|line| line.call.is_some());
         self.stop.map_or(if calls { Stop::ToolUse } else { Stop::End }, Stop::from)

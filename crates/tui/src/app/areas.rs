@@ -12,7 +12,7 @@ pub(super) struct Areas {
     pub(super) queue: Rect,
     pub(super) search: Rect,
     pub(super) ask: Rect,
-    /// What is offered while one types, where that has a place of its own.
+    /// The list of completions, where it has a place of its own.
     pub(super) popup: Rect,
     pub(super) status: Rect,
 }

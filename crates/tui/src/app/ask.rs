@@ -1,4 +1,4 @@
-//! What only the program knows, and what it says.
+//! Questions that only the program can answer, and its answers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub enum Ask {
         /// The name; without text, it has none.
         name: String,
     },
-    /// What the project brings that would run or be obeyed.
+    /// Asks for what the project would run or have haft obey.
     Trust,
     /// Trusts exactly that.
     Grant {
@@ -91,14 +91,14 @@ pub enum Ask {
     Set {
         /// Its name.
         name: String,
-        /// What it shall be.
+        /// The new value.
         value: String,
     },
     /// The `theme.json` files there are: the user's and those of theme-only extensions.
     Themes,
 }
 
-/// What the program says. Errors are for people: what went wrong and what to do next.
+/// An answer of the program. Errors are for people: what went wrong and what to do next.
 #[derive(Debug)]
 pub enum Answer {
     /// [`Ask::Conversation`]: the messages, oldest first.
@@ -150,7 +150,7 @@ pub struct Provider {
     pub stored: bool,
 }
 
-/// What the project brings that would run or be obeyed.
+/// The parts of the project that haft would run or obey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trusted {
     /// The project's directory.
@@ -168,12 +168,12 @@ pub struct Trusted {
 pub struct SettingRow {
     /// Its name in the file.
     pub name: String,
-    /// What it is.
+    /// The present value.
     pub value: String,
     /// Where that comes from.
     pub origin: String,
-    /// What it can be, where those are few.
+    /// The possible values, where those are few.
     pub choices: Vec<String>,
-    /// What it is for, as a sentence.
+    /// The purpose of the setting, as a sentence.
     pub about: String,
 }

@@ -17,9 +17,9 @@ pub struct Command {
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// What follows it; empty when nothing does.
+    /// The arguments; empty when there are none.
     pub hint: &'static str,
-    /// What it does, as a sentence.
+    /// The description, as a sentence.
     pub help: &'static str,
     pub(super) completes: Option<Completes>,
     pub(super) run: fn(&mut State, &str),

@@ -26,7 +26,7 @@ pub(super) struct Conversation {
     searched: bool,
     search: Option<SearchField>,
     searches_at: Option<Instant>,
-    /// Whether calls and thoughts were unfolded before the transcript was opened over the terminal's own screen.
+    /// True for calls and thoughts that were unfolded before the transcript was opened over the terminal's own screen.
     folds: Option<(bool, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the interface wants done.
+//! Effects that the interface asks for.
 
 use haft_protocol::rpc::Request;
 

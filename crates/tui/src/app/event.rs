@@ -1,4 +1,4 @@
-//! What happens to the interface.
+//! Events of the interface.
 
 use haft_protocol::rpc::Line;
 
@@ -25,7 +25,7 @@ pub enum Event {
     Line(Box<Line>),
     /// The connection is over: no line comes any more.
     Gone,
-    /// What the program says to something that it was asked.
+    /// An answer of the program.
     Answer(Answer),
     /// The person's own editor is closed: the text, or why there is none.
     Edited(Result<String, String>),

@@ -1,4 +1,4 @@
-//! What cannot be shown or said yet.
+//! Input and events that cannot be shown or sent yet.
 
 use std::collections::VecDeque;
 
@@ -11,14 +11,15 @@ use crate::queue::When;
 /// is left out.
 const MOST_EVENTS: usize = 1024;
 
-/// What cannot be shown or said yet.
+/// Input and events that cannot be shown or sent yet.
 #[derive(Debug)]
 pub(super) struct Held {
     /// The session that is being opened to be shown in the place of this one.
     pub(super) next: Option<Next>,
     pub(super) unsent: VecDeque<Unsent>,
     pub(super) waiting: Queued,
-    /// How often that was told, or something was sent there: what is known of an earlier time does not count.
+    /// The number of times that this was told, or something was sent there: what is known of an earlier time does not
+    /// count.
     pub(super) told: u64,
 }
 
@@ -26,7 +27,7 @@ pub(super) struct Held {
 #[derive(Debug)]
 pub(super) struct Next {
     pub(super) origin: Origin,
-    /// What happens in any other session than the one that is shown.
+    /// The events of other sessions than the shown one.
     events: Vec<(String, Event)>,
     questions: Vec<(String, UiRequest)>,
 }
@@ -39,7 +40,7 @@ pub(super) enum Origin {
     Fork(Option<String>),
 }
 
-/// What the person said, and cannot be sent yet. What it means is seen when it is sent.
+/// A message of the person that cannot be sent yet. What it means is seen when it is sent.
 #[derive(Debug)]
 pub(super) struct Unsent {
     pub(super) submission: Submission,
@@ -47,7 +48,7 @@ pub(super) struct Unsent {
     pub(super) form: Form,
 }
 
-/// How something was said.
+/// The form of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// With the command line: it is a prompt, whatever it begins with.
@@ -56,7 +57,7 @@ pub(super) enum Form {
     Line,
 }
 
-/// What is known of what waits at the agent.
+/// The known state of the agent's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
     Told,
@@ -73,7 +74,7 @@ impl Held {
 }
 
 impl Unsent {
-    /// What came with the command line. None where that says nothing.
+    /// Makes a message of the command line's prompt. None where that says nothing.
     pub(super) fn prompt(text: &str) -> Option<Self> {
         let submission = Content::of_text(text).submission();
         (!submission.text.is_empty()).then_some(Self { submission, when: When::Now, form: Form::Prompt })
@@ -97,7 +98,7 @@ impl Next {
         }
     }
 
-    /// What happened in a session, and then what is asked there.
+    /// Returns the events of a session, and then its questions.
     pub(super) fn of(self, session: &str) -> Vec<Event> {
         let is_of = |of: &String| of.as_str() == session;
         let events = self.events.into_iter().filter(|(of, _)| is_of(of)).map(|(_, event)| event);

@@ -11,7 +11,7 @@ use super::settings::Screen;
 
 const LONGEST_NAME: usize = 60;
 
-/// What the terminal's own screen shows next.
+/// The next output of the terminal's own screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Below {
     /// Rows that are printed below all that was printed before.

@@ -14,7 +14,7 @@ use super::inline::Below;
 use super::view::below;
 use super::{Effect, Event, Printed, State, draw, start, update};
 
-/// What is shown, and what follows from what happens.
+/// An interface: its output, and the effects of events.
 pub trait Interface {
     /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
     /// says otherwise.
@@ -60,10 +60,10 @@ pub trait Interface {
 
 /// An interface whose news can be printed.
 pub trait Printing: Interface {
-    /// What is to be printed since it was asked last, as rows of a width.
+    /// Returns the rows to print since the last call, for a width.
     fn print(&mut self, now: Instant, width: u16) -> Printed;
 
-    /// That stands on the terminal.
+    /// Notes that these rows are on the terminal.
     fn was_printed(&mut self, now: Instant);
 
     /// True if nobody may see what is typed next.

@@ -1,4 +1,4 @@
-//! What completion knows: commands, files, and what may follow a command.
+//! The sources of completion: commands, files, and what may follow a command.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::complete::{Argument, Candidate, Command, Source};
 use super::Provider;
 use super::settings::SETTINGS;
 
-/// What the argument of a command is.
+/// The kind of a command's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completes {
     Models,
@@ -35,7 +35,7 @@ pub(super) struct OwnCommand {
     pub(super) completes: Option<Completes>,
 }
 
-/// What completion knows.
+/// The sources of completion.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     own: Vec<OwnCommand>,
@@ -54,17 +54,17 @@ pub(super) struct Known {
     pub(super) said: Option<Completed>,
 }
 
-/// What may follow a command, as its extension says.
+/// The completions of a command by its extension.
 #[derive(Debug)]
 pub(super) struct Completed {
     pub(super) of: (String, String),
     pub(super) items: Vec<CompletionItem>,
 }
 
-/// How the server begins the names of the commands of skills.
+/// The prefix of the server for the names of the commands of skills.
 const SKILLS: &str = "skill:";
 
-/// What comes from a skill.
+/// The source of a skill's command.
 pub(super) const SKILL: &str = "skill";
 
 pub(super) fn source_of(info: &CommandInfo) -> String {

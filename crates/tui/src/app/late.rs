@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::keys::Chord;
 use crate::timeouts::QUIET;
 
-/// What people type where one letter is an answer.
+/// Words that people type where one letter is an answer.
 const WORDS: &[&str] = &["yes", "no", "allow"];
 
 /// Keys that were meant for a question that is over: they come without a pause, and count for nothing else.

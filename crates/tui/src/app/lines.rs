@@ -20,7 +20,7 @@ use super::waiting::Until;
 /// Rows of a list that are printed at once.
 const ROWS: usize = 20;
 
-/// What can be typed, for `/help` where lines are typed.
+/// The kinds of input, for `/help` where lines are typed.
 pub(super) const HELP: &str = "A line is a prompt, a command (`/model`), or the answer to what is asked. \
 A line that ends with `\\` goes on with the next one.
 
@@ -40,7 +40,7 @@ A line that ends with `\\` goes on with the next one.
 | ctrl+d | leaves |
 ";
 
-/// What is known of what was printed.
+/// The state of what was printed.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// True if lines are printed and nothing is drawn.
@@ -55,7 +55,7 @@ pub(super) struct Lines {
     told: Told,
 }
 
-/// What was printed of what changes.
+/// The printed state of what changes.
 #[derive(Debug, Default)]
 struct Told {
     greeted: bool,
@@ -77,7 +77,7 @@ struct Panel {
     at: Instant,
 }
 
-/// What is to be printed.
+/// The rows to print.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The rows, each once.

@@ -22,7 +22,7 @@ pub(super) struct Menu {
     purpose: ChoiceUse,
 }
 
-/// What is asked before a picker can be opened.
+/// The question that must be answered before a picker can be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Coming {
     Settings(Option<String>),

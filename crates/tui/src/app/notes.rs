@@ -1,4 +1,4 @@
-//! What extensions note.
+//! Notes of extensions.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,14 @@
-//! What was sent, and what is to be done with the reply.
+//! Requests under way, and the uses of their replies.
 
 use crate::editor::Submission;
 use crate::queue::Queue;
 
-/// What is to be done with a reply.
+/// The use of a reply.
 #[derive(Debug)]
 pub(super) enum Pending {
     Hello,
-    /// How the session is. Where it says that nothing is worked on, that counts if nothing has begun since; what it says
-    /// that waits counts if nothing was told of that since.
+    /// The reply has the state of the session. Where it says that nothing is worked on, that counts if nothing has
+    /// begun since; what it says that waits counts if nothing was told of that since.
     State {
         begun: u64,
         told: u64,
@@ -24,7 +24,7 @@ pub(super) enum Pending {
     Said(Box<Submission>),
     /// A prompt, a command or something said to an agent, in a session that is not shown any more.
     Before(Box<Submission>),
-    /// What waited in a session that is not shown any more, as it was known, and the session that goes on with it.
+    /// The queue of a session that is not shown any more, as it was known, and the session that continues it.
     Left(Box<Queue>, Option<String>),
     ShellSaid,
     /// A command that is not haft's own.
@@ -36,7 +36,7 @@ pub(super) enum Pending {
     Thinking,
     SetTools,
     Made,
-    /// That session has the model of the one before it.
+    /// The reply says that this session has the model of the one before it.
     CarriedOver(String),
     Switched,
     Cleared,
@@ -50,7 +50,7 @@ pub(super) enum Pending {
     Silent,
 }
 
-/// What is to be done with a list.
+/// The use of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shown {
     /// It is only to be known.
@@ -59,7 +59,7 @@ pub(super) enum Shown {
     One(String),
 }
 
-/// What is to be done with what waited.
+/// The use of the messages that waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// It comes back into the editor.
@@ -73,7 +73,7 @@ impl Pending {
         matches!(self, Self::Completions(..))
     }
 
-    /// What becomes of it when the session that was shown when it was sent is shown no more.
+    /// Returns the use once the session that was shown when the request was sent is not shown any more.
     pub(super) fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
         match self {

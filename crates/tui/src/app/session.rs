@@ -1,4 +1,4 @@
-//! What is known of the session that is shown.
+//! The known state of the shown session.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::clean::CleanLine;
 /// The most characters of what a session is about: more than a title or a row of a list shows.
 const LONGEST: usize = 200;
 
-/// What is known of the session that is shown.
+/// The known state of the shown session.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// Who answers. For one request that may be another than the session's own.
+    /// The provider of the model. For one request that may be another than the session's own.
     pub(super) provider: String,
     pub(super) model: String,
     /// The session's own model, as `PROVIDER/MODEL`, as soon as it is known.
@@ -30,7 +30,7 @@ pub(super) struct Session {
     pub(super) context: u64,
     pub(super) window: Option<u64>,
     pub(super) extensions: Vec<ExtensionInfo>,
-    /// What extensions say in the status line, by whose it is and its key: `name: text`, fit to be shown.
+    /// The items of extensions in the status line, by owner and key: `name: text`, fit to be shown.
     pub(super) said: BTreeMap<(ExtensionName, String), CleanLine>,
 }
 
@@ -69,8 +69,8 @@ impl Session {
         self.first_text = Some(beginning(text.get(from..).unwrap_or_default()).to_owned());
     }
 
-    /// What it is about, in one line: its name, or what was said first. No more of it than is shown, so that it costs the
-    /// same however long that is.
+    /// Returns a description in one line: its name, or what was said first. No more of it than is shown, so that it
+    /// costs the same however long that is.
     pub(super) fn about(&self) -> Option<&str> {
         let about = self.name.as_deref().or(self.first_text.as_deref())?;
         beginning(about).lines().next().filter(|line| !line.is_empty())
@@ -94,7 +94,7 @@ impl Session {
             .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
-    /// How the extensions are now, and what they say. Returns those that run again and did not.
+    /// Takes the new states of the extensions, and their items. Returns those that run again and did not.
     pub(super) fn set_extensions(&mut self, extensions: Vec<ExtensionInfo>) -> Vec<String> {
         self.said.clear();
         for info in &extensions {

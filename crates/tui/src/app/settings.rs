@@ -12,15 +12,15 @@ pub use haft_config::TuiScreen as Screen;
 pub const THEME: &str = "tui.theme";
 /// Which part of the terminal is used.
 pub const SCREEN: &str = "tui.screen";
-/// Whether the mouse is used.
+/// The setting that turns the mouse on.
 pub const MOUSE: &str = "tui.mouse";
-/// Whether images are shown.
+/// The setting that turns images on.
 pub const IMAGES: &str = "tui.images";
-/// Whether thinking is shown in full.
+/// The setting that shows thinking in full.
 pub const THINKING: &str = "tui.thinking";
 /// Which tools the person is asked about.
 pub const APPROVE: &str = "tui.approve";
-/// Whether the terminal draws attention to itself.
+/// The setting of the bell.
 pub const BELL: &str = "tui.bell";
 
 /// Every setting of the interface.
@@ -36,9 +36,9 @@ pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
 pub struct SettingError {
     /// The setting.
     pub name: &'static str,
-    /// What was written.
+    /// The value.
     pub value: String,
-    /// What it can be.
+    /// The possible values.
     pub choices: &'static [&'static str],
 }
 
@@ -74,7 +74,7 @@ impl Settings {
         Ok(true)
     }
 
-    /// What a setting of the table is; empty for any other.
+    /// Returns the value of a setting of the table; empty for any other.
     pub fn get(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
     }

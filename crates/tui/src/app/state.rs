@@ -37,7 +37,7 @@ use super::waiting::waiting;
 use super::work::Work;
 use super::{Ask, Effect, Printed};
 
-/// What the interface begins with.
+/// The initial options of the interface.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Columns and rows of the terminal.
@@ -46,7 +46,7 @@ pub struct Options {
     pub keymap: Keymap,
     /// The settings of the interface.
     pub settings: Settings,
-    /// What the terminal's background is.
+    /// The appearance of the terminal's background.
     pub appearance: Appearance,
     /// Which haft this is.
     pub version: String,
@@ -80,7 +80,7 @@ pub struct State {
     pub(super) themes: Themes,
     pub(super) version: String,
     pub(super) session: Session,
-    /// What was said not to be used because the project is not trusted.
+    /// The names that were reported as not used because the project is not trusted.
     pub(super) untrusted: Vec<String>,
     pub(super) stack: Stack,
     pub(super) lines: Lines,
@@ -145,7 +145,7 @@ impl State {
         self.themes.theme()
     }
 
-    /// What a frame of this moment is drawn with.
+    /// Returns the look of a frame at this moment.
     pub fn look(&self, now: Instant) -> Look {
         Look { theme: self.theme().clone(), now, images: None }
     }
@@ -260,7 +260,7 @@ impl State {
         self.inline.begin(self.session.about().unwrap_or(fallback));
     }
 
-    /// Who speaks, and what it wants to be asked about.
+    /// Sends the greeting of the client, with the questions that it answers.
     pub(super) fn greet(&mut self) {
         let client = Client { name: "haft".to_owned(), version: Some(self.version.clone()) };
         let approve = Some(self.settings.approve());
@@ -299,7 +299,7 @@ impl State {
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }
 
-    /// What could not be said is in the editor.
+    /// Puts a message that could not be sent back into the editor.
     pub(super) fn give_back_unsent(&mut self) {
         let unsent = std::mem::take(&mut self.held.unsent);
         self.stack.composer.give_back(unsent.iter().map(|unsent| &unsent.submission.content));

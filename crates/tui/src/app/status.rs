@@ -26,7 +26,7 @@ const FULL: u64 = 80;
 /// From here on it is an error.
 const OVERFULL: u64 = 95;
 
-/// What parts the items.
+/// The separator of items.
 const BETWEEN: &str = " · ";
 
 const LONGEST: usize = 40;
@@ -208,7 +208,7 @@ fn fitting(mut items: Vec<(u8, Span<'static>)>, width: usize) -> Vec<Span<'stati
     items.into_iter().map(|(_, item)| item).collect()
 }
 
-/// What extensions say has the room that haft's own items leave.
+/// Fills the room that haft's own items leave with those of extensions.
 fn with_said(
     mut items: Vec<Span<'static>>,
     session: &Session,

@@ -1,4 +1,4 @@
-//! What follows from what happens.
+//! The effects of events.
 
 mod answers;
 mod approve;
@@ -29,7 +29,7 @@ use crate::keys::Edit;
 /// The most columns of the title that the session gives it.
 const LONGEST_TITLE: usize = 48;
 
-/// What is to be done first.
+/// Returns the first effects.
 pub fn start(state: &mut State) -> Vec<Effect> {
     state.stack.composer.learn(|known| known.set_own(commands::own()));
     state.greet();
@@ -41,7 +41,7 @@ pub fn start(state: &mut State) -> Vec<Effect> {
     state.out.take_effects()
 }
 
-/// What is to be done because something happened.
+/// Returns the effects of an event.
 pub fn update(state: &mut State, now: Instant, event: Event) -> Vec<Effect> {
     state.now = now;
     let (asked, by_person) = (state.stack.dialogs.number(), is_of_person(&event));
@@ -79,7 +79,7 @@ fn is_of_person(event: &Event) -> bool {
     }
 }
 
-/// What holds after everything that happens.
+/// Restores what holds after every event.
 fn settle(state: &mut State) {
     state.work.keep_time(state.now);
     state.status.settle(state.now);

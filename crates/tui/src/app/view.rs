@@ -1,5 +1,5 @@
-//! How the whole looks: the transcript or what stands in its place, notes, what is worked on, the editor or a question,
-//! and the status line.
+//! The layout of the whole interface: the transcript or what stands in its place, notes, what is worked on, the editor
+//! or a question, and the status line.
 
 pub(super) mod below;
 mod editor;

@@ -1,4 +1,4 @@
-//! What the person said and nobody has read yet, as it is shown.
+//! The person's messages that wait for the agent, as they are shown.
 
 use crate::queue::{Queue, When};
 

@@ -1,4 +1,4 @@
-//! What is being worked on, and since when.
+//! The work under way, and its start.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ pub(super) struct Work {
     pub(super) sums_up: bool,
     /// Prompts that were sent and are not replied to.
     pub(super) prompts: usize,
-    /// How often something began or ended: what is known of an earlier time does not count.
+    /// The number of begins and ends: what is known of an earlier time does not count.
     pub(super) begun: u64,
     pub(super) since: Option<Instant>,
     pub(super) shells: Vec<Shell>,

@@ -1,17 +1,17 @@
-//! What is being completed at the cursor.
+//! The completed part of the text at the cursor.
 
 use std::ops::Range;
 
-/// What is completed.
+/// The kind of the completed part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// The name of a command.
     Command,
-    /// What follows a command.
+    /// The argument of a command.
     Argument {
         /// Its name.
         command: String,
-        /// What stands between it and the word.
+        /// The text between the command and the word.
         before: String,
     },
     /// The path of a file.
@@ -24,11 +24,11 @@ pub enum Kind {
 /// A word to complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The word with what marks it, in bytes of the text.
     pub range: Range<usize>,
-    /// What is typed of it.
+    /// The typed text.
     pub query: String,
 }
 
@@ -100,7 +100,7 @@ fn command(text: &str, before: &str) -> Option<Wanted> {
     on_first_line.then(|| Wanted { kind, range, query: query.to_owned() })
 }
 
-/// How far a word in quotes goes on behind the cursor: where they were not closed on the line, not at all.
+/// Returns the length of a word in quotes behind the cursor: where they were not closed on the line, not at all.
 fn quoted_length(rest: &str) -> usize {
     let line = rest.split('\n').next().unwrap_or_default();
     // What comes after another sign is another file's.

@@ -1,4 +1,4 @@
-//! What there is to read in a dialog, which part of it is shown, and how far it was read.
+//! The text of a dialog, the part of it that is shown, and how far it was read.
 //!
 //! How far is counted in characters and not in rows, so that it holds at every width. Read is what stood on the screen,
 //! one page after the other from the first row on; who goes to the end at once has seen the end, and is told how many rows
@@ -47,7 +47,7 @@ struct Top {
     before: usize,
 }
 
-/// What a frame has of it, in characters.
+/// The part that a frame shows, in characters.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     from: usize,
@@ -57,7 +57,7 @@ struct Part {
     ends: bool,
 }
 
-/// What was on the screen.
+/// The part that was on the screen.
 #[derive(Debug, Clone, Copy, Default)]
 struct Read {
     upto: usize,
@@ -108,7 +108,8 @@ impl Body {
         self.read.is_through()
     }
 
-    /// Whether its end will have been seen with what was drawn last, and how many rows will not have been read.
+    /// Returns true for an end that will have been seen with the last drawing, and the number of rows that will not
+    /// have been read.
     pub(super) fn once_drawn(&self) -> (bool, usize) {
         let read = self.read.with(self.drawn);
         let unread = |laid: &Laid| laid.len() - laid.rows_within(read.upto);

@@ -1,4 +1,4 @@
-//! What a yes grants, to the last character: a tool's name and its arguments.
+//! The call that a yes allows, to the last character: a tool's name and its arguments.
 //!
 //! The arguments are taken from their JSON as it is, token by token and in its order; nothing of a name or a value is
 //! added or left out. The commas between them, and the braces around all of them, are rows here. What would not be seen
@@ -21,7 +21,7 @@ use crate::clean::columns_of;
 /// Blanks that a level is indented by.
 const INDENT: usize = 2;
 
-/// What stands before each line of a string.
+/// The mark before each line of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Mark {
     /// It is no line of a string.
@@ -47,7 +47,7 @@ impl Mark {
 pub(super) struct Row {
     /// Blanks before it.
     pub(super) indent: usize,
-    /// What stands before its text.
+    /// The mark before its text.
     pub(super) mark: Mark,
     /// Printable, but not yet clean.
     pub(super) text: String,

@@ -1,4 +1,4 @@
-//! What can be chosen in a dialog.
+//! The choices of a dialog.
 
 use haft_protocol::rpc::UiAnswer;
 use ratatui_core::buffer::Buffer;
@@ -15,7 +15,7 @@ use crate::theme::Role;
 /// Of what becomes of a gate, what grants nothing.
 const STOP: &str = "stop";
 
-/// What stands before the chosen one.
+/// The mark before the chosen one.
 const CHOSEN: &str = "›";
 
 #[derive(Debug, Clone, Default)]
@@ -72,7 +72,8 @@ impl Choices {
         Some(Self { choices, chosen, across, ..Self::default() })
     }
 
-    /// Whether those that grant something do not count yet, and how many rows were not read where they do.
+    /// Sets whether those that grant something do not count yet, and the number of rows that were not read where they
+    /// do.
     pub(super) fn lock(&mut self, locked: bool, unread: usize) {
         (self.locked, self.unread) = (locked, unread);
     }
@@ -99,17 +100,17 @@ impl Choices {
         self.choices.get(self.chosen).map(|choice| (choice.answer.clone(), choice.grants))
     }
 
-    /// What one answers, counted from 0.
+    /// Returns the answer of one choice, counted from 0.
     pub(super) fn answer_of(&self, at: usize) -> Option<UiAnswer> {
         self.choices.get(at).map(|choice| choice.answer.clone())
     }
 
-    /// What they are called.
+    /// Returns the names of the choices.
     pub(super) fn words(&self) -> impl Iterator<Item = &CleanLine> {
         self.choices.iter().map(|choice| &choice.words)
     }
 
-    /// What one is called here and now: what was not read is part of what is chosen.
+    /// Returns the present name of a choice: what was not read is part of what is chosen.
     fn words_of(&self, choice: &Choice) -> CleanLine {
         if !choice.grants || self.locked || self.unread == 0 {
             return choice.words.clone();
@@ -197,7 +198,7 @@ impl Choices {
     }
 }
 
-/// What becomes of a gate that fails, in words; the body says more.
+/// Returns the name of a decision about a failing gate; the body says more.
 fn gate(word: &str) -> CleanLine {
     match word {
         "restart" => "Start it again".into(),

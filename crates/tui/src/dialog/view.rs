@@ -1,4 +1,4 @@
-//! How a dialog looks.
+//! The look of a dialog.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -18,7 +18,7 @@ const MOST_TYPED: usize = 10;
 /// The fewest rows of a text of several lines.
 const FEWEST_TYPED: usize = 3;
 
-/// How the rows within the frame are divided.
+/// The division of the rows within the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Parts {
     body: u16,

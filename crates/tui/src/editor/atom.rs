@@ -21,7 +21,7 @@ pub(super) fn is_atom(c: char) -> bool {
     (FIRST..=LAST).contains(&c)
 }
 
-/// What stands for more than is shown.
+/// A part of the text that is shown by a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Atom {
     /// A long text that was pasted.
@@ -41,7 +41,7 @@ pub enum Atom {
 }
 
 impl Atom {
-    /// What is shown in its place: `[paste #1: 120 lines]`.
+    /// Returns the label in its place: `[paste #1: 120 lines]`.
     pub fn label(&self) -> String {
         match self {
             Self::Paste { number, text } => match text.lines().count() {

@@ -1,4 +1,4 @@
-//! What was cut, to be put in again.
+//! Cut texts, to be put in again.
 
 use std::collections::VecDeque;
 

@@ -22,20 +22,20 @@ pub struct Layout {
 /// A piece of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What is shown: no control characters, tabs are spaces.
+    /// The text that is shown: no control characters, tabs are spaces.
     pub text: String,
-    /// What it is.
+    /// The kind.
     pub kind: PieceKind,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     /// Text, as it was typed.
     Text,
-    /// What stands for a paste.
+    /// The label of a paste.
     Paste,
-    /// What stands for an image.
+    /// The label of an image.
     Image,
 }
 

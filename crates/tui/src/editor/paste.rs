@@ -1,4 +1,4 @@
-//! What is pasted: text, long text that is folded, and paths of images.
+//! Pasted text: text, long text that is folded, and paths of images.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ pub const MOST_LINES: usize = 10;
 /// The most characters that are pasted as they are.
 pub const MOST_CHARACTERS: usize = 1000;
 
-/// How images' names end: those that models read.
+/// The endings of images' names: those that models read.
 const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 
-/// What became of a paste.
+/// The outcome of a paste.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pasted {
     /// It is part of the text.
@@ -24,7 +24,7 @@ pub enum Pasted {
     /// It is part of the text, and may be paths of images: once they are known to be there,
     /// [`fold_images`](Editor::fold_images) makes them those.
     Images {
-        /// What was put in.
+        /// The text that was put in.
         text: String,
         /// The paths.
         paths: Vec<PathBuf>,

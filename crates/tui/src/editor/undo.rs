@@ -1,4 +1,4 @@
-//! What was changed, to be taken back and made again.
+//! Changes of the text, to be undone and redone.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(super) struct Change {
     pub(super) kind: Kind,
 }
 
-/// What may be one step with its neighbours.
+/// The kind of a change, which may be one step with its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A character was typed: words are steps, with the blanks behind them.
@@ -91,7 +91,7 @@ impl Undo {
         }
     }
 
-    /// What comes next is a step of its own.
+    /// Makes the next change a step of its own.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }

@@ -10,7 +10,7 @@ use crate::clean::columns_of;
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
 
-/// What ends a run of graphemes.
+/// True for a grapheme that ends a run of graphemes.
 fn is_single(c: char) -> bool {
     c == '\n' || is_atom(c)
 }

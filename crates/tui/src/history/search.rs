@@ -29,7 +29,7 @@ impl Search {
         self.failed
     }
 
-    /// What is typed has changed. A search for more goes on from its match, any other begins anew.
+    /// Takes a new typed text. A search for more goes on from its match, any other begins anew.
     pub fn set_query(&mut self, history: &History, query: &str) {
         let goes_on = query.starts_with(&self.query) && !self.query.is_empty();
         let from = self.at.filter(|_| goes_on).unwrap_or(history.prompts.len().saturating_sub(1));
@@ -87,7 +87,7 @@ fn find(text: &str, word: &str) -> Option<Range<usize>> {
     text.char_indices().rev().find_map(|(at, _)| Some(at..at + alike(text.get(at..)?, word)?))
 }
 
-/// How much of the text is the word that it begins with, capitals or not.
+/// Returns the length of the word that the text begins with, capitals or not.
 fn alike(text: &str, word: &str) -> Option<usize> {
     let mut rest = word.chars().flat_map(char::to_lowercase).peekable();
     for (at, c) in text.char_indices() {

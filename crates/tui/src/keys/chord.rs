@@ -22,7 +22,7 @@ pub struct Chord {
 /// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
-    /// What types a character: the character, as shift makes it.
+    /// A key that types a character: the character, as shift makes it.
     Char(char),
     /// Return.
     Enter,
@@ -56,7 +56,7 @@ pub enum Code {
     F(u8),
 }
 
-/// What is held down beside a key.
+/// The modifiers of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Modifiers {
     /// Control.
@@ -106,13 +106,13 @@ pub enum ChordError {
         "`{name}` is no key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
     )]
     Key {
-        /// What stands where the key should.
+        /// The text in place of the key.
         name: String,
     },
     /// There is nothing of that name to hold down.
     #[error("`{name}` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`")]
     Modifier {
-        /// What stands there.
+        /// The text.
         name: String,
     },
     /// One thing is held down twice.
@@ -137,19 +137,19 @@ impl Chord {
         self.code
     }
 
-    /// What is held down.
+    /// Returns the modifiers.
     pub fn modifiers(self) -> Modifiers {
         self.modifiers
     }
 
-    /// What it types, if it types something.
+    /// Returns the character that it types, if it types one.
     pub fn text(self) -> Option<char> {
         let Code::Char(c) = self.code else { return None };
         (self.modifiers == Modifiers::default()).then_some(c)
     }
 
-    /// What an extension's panel is told, by the names of the protocol: the key, and what was typed. None for a key that
-    /// panels know nothing of.
+    /// Returns the key for an extension's panel, by the names of the protocol: the key, and what was typed. None for a
+    /// key that panels know nothing of.
     pub fn panel_key(self) -> Option<(&'static str, Option<char>)> {
         if let Some(c) = self.text() {
             return Some(("rune", Some(c)));

@@ -2,7 +2,7 @@
 
 use super::Section;
 
-/// What has the keyboard.
+/// The part of the interface that has the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// The editor of prompts.

@@ -17,7 +17,7 @@ const ALIKE: f64 = 0.8;
 #[error("{}", listed(problems))]
 #[non_exhaustive]
 pub struct KeysError {
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
@@ -27,9 +27,9 @@ pub struct KeysError {
 pub struct Problem {
     /// Counted from 1.
     pub line: usize,
-    /// What stands there: the name of an action. Empty where the file is no TOML.
+    /// The text in the file: the name of an action. Empty where the file is no TOML.
     pub name: String,
-    /// What is wrong with it, and what to do.
+    /// The mistake, and the next step.
     pub detail: String,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// What is known of one action.
+/// An action in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
     /// The action.
@@ -15,7 +15,7 @@ pub struct Entry {
     pub keys: &'static [&'static str],
     /// True if those keys cannot be taken from it.
     pub fixed: bool,
-    /// What it does, as a sentence.
+    /// The description, as a sentence.
     pub help: &'static str,
 }
 

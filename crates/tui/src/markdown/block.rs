@@ -45,7 +45,7 @@ pub(super) struct Made {
     pub(super) mark: Option<Mark>,
 }
 
-/// How to go on with a block in its middle.
+/// The state in which a block continues in its middle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Resume {
     List {
@@ -59,7 +59,7 @@ pub(super) enum Resume {
 }
 
 impl Resume {
-    /// What stands before the rest of the block, so that it is read as it is.
+    /// Returns the text before the rest of the block, so that it is read as it is.
     pub(super) fn before(&self) -> &str {
         match self {
             Self::List { .. } => "",

@@ -1,4 +1,4 @@
-//! What stands within a line: text, its emphasis, links.
+//! The parts of a line: text, its emphasis, links.
 
 use pulldown_cmark::CowStr;
 use ratatui_core::style::Style;

@@ -47,7 +47,7 @@ impl Table {
         }
     }
 
-    /// How wide the columns are; `None` when they do not fit.
+    /// Returns the widths of the columns; `None` when they do not fit.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
         let mut natural = vec![1; self.alignments.len()];
         for row in &self.rows {

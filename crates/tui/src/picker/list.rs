@@ -69,8 +69,8 @@ impl List {
         self.rows = rows;
     }
 
-    /// What is typed is another text: the best row is chosen; where nothing is typed and in a tree, the row stays that
-    /// was chosen.
+    /// Takes another typed text: the best row is chosen; where nothing is typed and in a tree, the row stays that was
+    /// chosen.
     pub(super) fn set_query(&mut self, query: &str) {
         if self.query == query {
             return;
@@ -229,7 +229,8 @@ pub(super) fn branches(rows: &[Row]) -> Vec<u64> {
     branches
 }
 
-/// What stands before a row of a depth, in at most so many columns: the lowest levels, and `…` for what is left out.
+/// Returns the lines of the tree before a row of a depth, in at most so many columns: the lowest levels, and `…` for
+/// what is left out.
 pub(super) fn lines(depth: usize, branches: u64, most: usize) -> String {
     let shown = depth.min(most / LEVEL);
     let mut lines = String::from(if shown < depth { "… " } else { "" });

@@ -1,4 +1,4 @@
-//! How a list looks.
+//! The look of a list.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -77,7 +77,7 @@ enum Done {
     Edited(Draft, String, io::Result<Option<i32>>),
 }
 
-/// What the loop waited for.
+/// A happening that the loop waited for.
 enum Happening {
     Signal(Signal),
     Input(Result<Vec<crossterm::event::Event>, TerminalError>),
@@ -281,7 +281,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         }
     }
 
-    /// How large the terminal is, when that is not what was known.
+    /// Returns the size of the terminal, when it has changed.
     fn measured(&mut self) -> Option<(u16, u16)> {
         let cells = super::cells();
         let changed = cells != self.cells;

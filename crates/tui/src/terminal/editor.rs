@@ -44,7 +44,7 @@ impl Draft {
         &self.path
     }
 
-    /// What the file holds now. Not every editor writes UTF-8: what is none stands there as `\u{fffd}`.
+    /// Returns the present text of the file. Not every editor writes UTF-8: what is none stands there as `\u{fffd}`.
     fn text(&self) -> io::Result<String> {
         let mut bytes = Vec::new();
         fs::File::open(&self.path)?.take(MOST + 1).read_to_end(&mut bytes)?;

@@ -1,11 +1,11 @@
-//! What the variables of the environment say about the terminal and the person's habits.
+//! Variables of the environment about the terminal and the person's habits.
 
 use std::ffi::OsString;
 
 use super::images::Protocol;
 use crate::theme::{Appearance, ColorDepth};
 
-/// What the variables say that concern the terminal. An empty variable is as good as none.
+/// The variables that concern the terminal. An empty variable is as good as none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `TERM`.
@@ -25,7 +25,8 @@ pub struct Environment {
     /// Rows that are longer than the terminal is wide are cut when it becomes so, as xterm and the console of Linux do. Others
     /// wrap them.
     pub cuts_rows: bool,
-    /// How the terminal takes images, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its own.
+    /// The image protocol of the terminal, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its
+    /// own.
     pub images: Option<Protocol>,
 }
 
@@ -60,12 +61,12 @@ enum Part {
 const SHOWS_UNKNOWN: &[&str] = &["linux", "cons25"];
 
 impl Environment {
-    /// What this process was given.
+    /// Reads the variables of this process.
     pub fn of_process() -> Self {
         Self::read(|name| std::env::var_os(name))
     }
 
-    /// What these variables say.
+    /// Reads these variables.
     pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             let value = variable(name)?.into_string().ok()?;

@@ -16,10 +16,10 @@ use super::TerminalError;
 use super::modes::Modes;
 use super::out;
 
-/// Who has the terminal, and how.
+/// The owner of the terminal, and its modes.
 static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
 
-/// What panics said that were not to be seen yet.
+/// The messages of panics that could not be shown yet.
 static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 static HOOK: Once = Once::new();

@@ -50,7 +50,7 @@ impl Input {
         self.paused
     }
 
-    /// What has come, at least one event; waits for it.
+    /// Returns the next input, at least one event; waits for it.
     ///
     /// All of it is asked for in one poll: the stream wakes whoever asked first, so it must never be asked by anybody who
     /// does not wait.

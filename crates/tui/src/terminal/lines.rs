@@ -54,7 +54,7 @@ struct Lines<I, P> {
     end: Option<End>,
 }
 
-/// What the loop waited for.
+/// A happening that the loop waited for.
 enum Happening {
     Signal(Signal),
     Typed(Option<Typed>),

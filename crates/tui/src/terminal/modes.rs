@@ -1,4 +1,4 @@
-//! What the terminal is told to be like while haft has it, and how that is taken back.
+//! Modes of the terminal while haft has it, and their reversal.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Modes {
@@ -46,13 +46,13 @@ impl Modes {
         self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
     }
 
-    /// How it is made sure that the terminal is as it was taken, whatever somebody else made of it meanwhile. What the
-    /// terminal keeps on a stack is not put there a second time: it is taken from there once.
+    /// Returns the text that restores these modes, whatever another program made of them meanwhile. What the terminal
+    /// keeps on a stack is not put there a second time: it is taken from there once.
     pub(super) fn enter_again(self) -> String {
         self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
     }
 
-    /// What is begun and what is ended so that it is as others are.
+    /// Returns the text that changes these modes to others.
     pub(super) fn turn(self, to: Self) -> String {
         let parts = || self.parts().into_iter().zip(to.parts());
         let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
@@ -60,7 +60,7 @@ impl Modes {
         left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, ..))| enter)).collect()
     }
 
-    /// How it is given back, whatever it is in the middle of.
+    /// Returns the text that gives the terminal back, whatever it is in the middle of.
     pub(super) fn leave(self) -> String {
         let leave: String =
             self.parts().into_iter().rev().filter(|(used, ..)| *used).map(|(.., leave)| leave).collect();

@@ -8,7 +8,7 @@ use crate::clean::CleanLine;
 /// The most bytes of base64 that are sent: terminals take 100,000 or so, and some cut without a word.
 const MOST: usize = 100_000;
 
-/// What the terminal is sent so that its clipboard has this text; or what is said to the person.
+/// Returns the text that puts this text on the terminal's clipboard; the error is for the person.
 ///
 /// tmux takes it from programs only with its option `set-clipboard` `on`, and hands it on wrapped only with
 /// `allow-passthrough` `on`. Neither can be asked about, and what is off is left out. So tmux is sent both.
@@ -32,8 +32,8 @@ pub fn copy(text: &str, tmux: bool) -> Result<String, String> {
 /// The most characters of a title, which a program must not make endless.
 const LONGEST_TITLE: usize = 200;
 
-/// What the terminal is sent so that its window has this title. Terminals show titles of one line; what else is in it they
-/// must not obey, so it is cleaned here, whoever made it.
+/// Returns the text that sets the title of the terminal's window. Terminals show titles of one line; what else is in it
+/// they must not obey, so it is cleaned here, whoever made it.
 pub fn title(text: &str) -> String {
     // What is taken out by cleaning takes no room; there is no end to look for it, though.
     let end = text.char_indices().nth(4 * LONGEST_TITLE).map_or(text.len(), |(at, _)| at);

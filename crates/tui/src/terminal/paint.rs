@@ -20,7 +20,7 @@ pub(super) const SHOW: &str = "\x1b[?25h";
 /// From pictures to what the terminal is written.
 #[derive(Debug, Default)]
 pub struct Painter {
-    /// What stands on the screen. None: nobody knows.
+    /// The content of the screen. None: nobody knows.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
     next: Buffer,
@@ -28,7 +28,7 @@ pub struct Painter {
     wall: Wall,
 }
 
-/// What a frame has beside its cells.
+/// The parts of a frame beside its cells.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) cursor: Option<(u16, u16)>,
@@ -47,12 +47,12 @@ impl Painter {
         self.shown = None;
     }
 
-    /// What takes all images from the terminal, before it is given away.
+    /// Returns the text that takes all images from the terminal, before it is given away.
     pub(super) fn farewell(&mut self) -> String {
         self.wall.forget()
     }
 
-    /// What makes the screen look like what is drawn; empty when it does.
+    /// Returns the text that makes the screen show what is drawn; empty when it does.
     pub fn frame(
         &mut self,
         area: Rect,

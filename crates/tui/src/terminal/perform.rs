@@ -1,4 +1,4 @@
-//! What both loops do with what the interface wants.
+//! Carrying out effects, for both loops.
 
 use std::collections::VecDeque;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the terminal answers when it is asked for its background (OSC 11).
+//! The answer of the terminal about its background (OSC 11).
 //!
 //! The answer comes among the keys, and is read as keys: `alt+]`, `1`, `1`, `;`, `r`, … to the end, which is `alt+\` or
 //! `ctrl+g`. [`Replies`] takes it out of the events and leaves the others as they are, in their order; whenever it comes,
@@ -14,7 +14,7 @@ use crate::timeouts;
 /// The question.
 pub(super) const QUESTION: &str = "\x1b]11;?\x1b\\";
 
-/// How each answer begins: from here on it is nothing else.
+/// The beginning of each answer: from here on it is nothing else.
 const BEGIN: &str = "]11;";
 
 /// The most characters of an answer; longer ones are none.
@@ -24,7 +24,7 @@ const MOST: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     expected_until: Option<Instant>,
-    /// What may be the answer so far, as text without the escape, and as events.
+    /// The possible answer so far, as text without the escape, and as events.
     text: String,
     held: Vec<Event>,
     last_at: Option<Instant>,
@@ -42,7 +42,7 @@ enum Part {
     Other,
 }
 
-/// What an event turned out to be.
+/// The meaning of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heard {
     pub(super) events: Vec<Event>,
@@ -93,7 +93,8 @@ impl Replies {
         self.last_at.map(|at| at + patience)
     }
 
-    /// What was held and is no answer. The begin of an answer that does not go on is nothing that anybody typed.
+    /// Returns the events that were held and are not an answer. The begin of an answer that does not go on is nothing
+    /// that anybody typed.
     pub(super) fn give_up(&mut self) -> Vec<Event> {
         let sure = self.is_sure();
         let held = std::mem::take(&mut self.held);
@@ -147,7 +148,7 @@ fn part(event: &Event) -> Part {
     }
 }
 
-/// Whether a colour as terminals write it (`rgb:ffff/ffff/ffff`, `rgba:…`, `#ffffff`) is a light one.
+/// Returns the appearance of a colour as terminals write it (`rgb:ffff/ffff/ffff`, `rgba:…`, `#ffffff`).
 fn appearance(color: &str) -> Option<Appearance> {
     let [red, green, blue] = channels(color)?;
     let light = 0.299 * red + 0.587 * green + 0.114 * blue;

@@ -16,7 +16,7 @@ const MODIFIERS: &[(Modifier, u8)] = &[
     (Modifier::CROSSED_OUT, 9),
 ];
 
-/// What makes a cell look as it does.
+/// The look of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Pen {
     pub(super) fg: Color,

@@ -1,6 +1,6 @@
-//! What the system tells the process, as far as it concerns the terminal.
+//! Signals of the system, as far as they concern the terminal.
 
-/// What the system tells.
+/// A signal of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
     /// It shall end; the signal's number.

@@ -21,7 +21,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 /// The rows below what was printed.
 #[derive(Debug, Default)]
 pub struct Strip {
-    /// What stands there. None: nothing that is known, and the cursor is where it begins.
+    /// The content of the strip. None: nothing that is known, and the cursor is where it begins.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
     next: Buffer,
@@ -45,12 +45,12 @@ impl Strip {
         self.shown = None;
     }
 
-    /// What stands there may not be what was written.
+    /// Forgets the content, which may not be what was written.
     pub fn again(&mut self) {
         self.anew = true;
     }
 
-    /// What takes it from the terminal: the cursor stands where it began.
+    /// Returns the text that takes it from the terminal: the cursor stands where it began.
     pub fn farewell(&mut self) -> String {
         let Some(shown) = self.shown.take() else { return String::new() };
         let mut out = BEGIN.to_owned();
@@ -61,8 +61,8 @@ impl Strip {
         out
     }
 
-    /// What prints rows, and has so many other rows below them look like what is drawn; empty when they do, and nothing is
-    /// printed.
+    /// Returns the text that prints rows, and makes so many rows below them show what is drawn; empty when they do, and
+    /// nothing is printed.
     pub fn frame(
         &mut self,
         size: (u16, u16),

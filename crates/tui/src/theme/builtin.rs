@@ -49,7 +49,7 @@ pub(super) const LIGHT: &[(Role, &str)] = &[
     (Role::CodeInline, "#8f3f0a"),
 ];
 
-/// What both have beside their colours.
+/// The attributes that both have beside their colours.
 const ATTRIBUTES: &[(Role, Modifier)] = &[
     (Role::User, Modifier::BOLD),
     (Role::Assistant, Modifier::BOLD),

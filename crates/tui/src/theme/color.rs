@@ -103,7 +103,7 @@ pub(super) fn reduced(color: Color, depth: ColorDepth, behind: bool) -> Option<C
 /// The levels of red, green and blue in the cube of 6×6×6 colours.
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
-/// What the 240 colours above the sixteen are.
+/// Returns one of the 240 colours above the sixteen.
 fn of_index(index: u8) -> [u8; 3] {
     match index {
         232..=255 => [8 + (index - 232) * 10; 3],

@@ -9,7 +9,7 @@ use super::{Appearance, Inner, Parsed, Theme, resolved, zot};
 /// The fields of haft's own at the top.
 const FIELDS: &[&str] = &["name", "description", "base", "styles", "dark", "light", "spinner"];
 
-/// What may stand there and says nothing to haft.
+/// Fields that are allowed and mean nothing to haft.
 const IGNORED: &[&str] = &["$schema", "color_descriptions", "version", "author"];
 
 pub(super) fn parse(text: &str, appearance: Appearance) -> Result<Parsed, ThemeError> {

@@ -1,4 +1,4 @@
-//! What is wrong with a `theme.json`.
+//! Problems of a `theme.json`.
 
 use haft_core::sanitize::sanitize_line;
 use serde_json::Value;
@@ -34,11 +34,11 @@ pub enum ThemeError {
 pub struct Problem {
     /// Where it is: `styles.heading.fg`. Safe to be shown.
     pub field: String,
-    /// What is wrong with it.
+    /// The mistake.
     pub wrong: Wrong,
 }
 
-/// What is wrong with one field.
+/// The mistake in one field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Wrong {
@@ -62,9 +62,9 @@ pub enum Wrong {
     /// No list of short texts.
     #[error("is no list of 1 to {most} texts of 1 to {columns} columns each")]
     NoList {
-        /// How many there may be.
+        /// The greatest number.
         most: usize,
-        /// How wide each may be.
+        /// The greatest width.
         columns: usize,
     },
     /// A number out of its range.

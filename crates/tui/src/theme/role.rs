@@ -1,4 +1,4 @@
-//! What there is to be styled, as one table: the names in `theme.json`, what each is for, whom it follows.
+//! The roles that can be styled, as one table: the names in `theme.json`, what each is for, whom it follows.
 
 /// Makes the table and the type of its rows.
 macro_rules! roles {

@@ -1,4 +1,4 @@
-//! How one role is styled, as it is written: only what it changes of whom it follows.
+//! The style of one role, as it is written: only what it changes of whom it follows.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::color;
 use super::problem::Wrong;
 
-/// What can be switched on and off.
+/// The attributes that can be switched on and off.
 const ATTRIBUTES: &[(&str, Modifier)] = &[
     ("bold", Modifier::BOLD),
     ("dim", Modifier::DIM),

@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::problem::Wrong;
 use super::{Appearance, Role, spec};
 
-/// What a colour is for.
+/// The place of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Letters,

@@ -1,4 +1,4 @@
-//! What the model says, as it comes and as it is in the end.
+//! The model's answer, as it comes and as it is in the end.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ pub(super) struct Answer {
     pub(super) items: Vec<usize>,
     /// The text or the thought that grows.
     open: Option<usize>,
-    /// How long its text is, in bytes, before interceptors, which may still change it.
+    /// The length of its text, in bytes, before interceptors, which may still change it.
     pub(super) told: Option<u64>,
     /// True if pieces of it were left out.
     pub(super) gap: bool,
@@ -79,7 +79,7 @@ impl Answer {
         doc.compress(at);
     }
 
-    /// What was given is not shown: nobody said what it is in the end.
+    /// Withholds the answer, which is not shown: nobody said what it is in the end.
     pub(super) fn withheld(&mut self, doc: &mut Document, now: Instant) {
         self.close(doc, now);
         if self.told.take().is_none_or(|bytes| bytes == 0) {

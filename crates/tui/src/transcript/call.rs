@@ -30,7 +30,7 @@ const ARGUMENTS: &[(&str, &[(&str, &str)])] = &[
     ("skill", &[("name", ""), ("file", "/")]),
 ];
 
-/// How much of what is printed is kept while it comes, in bytes. Up to twice as much is for a moment.
+/// The size of output that is kept while it comes, in bytes. Up to twice as much is for a moment.
 const KEPT: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -217,7 +217,7 @@ fn picked(fields: &[(&str, &str)], args: &RawJson) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What a tool or a command has printed, or its end.
+/// The output of a tool or a command, or its end.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     cleaner: Cleaner,

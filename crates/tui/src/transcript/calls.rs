@@ -120,7 +120,8 @@ impl Calls {
         }
     }
 
-    /// What is missing may be the ends of what extensions call. Those that come yet say what it came to.
+    /// Notes a gap in the events, which may hide the ends of extensions' calls. Those that come yet say what it came
+    /// to.
     pub(super) fn hosted_have_gap(&self, doc: &mut Document) {
         for at in self.hosted.values().copied() {
             if let Some(call) = doc.changed(at).and_then(Item::call) {

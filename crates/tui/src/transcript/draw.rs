@@ -1,4 +1,4 @@
-//! What is seen, on the screen.
+//! Drawing the visible part on the screen.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -1,4 +1,4 @@
-//! What stands in the transcript, one after the other.
+//! The items of the transcript, one after the other.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(super) struct Item {
     pub(super) kind: Kind,
     /// Counts its changes, so that its layout is known to be old.
     pub(super) version: u32,
-    /// Whether this one is unfolded; without an answer, it is as all of its kind are.
+    /// True if this one is unfolded; without a value, it is as all of its kind are.
     pub(super) unfolded: Option<bool>,
     pub(super) printed: bool,
 }
@@ -53,7 +53,7 @@ pub(super) struct Page {
     pub(super) markdown: bool,
 }
 
-/// What is unfolded where nothing else is said.
+/// The kinds that are unfolded by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Folds {
     pub(super) calls: bool,
@@ -186,7 +186,7 @@ pub(super) struct Text {
 #[derive(Debug, Default)]
 struct Rendered {
     streaming: Streaming,
-    /// How many of its blocks stand on the terminal for good, while it is not printed as a whole.
+    /// The number of its blocks that are on the terminal for good, while it is not printed as a whole.
     printed: usize,
 }
 

@@ -7,7 +7,7 @@ use crate::clean::{Clean, CleanLine, span};
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap, wrap_lines};
 
-/// What becomes of a note when more of its kind happens.
+/// The treatment of a note when more of its kind happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// It stays as it is.
@@ -16,7 +16,7 @@ pub(super) enum Tag {
     Retry,
     /// The next gap is counted to it.
     Gap(u64),
-    /// How it ended takes its place.
+    /// The note about its end takes its place.
     Compacting,
     /// The same failure, told again, says no more.
     Failure,

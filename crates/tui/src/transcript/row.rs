@@ -12,7 +12,7 @@ use crate::image::{ImageFacts, Images};
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap_lines};
 
-/// How far what belongs to a heading or a call is indented.
+/// The indentation of what belongs to a heading or a call.
 pub(super) const INDENT: u16 = 2;
 
 #[derive(Debug, Clone, Default)]
@@ -22,9 +22,9 @@ pub(super) struct Row {
     pub(super) indent: u16,
     /// The number of columns of the line that are a frame: they are shown and not copied.
     pub(super) frame: u16,
-    /// What is below it, across the width.
+    /// The style below it, across the width.
     pub(super) ground: Option<Style>,
-    /// What of an image it shows, where there are images.
+    /// The part of an image that it shows, where there are images.
     pub(super) part: Option<Part>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Cell<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// What is in it, without its frame.
+    /// Returns the cells, without the frame.
     pub(super) fn cells(self) -> impl Iterator<Item = Cell<'a>> {
         let mut next = usize::from(self.indent);
         let first = next + usize::from(self.frame);
@@ -140,7 +140,7 @@ pub(super) struct Picture {
     image: Arc<Image>,
 }
 
-/// How images are shown, and on a screen of how many rows.
+/// The way images are shown, and the number of rows of the screen.
 #[derive(Debug, Clone)]
 pub(super) struct Showing {
     pub(super) images: Arc<Images>,
@@ -175,7 +175,7 @@ impl Picture {
     }
 }
 
-/// What is laid out for.
+/// The room that items are laid out for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room<'t> {
     pub(super) width: u16,

@@ -25,16 +25,16 @@ use needle::{Needle, Place};
 /// The most items whose matches are kept.
 const KEPT: usize = 512;
 
-/// What came of a search so far.
+/// The outcome of a search so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// There is a match, and one is there.
     Match,
     /// There is none, or no other.
     Nothing,
-    /// That is not known yet: so many hundredths were looked at.
+    /// The outcome is not known yet: so many hundredths were looked at.
     Searching(u8),
-    /// That was not known yet when one moved by oneself.
+    /// The outcome was not known yet when the person moved the cursor.
     Stopped,
 }
 
@@ -53,7 +53,7 @@ struct Search {
     start: Position,
     /// The match that is looked at: the item, and which of its matches.
     at: Option<(usize, usize)>,
-    /// What came of what was looked for last.
+    /// The outcome of the last search.
     found: Found,
     hunt: Option<Hunt>,
     unfolded: Option<(usize, Option<bool>)>,

@@ -20,7 +20,7 @@ use crate::clean::{CleanLine, span};
 use crate::look::Look;
 use crate::theme::Role;
 
-/// How much of an item is printed.
+/// The part of an item that is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Blocks(usize),
@@ -117,7 +117,7 @@ impl Settled {
         live.map(|at| doc.height_of(at).saturating_sub(printed_rows(doc, at))).sum()
     }
 
-    /// What is printed next though it may not be over, so that so many rows less are left.
+    /// Returns the next part to print though it may not be over, so that so many rows less are left.
     fn early(&self, doc: &mut Document, rows: usize) -> Option<(usize, Part)> {
         let is_passed = |item: &Item| {
             // It goes on, and those behind it need not wait.

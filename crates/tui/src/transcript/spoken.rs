@@ -24,7 +24,7 @@ use crate::diff::{Diff, Kind as Change};
 use crate::theme::Role;
 use crate::wrap::{Hang, Mode, wrap};
 
-/// How far what does not begin in the first column is indented.
+/// The indentation of what does not begin in the first column.
 const INDENT: usize = 2;
 
 /// Lines of output when a call is over.
@@ -42,7 +42,7 @@ pub(super) struct Told {
     typed: Vec<String>,
 }
 
-/// What was printed of an item.
+/// The printed part of an item.
 #[derive(Debug, Default)]
 struct Part {
     version: Option<u32>,
@@ -142,7 +142,7 @@ pub(crate) fn rows_of(text: &CleanLine, indent: usize, width: u16) -> Vec<CleanL
 }
 
 impl Part {
-    /// What is new of it.
+    /// Returns the new words of it.
     fn say(&mut self, item: &Item, folds: Folds, typed: &mut Vec<String>) -> Vec<Words> {
         match &item.kind {
             Kind::User(user) => {

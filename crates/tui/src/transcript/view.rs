@@ -8,7 +8,7 @@ use crate::keys::Scroll;
 
 #[derive(Debug, Default)]
 pub(super) struct View {
-    /// What stands at the top; without it the end is followed.
+    /// The item at the top; without it the end is followed.
     pub(super) top: Option<Position>,
     pub(super) height: usize,
     pub(super) shown: Vec<Position>,

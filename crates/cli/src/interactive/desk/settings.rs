@@ -1,4 +1,4 @@
-//! What the person chooses: settings, themes, and the providers' keys.
+//! The choices of the person: settings, themes, and the providers' keys.
 
 use std::fs;
 use std::path::Path;

@@ -14,11 +14,11 @@ use crate::session::{Row, cut, digits};
 /// The number of sessions that are seen at a time.
 const VISIBLE: usize = 15;
 
-/// What is drawn before a line.
+/// The mark of the chosen line.
 const MARK: &str = "> ";
 const NO_MARK: &str = "  ";
 
-/// What stands before what is typed.
+/// The text before what is typed.
 const QUESTION: &str = "Session (type to search, Esc to leave): ";
 
 /// Lets the person choose by arrow keys and by typing a part of the text; none if they leave with Esc or Ctrl-C. Drawn
@@ -102,14 +102,14 @@ impl Drop for Keys {
 /// One that can be chosen.
 struct Session {
     line: String,
-    /// What is typed is a part of it: the id and the text, in small letters.
+    /// The text that is searched: the id and the text, in small letters.
     sought: String,
 }
 
-/// What is on the screen.
+/// The content of the screen.
 struct Picker {
     sessions: Vec<Session>,
-    /// How many are seen at a time.
+    /// The number of lines that are shown at a time.
     visible: usize,
     /// The columns of the terminal.
     width: usize,
@@ -118,7 +118,7 @@ struct Picker {
     at: usize,
 }
 
-/// What a key comes to.
+/// The effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Pressed {
     GoOn,

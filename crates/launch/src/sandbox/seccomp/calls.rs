@@ -98,7 +98,7 @@ const UNKNOWN: &[c_long] =
 /// The kernel's rules know when a file is cut off since this version.
 const KNOWS_TRUNCATE: u32 = 3;
 
-/// What is answered as if the kernel were too old for it.
+/// Returns the calls that are answered as if the kernel were too old for them.
 pub(super) fn unknown(abi: u32) -> impl Iterator<Item = c_long> {
     // It has its flags in memory, one of which cuts files off.
     let openat2 = (abi < KNOWS_TRUNCATE).then_some(libc::SYS_openat2);
@@ -108,7 +108,7 @@ pub(super) fn unknown(abi: u32) -> impl Iterator<Item = c_long> {
 /// Calls that are refused: always if there are no rules, or if one of the rules fits.
 type Refused = BTreeMap<c_long, Vec<Rule>>;
 
-/// What is not permitted with this network, on a kernel whose rules are of this version.
+/// Returns the calls that are not permitted with this network, on a kernel whose rules are of this version.
 pub(super) fn refused(net: Net, abi: u32) -> Result<Refused, BackendError> {
     let mut refused: Refused = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     refused.extend([

@@ -185,7 +185,7 @@ pub(in crate::app) fn show_extension(state: &mut State, name: &str) {
     }
 }
 
-/// What it says in the status line.
+/// Returns the text of its items in the status line.
 fn said(items: &[StatusItem]) -> Option<String> {
     let said = items.iter().map(|item| format!("{}: {}", item.key, item.text)).collect::<Vec<_>>().join("; ");
     Some(said).filter(|said| !said.is_empty())

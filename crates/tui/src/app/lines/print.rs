@@ -1,4 +1,4 @@
-//! What is printed.
+//! Prints the changes of the interface.
 
 use std::time::Instant;
 
@@ -113,7 +113,7 @@ impl Lines {
         rows
     }
 
-    /// What waits that did not before.
+    /// Returns the lines about messages that newly wait.
     fn changed_queue(&mut self, now: Vec<(Until, String)>) -> Vec<CleanLine> {
         let before = std::mem::replace(&mut self.told.queue, now.clone());
         let new = now.iter().filter(|waiting| !before.contains(waiting));
@@ -129,7 +129,7 @@ impl Lines {
         new.map(row).collect()
     }
 
-    /// What would be sent by an empty line.
+    /// Returns the text that an empty line would send.
     fn held_text(&mut self, editor: &Editor) -> Vec<CleanLine> {
         let revision = editor.revision();
         let before = std::mem::replace(&mut self.told.editor, revision);

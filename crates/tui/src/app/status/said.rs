@@ -1,4 +1,4 @@
-//! What extensions say in the status line: in the room that is left, each with a fair share of it.
+//! Items of extensions in the status line: in the room that is left, each with a fair share of it.
 
 use ratatui_core::text::Span;
 
@@ -46,7 +46,7 @@ fn shared(widths: &[usize], room: usize) -> (usize, usize) {
     (0, 0)
 }
 
-/// How wide each may be, so that all of them fit: what the short ones leave is for the long ones.
+/// Returns the width of each item, so that all of them fit: what the short ones leave is for the long ones.
 fn fair(widths: &[usize], room: usize) -> usize {
     let mut widths = widths.to_vec();
     widths.sort_unstable();

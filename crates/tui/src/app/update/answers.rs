@@ -1,4 +1,4 @@
-//! What the program says.
+//! Answers of the program.
 
 use super::super::commands;
 use super::super::view::below;
@@ -17,7 +17,7 @@ use crate::dialog::{Question, Wanted};
 use crate::picker::{Can, Row};
 use haft_protocol::rpc::ListSessions;
 
-/// What a conversation without a name is called: as it begins.
+/// Returns the title of a conversation without a name: as it begins.
 fn first_words(messages: &[Message]) -> String {
     let first = messages.iter().find_map(|message| match message {
         Message::User { content, .. } => Some(joined_text(content)),
@@ -101,7 +101,7 @@ fn show_messages(state: &mut State, session: &str, messages: Result<std::sync::A
     }
 }
 
-/// What could not be shown before the conversation is shown behind it.
+/// Shows the events that waited for the conversation.
 pub(super) fn follow(state: &mut State) {
     for following in state.stack.conversation.arrived() {
         match following {

@@ -22,7 +22,7 @@ pub(super) fn event_line(state: &mut State, line: EventLine) {
     }
 }
 
-/// What happens in a session that is not shown is of interest if it will be.
+/// Keeps an event of another session, if that will be shown.
 fn of_another(state: &mut State, session: String, event: Event) {
     if let Event::Rpc(RpcEvent::UiDone { id, .. }) = &event {
         state.stack.dialogs.close(id);

@@ -1,4 +1,4 @@
-//! What is said: prompts, commands, and what waits.
+//! Messages of the person: prompts, commands, and what waits.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{Failure, FollowUp, Prompt as Said, RunCommand, Steer};
@@ -36,7 +36,7 @@ pub(super) fn say_when_possible(state: &mut State, unsent: Unsent) {
     }
 }
 
-/// Whether nothing can be said now: no session is there to hear it, or not all that was to come before it.
+/// True if no message can be sent now: no session is there to hear it, or not all that was to come before it.
 fn holds(state: &State) -> bool {
     state.held.next.is_some()
         || state.stack.conversation.is_read()

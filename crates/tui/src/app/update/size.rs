@@ -1,4 +1,4 @@
-//! How much can be said at a time.
+//! The greatest size of a message.
 
 use haft_protocol::content::Image;
 use haft_protocol::rpc::{MAX_LINE, Prompt, Request};
@@ -9,7 +9,7 @@ const REST: usize = 1024;
 /// The most bytes that a character of the text has in a line.
 const ESCAPED: usize = 6;
 
-/// Whether a message can be said.
+/// Checks that a message can be sent.
 ///
 /// # Errors
 /// Why not, and what to do, for people.

@@ -45,7 +45,7 @@ pub(super) fn carried_over(state: &mut State, id: &str) {
     }
 }
 
-/// That session is shown from here on, and the one before it is closed.
+/// Shows that session from here on, and closes the one before it.
 fn adopt(state: &mut State, id: String) {
     let Some(next) = state.held.next.take() else { return };
     below::leave_conversation(state);
@@ -97,8 +97,8 @@ fn close_what_was_shown(state: &mut State) {
     state.stack.composer.known_mut().said = None;
 }
 
-/// What was under way for the session before: prompts come back into the editor, and what commands print is told to
-/// a session that goes on with it, or to nobody.
+/// Deals with what was under way for the session before: prompts come back into the editor, and what commands print is
+/// told to a session that goes on with it, or to nobody.
 fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin: &Origin) {
     if let Origin::Fork(entry) = origin {
         forked(state, before, left.unwrap_or_default(), entry.as_deref());
@@ -118,8 +118,8 @@ fn forked(state: &mut State, before: &Session, id: &str, entry: Option<&str>) {
     state.info(format!("forked from {about} {place}; /resume {id} goes back to it"));
 }
 
-/// What waited in the session before, as it was taken back there. What commands printed is told to the session that
-/// goes on with it.
+/// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
+/// told to the session that goes on with it.
 pub(super) fn left(state: &mut State, mut queue: Queue, goes_on: Option<&str>, taken: Option<QueueData>) {
     let back = match taken {
         Some(QueueData { steering, follow_up, .. }) => queue.taken(steering, follow_up),

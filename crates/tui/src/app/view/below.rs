@@ -18,8 +18,8 @@ pub(in crate::app) fn leave_conversation(state: &mut State) {
     state.inline.leave(left);
 }
 
-/// What is printed next on the terminal's own screen, and how many rows are drawn below that. None where all of a
-/// screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
+/// Returns the next output of the terminal's own screen, and the number of rows that are drawn below it. None where all
+/// of a screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
 pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &Look) -> Option<Below> {
     if !state.is_below() {
         return None;
@@ -47,7 +47,7 @@ pub(in crate::app) fn rest(state: &mut State, width: u16, look: &Look) -> Vec<Li
     rows
 }
 
-/// What is printed before the conversation: the rest of the one before it, and what this one is.
+/// Returns the rows before the conversation: the rest of the one before it, and what this one is.
 fn heading(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
     let greets = state.inline.greets(state.out.session().is_some());
     let greeting = if greets { welcome::rows(state, width, look) } else { Vec::new() };

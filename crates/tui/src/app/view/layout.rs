@@ -16,7 +16,7 @@ const FRAMED_FROM: u16 = 6;
 /// The number of rows each part wants.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Wanted {
-    /// What is left for what stands at the top.
+    /// The rows that are left for the part at the top.
     least: u16,
     popup: u16,
     ask: u16,

@@ -1,4 +1,4 @@
-//! What stands between the transcript and the editor: notes, what is worked on, what waits.
+//! The rows between the transcript and the editor: notes, what is worked on, what waits.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -111,7 +111,7 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     put(buffer, area, 0, &line);
 }
 
-/// What the key that stops something stops: the agent first, then the command of the person's that began last.
+/// Returns what the key that stops something stops: the agent first, then the command of the person's that began last.
 fn stops(state: &State) -> String {
     let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
     match state.work.shells.last() {

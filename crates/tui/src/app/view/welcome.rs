@@ -1,4 +1,4 @@
-//! What stands where nothing was said yet.
+//! The text of an empty conversation.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -1,4 +1,4 @@
-//! What there is to read, as rows of a width: the title, what is said beside it, what would be granted.
+//! The text of a dialog, as rows of a width: the title, what is said beside it, what would be granted.
 
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -10,14 +10,14 @@ use crate::clean::{Clean, CleanLine, columns, columns_of, span};
 use crate::theme::{Role, Theme};
 use crate::wrap::{Hang, Mode, wrap};
 
-/// What the answers mean when a gate keeps failing.
+/// The meanings of the answers when a gate keeps failing.
 pub(in crate::dialog) const GATE: &[&str] = &[
     "What it was asked about last does not happen in any case.",
     "Going on without it: it is not asked about anything more in this session.",
     "Stopping: the run ends, and haft with it.",
 ];
 
-/// What stands before the rest of a row that is too long.
+/// The mark before the rest of a row that is too long.
 const GOES_ON: &str = "┊";
 
 /// The rows of a width.
@@ -114,7 +114,7 @@ impl Laid {
         self.line_ends();
     }
 
-    /// That a line ends counts as a character, also where nothing is on it.
+    /// Counts the end of a line as a character, also of an empty line.
     fn line_ends(&mut self) {
         if let Some(end) = self.ends.last_mut() {
             *end += 1;

@@ -21,7 +21,7 @@ pub(super) struct Code {
     html: bool,
     /// The line that it begins with, where it begins with one.
     fence: Option<String>,
-    /// What stands above it is shown already.
+    /// True if the rows above are shown already.
     goes_on: bool,
     lines: usize,
     /// Where the last ones begin: of the last it may not be sure that it is one.

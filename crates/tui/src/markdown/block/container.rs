@@ -1,4 +1,4 @@
-//! What a block stands in: quotes, lists and their items.
+//! The containers of a block: quotes, lists and their items.
 
 use ratatui_core::text::Span;
 
@@ -116,7 +116,7 @@ impl Containers {
         columns.sum()
     }
 
-    /// What stands before the rows of a line. Markers are shown once.
+    /// Returns the prefix of a line's rows. Markers are shown once.
     pub(super) fn hang(&mut self, theme: &Theme) -> Hang {
         let mut hang = Hang::default();
         for container in &mut self.open {
@@ -140,7 +140,7 @@ impl Containers {
         hang
     }
 
-    /// What stands before a line that is left free.
+    /// Returns the prefix of a blank line.
     pub(super) fn gap(&self, theme: &Theme, without: usize) -> Vec<Span<'static>> {
         let around = self.open.get(..self.open.len().saturating_sub(without)).unwrap_or_default();
         let last = around.iter().rposition(|container| matches!(container, Container::Quote));

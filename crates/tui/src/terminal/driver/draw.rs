@@ -1,4 +1,4 @@
-//! What is drawn, and on which screen.
+//! Drawing, and the screen that is drawn on.
 
 use std::time::Instant;
 
@@ -62,7 +62,7 @@ impl<I: Interface, P: Program> Driver<I, P> {
         self.guard.turn(modes)
     }
 
-    /// What stands on the terminal is written once more.
+    /// Writes the whole screen once more.
     pub(super) fn redraw(&mut self) {
         self.painter.forget();
         if let Some(strip) = &mut self.strip {

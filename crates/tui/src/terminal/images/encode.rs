@@ -16,7 +16,7 @@ const CHUNK: usize = 4096;
 pub(in crate::terminal) struct Encoded {
     pub(super) number: u32,
     pub(super) way: Way,
-    /// What is written: once, or wherever it is.
+    /// The text to write: once, or wherever it is.
     pub(super) text: String,
 }
 

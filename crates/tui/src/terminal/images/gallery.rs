@@ -37,7 +37,7 @@ struct Kept {
     encoded: Arc<Encoded>,
 }
 
-/// What is being made ready: one at a time, so that memory and work have their bounds.
+/// An image that is being made ready: one at a time, so that memory and work have their bounds.
 #[derive(Debug)]
 struct Job {
     subject: Subject,
@@ -97,7 +97,7 @@ impl Gallery {
         hung
     }
 
-    /// What is drawn down to the last row may have the terminal scroll.
+    /// False for an image down to the last row, which may have the terminal scroll.
     fn fits(&self, placement: &Placement, buffer: &Buffer) -> bool {
         match self.protocol {
             Protocol::Kitty => true,

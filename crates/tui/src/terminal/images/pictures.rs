@@ -9,7 +9,7 @@ use super::{Gallery, Protocol};
 use crate::image::{CellSize, Images, Placement};
 use crate::terminal::paint::{Drawn, Painter};
 
-/// What a terminal is written that shows images.
+/// The output for a terminal that shows images.
 #[derive(Debug)]
 pub struct Pictures {
     painter: Painter,
@@ -24,7 +24,7 @@ impl Pictures {
         Self { painter: Painter::default(), gallery }
     }
 
-    /// How it shows them.
+    /// Returns the way it shows them.
     pub fn images(&self) -> Option<Arc<Images>> {
         self.gallery.images()
     }
@@ -51,7 +51,7 @@ impl Pictures {
         any
     }
 
-    /// What takes them from the terminal.
+    /// Returns the text that takes them from the terminal.
     pub fn farewell(&mut self) -> String {
         self.painter.farewell()
     }

@@ -48,7 +48,7 @@ const BY_VARIABLE: &[(&str, Protocol)] = &[
 const SHARING: &[&str] = &["TMUX", "STY", "ZELLIJ"];
 
 impl Protocol {
-    /// What the variables say; an empty one is as good as none.
+    /// Reads the variables; an empty one counts as absent.
     pub(in crate::terminal) fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let term = variable("TERM").unwrap_or_default();
         let shared = SHARING.iter().any(|name| variable(name).is_some());

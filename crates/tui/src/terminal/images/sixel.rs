@@ -9,7 +9,7 @@ use image::{Rgba, RgbaImage};
 /// The most colours of a palette: terminals that show images have as many registers.
 const COLORS: usize = 256;
 
-/// How transparent a point may be before it is not drawn.
+/// The opacity from which a point is drawn.
 const OPAQUE: u8 = 128;
 
 /// Below so many points, all of them are looked at for the palette.

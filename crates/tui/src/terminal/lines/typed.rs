@@ -39,7 +39,7 @@ pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
     Ok(lines)
 }
 
-/// Whether the terminal shows what is typed. Dropping it has it shown again.
+/// The echo of the terminal. Dropping it has it shown again.
 #[derive(Debug, Default)]
 pub(super) struct Echo {
     #[cfg(unix)]
@@ -68,7 +68,7 @@ impl Echo {
         }
     }
 
-    /// What was typed and not entered is dropped.
+    /// Drops text that was typed and not entered.
     pub(super) fn forget_typed(&self) {
         let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     }

@@ -9,13 +9,13 @@ use super::super::item::Item;
 /// quarter of the time of a frame.
 const BYTES: usize = 8 << 20;
 
-/// What it costs to pass an item of which is known that it does not match.
+/// The cost of passing an item that is known not to match.
 pub(super) const PASSED: usize = 16;
 
-/// What it costs to come to an item that is read, beside each byte of it: most are short.
+/// The cost of coming to an item that is read, beside each byte of it: most are short.
 pub(super) const READ: usize = 256;
 
-/// What it costs to lay an item out and to look at its rows.
+/// The cost of laying an item out and looking at its rows.
 const LAID_OUT: usize = 32 << 10;
 
 const LAID_OUT_BYTE: usize = 16;
@@ -27,7 +27,7 @@ pub(super) struct Hunt {
     up: Range<usize>,
     /// Then downwards.
     down: Range<usize>,
-    /// What is behind this place does not count on the way up.
+    /// The place that bounds the way up.
     upto: Option<Position>,
     all: usize,
 }
@@ -58,7 +58,7 @@ impl Hunt {
         above.or_else(|| Some((self.down.next()?, None)))
     }
 
-    /// How much of it is done, in hundredths.
+    /// Returns the part that is done, in hundredths.
     pub(super) fn done(&self) -> u8 {
         let left = self.up.len() + self.down.len();
         let done = self.all.saturating_sub(left).saturating_mul(100) / self.all.max(1);
@@ -66,7 +66,7 @@ impl Hunt {
     }
 }
 
-/// What may be done of a search until something else has its turn, in bytes that are only read.
+/// The work that a search may do until something else has its turn, in bytes that are only read.
 #[derive(Debug)]
 pub(super) struct Budget {
     left: usize,

@@ -1,4 +1,4 @@
-//! What is searched for, and where it is in a text and on rows.
+//! The searched text, and its places in a text and on rows.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use memchr::memmem::Finder;
 use super::super::row::Rows;
 use super::hunt::Budget;
 
-/// What a candidate costs beside its bytes: what follows it is compared.
+/// The cost of a candidate beside its bytes: what follows it is compared.
 const CANDIDATE: usize = 64;
 
-/// How much more a byte costs where letters beyond ASCII are folded, one by one.
+/// The cost of a byte where letters beyond ASCII are folded, one by one.
 const FOLDED: usize = 8;
 
 /// Where a match stands: row by row the columns, both included.
