@@ -38,28 +38,28 @@ pub(crate) struct Cli {
     pub(crate) run: RunArgs,
 }
 
-/// What else haft does than working on a prompt.
+/// The commands of haft.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Install, list, switch and remove extensions
+    /// Install, list, update and remove extensions
     Ext(ExtArgs),
-    /// Be driven by another program, by lines of JSON on standard input and output
+    /// Run as a JSON-lines server for editors and scripts
     Rpc(Box<RpcArgs>),
-    /// List, show, copy, name, sum up, export, import and delete sessions
+    /// List, show, fork, name, compact, export and delete sessions
     Session(SessionCommands),
-    /// Show the settings, and where each comes from
+    /// Show the settings and the source of each
     Config(ConfigArgs),
     /// List skills
     Skill(SkillArgs),
-    /// Show what the project here would run and have obeyed, and allow it
+    /// Review and trust this project's extensions and settings
     Trust(TrustArgs),
-    /// Look at everything, and tell what is wrong and the next step; changes nothing
+    /// Check the installation and suggest fixes (read-only)
     Doctor(DoctorArgs),
-    /// Store a provider's key in auth.json, once the provider has taken it
+    /// Verify an API key with the provider and save it
     Login(LoginArgs),
-    /// Remove a stored key
+    /// Remove a saved API key
     Logout(LogoutArgs),
-    /// Show a whole turn with two real extensions, without a key or a network
+    /// Play a turn with two extensions, without a key or network
     Demo,
     /// Print a completion script for a shell
     Completions {
@@ -79,10 +79,12 @@ pub(crate) enum Command {
 /// `haft login …`.
 #[derive(Debug, Args)]
 pub(crate) struct LoginArgs {
-    /// Whose key it is: anthropic, openai, …, or a provider of models.json. On a terminal haft asks
+    /// Name the provider: anthropic, openai, …; haft asks without
+    ///
+    /// Providers of models.json are accepted, too.
     #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
-    /// Store the key without asking the provider whether it takes it
+    /// Save the key without verifying it
     #[arg(long)]
     pub(crate) no_probe: bool,
 }
@@ -90,7 +92,7 @@ pub(crate) struct LoginArgs {
 /// `haft logout …`.
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
-    /// Whose key; it may be left out when only one is stored
+    /// Name the provider; optional if only one key is saved
     #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
 }
@@ -98,29 +100,36 @@ pub(crate) struct LogoutArgs {
 /// Flags of a run.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunArgs {
-    /// What to do; several words are joined by spaces. Piped standard input is appended. On a terminal the interactive mode
-    /// opens, with it or without; with -p, --json or -v, and where there is no terminal, haft works on it and ends
+    /// Start with this prompt; words are joined by spaces
+    ///
+    /// Piped standard input is appended. On a terminal, haft opens the interactive mode. With -p, --json or -v, and
+    /// where there is no terminal, haft answers the prompt and exits.
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
     pub(crate) prompt: Vec<String>,
-    /// Print the final answer only, and end
+    /// Print the final answer only and exit
     #[arg(short, long)]
     pub(crate) print: bool,
-    /// Print every event as a line of JSON, instead of -p
+    /// Print every event as a line of JSON and exit
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
-    /// Tell on standard error what happens, as on a terminal, and at the end what it cost
+    /// Report progress and cost on standard error
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) verbose: bool,
-    /// In the interactive mode, print lines and draw nothing: for screen readers. It is so without this where the terminal
-    /// can do nothing else (TERM is dumb or not set), and with tui.screen = "linear" in config.toml
+    /// Print plain lines, for screen readers
+    ///
+    /// The interactive mode then draws nothing. This is the default on a terminal that can do nothing else (TERM is
+    /// dumb or not set), and with tui.screen = "linear" in config.toml.
     #[arg(long, conflicts_with_all = ["print", "json", "verbose"])]
     pub(crate) linear: bool,
-    /// In the interactive mode, print the conversation below what the terminal shows, where it stays and the terminal scrolls
-    /// it. It is so without this with tui.screen = "inline" in config.toml
+    /// Keep the conversation in the terminal's own scrollback
+    ///
+    /// This is the default with tui.screen = "inline" in config.toml.
     #[arg(long, conflicts_with_all = ["print", "json", "verbose", "linear"])]
     pub(crate) inline: bool,
-    /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
-    /// PATTERN, or of one --provider. With --json a line of JSON for each
+    /// List models whose name contains PATTERN and exit
+    ///
+    /// The list has the models of servers on this machine, of models.json, and all known ones; with --provider, those
+    /// of one provider. With --json, each is a line of JSON.
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
     pub(crate) list_models: Option<Option<String>>,
     #[command(flatten)]
@@ -139,19 +148,23 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
-    /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
+    /// Select the provider: anthropic, openai, …
+    ///
+    /// By default, haft takes the one that it finds a key for, then a local server.
     #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
-    /// The model's id at that provider, or PROVIDER/ID
+    /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
-    /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
+    /// Use this API key; a variable or `haft login` is safer
+    ///
+    /// Other users of this machine can see it in the list of processes.
     #[arg(long, value_name = "KEY", value_hint = ValueHint::Other)]
     pub(crate) api_key: Option<SecretString>,
-    /// Where the provider is reached, for compatible servers
+    /// Use the provider at this address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) base_url: Option<String>,
-    /// How much to think before answering; a level the model does not have becomes its nearest
+    /// Set the thinking level; an unknown one becomes the nearest
     #[arg(
         long,
         alias = "reasoning",
@@ -159,12 +172,14 @@ pub(crate) struct ModelArgs {
         value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
     )]
     pub(crate) thinking: Option<Thinking>,
-    /// Models to ask while the first is at its limit, down, or refuses its key; separated by commas
+    /// Ask these models when the first fails; comma-separated
+    ///
+    /// They are asked while the first one is at its limit, down, or rejects its key.
     #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
     pub(crate) fallback: Option<Vec<String>>,
 }
 
-/// What the agent is and may do.
+/// The flags of the agent.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Agent")]
 pub(crate) struct AgentArgs {
@@ -174,16 +189,18 @@ pub(crate) struct AgentArgs {
     /// Add to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) append_system_prompt: Vec<String>,
-    /// Read no AGENTS.md files
+    /// Ignore AGENTS.md files
     #[arg(long)]
     pub(crate) no_context_files: bool,
     /// Work in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Offer the model only these tools, extensions' tools included; separated by commas
+    /// Offer the model only these tools; comma-separated
+    ///
+    /// Tools of extensions are included in the choice.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_hint = ValueHint::Other)]
     pub(crate) tools: Option<Vec<String>>,
-    /// Offer the model no tools at all
+    /// Offer the model no tools
     #[arg(long, conflicts_with = "tools")]
     pub(crate) no_tools: bool,
     /// Stop after this many steps
@@ -195,13 +212,15 @@ pub(crate) struct AgentArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Extensions")]
 pub(crate) struct ExtensionArgs {
-    /// Run the extension in this directory too, before all others; may be repeated
+    /// Run the extension in this directory, too; repeatable
+    ///
+    /// It comes before all others.
     #[arg(short = 'e', long = "ext", value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) ext: Vec<PathBuf>,
-    /// Run the process hooks of this PicoClaw config.json too; may be repeated
+    /// Run the hooks of this PicoClaw config.json, too; repeatable
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) hooks_config: Vec<PathBuf>,
-    /// Run no installed extensions and no configured hooks, only those named by --ext and --hooks-config
+    /// Run only extensions of --ext and hooks of --hooks-config
     #[arg(long)]
     pub(crate) no_ext: bool,
     #[command(flatten)]
@@ -272,26 +291,26 @@ pub(crate) struct ConfigArgs {
     pub(crate) command: ConfigCommand,
 }
 
-/// What can be done with the configuration.
+/// The commands of `haft config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting that holds here
+    /// Print every setting in effect here
     Show(ShowArgs),
 }
 
-/// What `haft config show` prints.
+/// The flags of `haft config show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Say where each value is set
+    /// Print the source of each value
     #[arg(long)]
     pub(crate) origin: bool,
-    /// List what the model is told: system prompt, context files, skills, templates
+    /// List the system prompt, context files, skills and templates
     #[arg(long, conflicts_with = "json")]
     pub(crate) context: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// As seen from this directory
+    /// Use this directory as the current one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
@@ -304,7 +323,7 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// As seen from this directory
+    /// Use this directory as the current one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
 }
@@ -316,13 +335,13 @@ pub(crate) struct SkillArgs {
     pub(crate) command: SkillCommand,
 }
 
-/// What can be done with skills.
+/// The commands of `haft skill`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillCommand {
     /// List the skills that the model can load here
     #[command(visible_alias = "ls")]
     List {
-        /// As seen from this directory
+        /// Use this directory as the current one
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         cwd: Option<PathBuf>,
         #[command(flatten)]

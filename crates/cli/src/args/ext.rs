@@ -11,94 +11,100 @@ pub(crate) struct ExtArgs {
     pub(crate) command: ExtCommand,
 }
 
-/// What can be done with extensions.
+/// The commands of `haft ext`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExtCommand {
-    /// List the extensions of the user and of the project in the current directory
+    /// List your extensions and those of this project
     ///
     /// Below the list stands what is wrong with whom, and what to do. SANDBOX is `-` for what is not run.
     #[command(visible_alias = "ls")]
     List(ListArgs),
-    /// Copy an extension from a directory, or clone it by git; show what it would run, and ask. Nothing of it is run
+    /// Install an extension from a directory or a git address
     ///
-    /// Of one that is installed already the new version takes the place: what changed is shown. Its data stays, and so does
-    /// being disabled.
+    /// haft shows what the extension would run, and asks. Nothing of it is run.
+    ///
+    /// Of one that is installed already the new version takes the place: what changed is shown. Its data stays, and so
+    /// does being disabled.
     Install {
-        /// A directory, or an address that begins with https://, ssh:// or git@
+        /// Read this directory, or https://…, ssh://… or git@…
         source: String,
-        /// Approve what is shown without being asked
+        /// Approve without a question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Approve an extension that lies in the extensions directory, or has changed there; show what it would run, and ask
+    /// Approve an extension in the extensions directory
+    ///
+    /// haft shows what the extension would run, or what changed, and asks.
     Trust {
-        /// The name in its manifest, or of its directory
+        /// Name the extension, or its directory
         name: String,
-        /// Approve what is shown without being asked
+        /// Approve without a question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Fetch extensions again from where they came from, show what changed, and ask
+    /// Update extensions from their sources, after a question
     Update {
-        /// The name in its manifest; all that were installed without one
+        /// Name the extension; without NAME, update all
         name: Option<String>,
-        /// Approve what is shown without being asked
+        /// Approve without a question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Go back to the version of an extension that was approved before
+    /// Go back to the version that was approved before
     ///
     /// One that is not what was approved any more is passed over, and said.
     Rollback {
-        /// The name in its manifest
+        /// Name the extension
         name: String,
-        /// Do not ask
+        /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Read all that was approved again, and say what is not as it was
+    /// Verify that approved extensions are unchanged
     Verify {
-        /// The name in its manifest; all of them without one
+        /// Name the extension; without NAME, verify all
         name: Option<String>,
         /// Print a line of JSON for each
         #[arg(long)]
         json: bool,
     },
-    /// Print what is approved: code, interpreter, where it came from
+    /// Print the approved code, interpreters and sources
     Lock {
-        /// As JSON, which is the lock file itself
+        /// Print the lock file itself, as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write the process hooks of another program's configuration into config.toml; show what they would run, and ask
+    /// Import process hooks into config.toml, after a question
     Import {
-        /// Whose configuration it is
+        /// Name the program
         from: Program,
-        /// The file: PicoClaw's config.json
+        /// Read this config.json of PicoClaw
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
-        /// Write what is shown without being asked
+        /// Write without a question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Remove an extension; its data, its log and files that were never approved stay; with --scope project its directory is deleted
+    /// Remove an extension and keep its data and log
+    ///
+    /// Files that were never approved stay, too. With --scope project, its directory is deleted.
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]
         which: Which,
-        /// Do not ask
+        /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
-    /// Let an extension run again
+    /// Enable an extension
     Enable(Which),
-    /// Keep an extension from running without removing it
+    /// Disable an extension without removing it
     Disable(Which),
-    /// Print what an extension wrote to its log
+    /// Print the log of an extension
     Logs {
-        /// The name in its manifest, or of its directory
+        /// Name the extension, or its directory
         name: String,
-        /// Go on printing as more is written
+        /// Follow the log as it grows
         #[arg(short, long)]
         follow: bool,
     },
@@ -111,10 +117,10 @@ pub(crate) enum Program {
     Picoclaw,
 }
 
-/// How the extensions are listed.
+/// The flags of `haft ext list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Print all that is known of each: what is run, by which program, where, in which sandbox, approved when
+    /// Print every detail: program, place, sandbox, approval
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) long: bool,
     /// Print a line of JSON for each
@@ -125,9 +131,11 @@ pub(crate) struct ListArgs {
 /// Which extension is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The name in its manifest, or of its directory
+    /// Name the extension, or its directory
     pub(crate) name: String,
-    /// Where it is: global without this. What belongs to the project is changed with `project` only
+    /// Select the scope: global by default
+    ///
+    /// Extensions of the project are changed with `project` only.
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
 }
@@ -135,8 +143,8 @@ pub(crate) struct Which {
 /// Where an extension is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// Installed for the user
+    /// Select extensions of the user
     Global,
-    /// In the project's .haft/extensions
+    /// Select extensions in the project's .haft/extensions
     Project,
 }

@@ -11,30 +11,31 @@ pub(super) const SHORT: &str = "`haft --help` shows examples, variables and exit
 
 const EXAMPLES: &str = "\
 Examples:
-  haft                                       the interactive mode, on a terminal
-  haft fix the tests                         the same, which begins with this prompt
-  haft demo                                  a whole turn without a key
-  haft --inline                              the same below what the terminal shows, printed there to stay
-  haft --linear                              the same in lines that are printed, for screen readers
-  haft -p \"what does this repository do?\"    the final answer only
-  git diff | haft -p review this             with piped input
-  haft -c                                    goes on with the latest session of this directory
-  haft -c -p \"and the tests?\"                the same, for one prompt
-  haft session list                          what was recorded here
-  haft --json fix the tests                  an event a line, for programs
-  haft -p /hello world                       a command of an extension
-  haft -e ./my-extension -p hi               with an extension that is not installed
-  haft ext install ./my-extension            for all runs from now on
-  haft trust                                 show what the project here brings, and allow it
-  haft rpc                                   driven by another program; haft rpc --help says how
-  haft login anthropic                       store a key; it is read without being shown, or from a pipe
+  haft                                       open the interactive mode
+  haft fix the tests                         open it with a first prompt
+  haft demo                                  play a turn without a key
+  haft --inline                              keep the terminal's own scrollback
+  haft --linear                              print plain lines, for screen readers
+  haft -p \"what does this repository do?\"    print the final answer only
+  git diff | haft -p review this             append piped input to the prompt
+  haft -c                                    continue the most recent session
+  haft -c -p \"and the tests?\"                continue it for one prompt
+  haft session list                          list recorded sessions
+  haft --json fix the tests                  print one event a line, for programs
+  haft -p /hello world                       run a command of an extension
+  haft -e ./my-extension -p hi               run an extension without installing it
+  haft ext install ./my-extension            install an extension
+  haft trust                                 review and trust this project
+  haft rpc                                   run as a JSON-lines server
+  haft login anthropic                       verify and save an API key
 
 Environment:
-  HAFT_HOME          where haft keeps its files (see docs/config.md for the default)
+  HAFT_HOME          directory of haft's files (default: see docs/config.md)
   {variables}
-                     what the flags of these names set; flags are stronger, config.toml is weaker
+                     set the same as the flags of these names; flags win over
+                     variables, variables over config.toml
   ANTHROPIC_API_KEY, OPENAI_API_KEY
-                     keys of the providers; --api-key is stronger, auth.json is weaker
+                     API keys; --api-key wins over them, they win over auth.json
   HAFT_LOG           log to standard error instead of a file: error, warn, info, debug, trace, or a
                      filter such as haft_host=trace
 

@@ -13,8 +13,9 @@ use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, SessionArgs, help};
     mut_arg("no_session", |arg| arg.hide(true)),
 )]
 pub(crate) struct RpcArgs {
-    /// Record new sessions, as other runs do. Without it only a session that --continue, --resume or --session names,
-    /// or the client, is recorded
+    /// Record new sessions
+    ///
+    /// By default, only a session that --continue, --resume, --session or the client names is recorded.
     #[arg(long, conflicts_with = "no_session")]
     record: bool,
     #[command(flatten)]
@@ -27,7 +28,7 @@ pub(crate) struct RpcArgs {
     ext: ExtensionArgs,
 }
 
-/// Who haft talks to, when it is no person.
+/// The program that drives haft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// A program.
@@ -37,7 +38,7 @@ pub(crate) enum Mode {
 /// `--mode`, by which programs that were written for zot start it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ModeArgs {
-    /// Be driven by another program: the same as haft rpc
+    /// Run as a JSON-lines server, the same as haft rpc
     #[arg(
         long,
         value_name = "MODE",
@@ -45,7 +46,7 @@ pub(crate) struct ModeArgs {
         conflicts_with_all = ["prompt", "print", "json", "verbose", "list_models"],
     )]
     pub(crate) mode: Option<Mode>,
-    /// As with haft rpc
+    /// Run as with haft rpc
     #[arg(long, hide = true, requires = "mode", conflicts_with = "no_session")]
     record: bool,
 }

@@ -11,10 +11,10 @@ use super::{AgentArgs, ExtensionArgs, ModelArgs, Provider, RunArgs};
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
-    /// Go on with the session of this directory that was written last
+    /// Continue the most recent session in this directory
     #[arg(short = 'c', long = "continue", conflicts_with_all = ["resume", "session", "no_session"])]
     pub(crate) go_on: bool,
-    /// Go on with the session whose id begins so; without an id, choose one of this directory's
+    /// Continue a session by the beginning of its id, or choose one
     #[arg(
         short,
         long,
@@ -25,7 +25,7 @@ pub(crate) struct SessionArgs {
         value_hint = ValueHint::Other,
     )]
     pub(crate) resume: Option<String>,
-    /// Go on with the session in this file, or whose id begins so
+    /// Continue the session in this file, or by its id
     #[arg(long, value_name = "PATH|ID", conflicts_with = "no_session", value_hint = ValueHint::FilePath)]
     pub(crate) session: Option<String>,
     /// Do not record the session
@@ -36,7 +36,7 @@ pub(crate) struct SessionArgs {
 /// `haft session …`.
 #[derive(Debug, Args)]
 pub(crate) struct SessionCommands {
-    /// Take this directory for the one haft is started in
+    /// Use this directory as the current one
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(subcommand)]
@@ -49,32 +49,32 @@ pub(crate) enum SessionCommand {
     /// List the sessions of this directory, the latest first
     #[command(visible_alias = "ls")]
     List {
-        /// Those of all directories
+        /// Include all directories
         #[arg(long)]
         all: bool,
         /// Print a line of JSON for each
         #[arg(long)]
         json: bool,
     },
-    /// Print a session: what was said, a line for each tool call, what it cost
+    /// Print a session: messages, tool calls and cost
     Show {
         #[command(flatten)]
         which: WhichSession,
-        /// Print it as JSON: the messages that the model is sent, settings, cost
+        /// Print the messages, settings and cost as JSON
         #[arg(long)]
         json: bool,
     },
     /// Draw the branches of a session
     Tree(WhichSession),
-    /// Copy a session, or what leads to one of its entries, into a new one, and print its id
+    /// Copy a session, up to an entry, and print the copy's id
     Fork {
         #[command(flatten)]
         which: WhichSession,
-        /// The last entry of the copy; the beginning of its id, as haft session tree shows it
+        /// End the copy at this entry of `haft session tree`
         #[arg(long, value_name = "ENTRY", value_hint = ValueHint::Other)]
         at: Option<String>,
     },
-    /// Give a session a name; an empty one takes it away
+    /// Rename a session; an empty name removes the name
     Rename {
         #[command(flatten)]
         which: WhichSession,
@@ -82,39 +82,43 @@ pub(crate) enum SessionCommand {
         #[arg(value_hint = ValueHint::Other)]
         name: String,
     },
-    /// Mark an entry of a session; without a label, take the mark away
+    /// Label an entry; without LABEL, remove the label
     Label {
         #[command(flatten)]
         which: WhichSession,
-        /// The entry; the beginning of its id, as haft session tree shows it
+        /// Name the entry by its id in `haft session tree`
         #[arg(value_hint = ValueHint::Other)]
         entry: String,
         /// The mark
         #[arg(value_hint = ValueHint::Other)]
         label: Option<String>,
     },
-    /// Add words to find a session by
+    /// Add tags to a session
     Tag {
         #[command(flatten)]
         which: WhichSession,
         /// The words
         #[arg(required = true, value_name = "TAG", value_hint = ValueHint::Other)]
         tags: Vec<String>,
-        /// Take these away instead
+        /// Remove these tags instead
         #[arg(long)]
         remove: bool,
     },
-    /// Write a session to a file for others, without your paths, or as a page for people
+    /// Write a session to a shareable file or an HTML page
+    ///
+    /// Your paths are left out of the file.
     Export(ExportArgs),
-    /// Make a session out of a file of haft, pi or zot, and print its id. Nothing in it is run
+    /// Import a session of haft, pi or zot, and print its id
+    ///
+    /// Nothing in the file is run.
     Import(ImportArgs),
-    /// Sum up a session, but for its end, so that the model is sent less of it from here on
+    /// Summarize a session to free context
     Compact(Box<CompactArgs>),
-    /// Delete a session for good
+    /// Delete a session permanently
     Rm {
         #[command(flatten)]
         which: WhichSession,
-        /// Do not ask
+        /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
@@ -136,13 +140,13 @@ pub(crate) struct ExportArgs {
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write a page for people: one HTML file that needs nothing else
+    /// Write one self-contained HTML page
     #[arg(long)]
     pub(crate) html: bool,
-    /// The last entry of the branch; the beginning of its id, as haft session tree shows it
+    /// Export the branch that ends with this entry
     #[arg(long, value_name = "ENTRY", value_hint = ValueHint::Other)]
     pub(crate) at: Option<String>,
-    /// All other branches, too
+    /// Include all other branches
     #[arg(long)]
     pub(crate) all_branches: bool,
 }
@@ -150,10 +154,12 @@ pub(crate) struct ExportArgs {
 /// `haft session import …`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// What haft exported, a session file of haft or pi, or a .zotsession; `-` is standard input
+    /// Read this file; `-` is standard input
+    ///
+    /// It is an export or a session file of haft, a session file of pi, or a .zotsession.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Give the session a name
+    /// Set the name of the session
     #[arg(long, value_hint = ValueHint::Other)]
     pub(crate) name: Option<String>,
 }
@@ -163,7 +169,7 @@ pub(crate) struct ImportArgs {
 pub(crate) struct CompactArgs {
     #[command(flatten)]
     pub(crate) which: WhichSession,
-    /// What the summary shall heed; several words are joined by spaces
+    /// Add instructions for the summary; words are joined by spaces
     #[arg(value_name = "INSTRUCTIONS", value_hint = ValueHint::Other)]
     pub(crate) instructions: Vec<String>,
     /// Print every event as a line of JSON
@@ -182,19 +188,25 @@ pub(crate) struct CompactArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 struct Summariser {
-    /// The provider of the model that writes the summary; without it the session's model does, which it keeps
+    /// Select the provider of the model that writes the summary
+    ///
+    /// By default, the session's model writes it; the session keeps its model.
     #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
     provider: Option<String>,
-    /// The model's id at that provider, or PROVIDER/ID
+    /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     model: Option<String>,
-    /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
+    /// Use this API key; a variable or `haft login` is safer
+    ///
+    /// Other users of this machine can see it in the list of processes.
     #[arg(long, value_name = "KEY", value_hint = ValueHint::Other)]
     api_key: Option<SecretString>,
-    /// Where the provider is reached, for compatible servers
+    /// Use the provider at this address
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     base_url: Option<String>,
-    /// Models to ask while the first is at its limit, down, or refuses its key; separated by commas
+    /// Ask these models when the first fails; comma-separated
+    ///
+    /// They are asked while the first one is at its limit, down, or rejects its key.
     #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
     fallback: Option<Vec<String>>,
 }

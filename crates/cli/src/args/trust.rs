@@ -11,8 +11,10 @@ const THIS_RUN: &str = "this-run";
 /// `--trust-project`.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct TrustProject {
-    /// Trust the project in this run, as it is now: run its extensions, use its settings, read its context files. With
-    /// a digest (`haft trust --show` prints it) only if it is exactly the one. `haft trust` asks, and remembers
+    /// Trust the project in this run, as it is now
+    ///
+    /// haft then runs its extensions, uses its settings and reads its context files. With a digest (`haft trust --show`
+    /// prints it), only if the project matches it. `haft trust` asks, and remembers.
     #[arg(
         long,
         value_name = "DIGEST",
@@ -38,22 +40,24 @@ fn parse(text: &str) -> Result<Asked, NoDigest> {
 /// `haft trust …`.
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// The project's directory, exactly: what lies above or below it is not trusted with it. Without it, this one
+    /// Name the project's directory; default: the current one
+    ///
+    /// Directories above and below it are not trusted with it.
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-    /// Do not ask: trust it if it has this digest, the whole of it
+    /// Trust the project without a question if it has this digest
     #[arg(long, value_name = "DIGEST", value_hint = ValueHint::Other)]
     pub(crate) digest: Option<Digest>,
-    /// Only show what it brings, its digest, and whether it is trusted
+    /// Show its parts, digest and trust; change nothing
     #[arg(long, conflicts_with_all = ["digest", "revoke", "list"])]
     pub(crate) show: bool,
     /// Print one JSON object, with --show
     #[arg(long, requires = "show")]
     pub(crate) json: bool,
-    /// Take the trust back
+    /// Revoke the trust
     #[arg(long, conflicts_with_all = ["digest", "list"])]
     pub(crate) revoke: bool,
-    /// List the projects that are trusted
+    /// List trusted projects
     #[arg(long, conflicts_with_all = ["digest", "dir"])]
     pub(crate) list: bool,
 }

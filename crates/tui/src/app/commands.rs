@@ -42,29 +42,29 @@ macro_rules! commands {
 }
 
 commands! {
-    "help" "" => show::help, "Shows the keys and the commands.";
-    "model" "[model]" Models => setup::model, "Has another model answer from the next step on.";
-    "thinking" "[level]" Levels => setup::thinking, "Has the model think more or less from the next step on.";
-    "login" "[provider]" Providers => login::login, "Stores a provider's key.";
-    "logout" "[provider]" Providers => login::logout, "Removes a provider's stored key.";
-    "new" "" => sessions::new, "Begins a new session.";
-    "resume" "[session]" Sessions => sessions::resume, "Goes on with another session.";
-    "tree" "" => sessions::tree, "Goes on from another place of this session.";
-    "fork" "[entry]" => sessions::fork, "Goes on in a new session with the same conversation, up to an entry if one is named.";
-    "name" "[text]" => sessions::name, "Gives the session a name; without one, takes it away.";
-    "compact" "[instructions]" => sessions::compact, "Sums up the conversation, so that the context has room again.";
-    "export" "[file]" => sessions::export, "Writes the session into a file: a page for `.html`, lines for anything else.";
-    "copy" "" => show::copy, "Copies the last answer.";
-    "reload-ext" "[extension]" Extensions => setup::reload, "Looks for extensions again, or starts one again.";
-    "ext" "[extension]" Extensions => setup::extensions, "Shows the extensions and how they are.";
-    "trust" "" => login::trust, "Shows what the project brings, and asks whether it is trusted.";
-    "tools" "[tool]" Tools => setup::tools, "Says which tools the model is offered.";
-    "skills" "" => setup::skills, "Shows the skills, to use one.";
-    "settings" "[setting]" Settings => setup::settings, "Shows and changes settings.";
-    "theme" "[theme]" Themes => setup::theme, "Shows the interface in other colours.";
-    "cost" "" => show::cost, "Shows what the session used.";
-    "clear" "" => sessions::clear, "Forgets the conversation; on the disk it stays.";
-    "quit" ["exit", "q"] "" => show::quit, "Quits.";
+    "help" "" => show::help, "Show the keys and the commands";
+    "model" "[model]" Models => setup::model, "Switch model";
+    "thinking" "[level]" Levels => setup::thinking, "Set the thinking level";
+    "login" "[provider]" Providers => login::login, "Save a provider's API key";
+    "logout" "[provider]" Providers => login::logout, "Remove a provider's API key";
+    "new" "" => sessions::new, "Start a new session";
+    "resume" "[session]" Sessions => sessions::resume, "Continue another session";
+    "tree" "" => sessions::tree, "Jump back to an earlier point";
+    "fork" "[entry]" => sessions::fork, "Copy the conversation into a new session, up to an entry";
+    "name" "[text]" => sessions::name, "Rename the session, or remove its name";
+    "compact" "[instructions]" => sessions::compact, "Summarize the conversation to free context";
+    "export" "[file]" => sessions::export, "Write the session to a file: `.html` or JSON lines";
+    "copy" "" => show::copy, "Copy the last answer";
+    "reload-ext" "[extension]" Extensions => setup::reload, "Reload all extensions, or restart one";
+    "ext" "[extension]" Extensions => setup::extensions, "Show the extensions and their states";
+    "trust" "" => login::trust, "Review and trust this project's extensions and settings";
+    "tools" "[tool]" Tools => setup::tools, "Select the tools that the model is offered";
+    "skills" "" => setup::skills, "Show the skills";
+    "settings" "[setting]" Settings => setup::settings, "Show and change settings";
+    "theme" "[theme]" Themes => setup::theme, "Select a color theme";
+    "cost" "" => show::cost, "Show the session's tokens and cost";
+    "clear" "" => sessions::clear, "Clear the conversation; the session file keeps it";
+    "quit" ["exit", "q"] "" => show::quit, "Quit";
 }
 
 impl Command {
@@ -125,8 +125,19 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
-        assert!(COMMANDS.iter().all(|command| command.help.ends_with('.') && !command.help.contains('|')));
-        assert!(markdown().contains("| `/quit`, `/exit`, `/q` | Quits. |"));
+        assert!(markdown().contains("| `/quit`, `/exit`, `/q` | Quit |"));
+    }
+
+    #[test]
+    fn descriptions_are_short_and_imperative() {
+        for Command { name, help, .. } in COMMANDS {
+            let verb = help.split(' ').next().unwrap_or_default();
+            assert!(
+                help.chars().count() <= 60 && !help.ends_with('.') && !help.contains('|'),
+                "/{name}: {help}"
+            );
+            assert!(verb.starts_with(char::is_uppercase) && !verb.ends_with('s'), "/{name}: {help}");
+        }
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn answered(state: &mut State, purpose: AnswerUse, answer: UiAnswer) {
         (AnswerUse::Grant { digest }, UiAnswer::Confirmed(true)) => state.out.ask(Ask::Grant { digest }),
         (AnswerUse::Setting { name }, UiAnswer::Value(value)) => state.out.ask(Ask::Set { name, value }),
         (AnswerUse::NewSession, UiAnswer::Confirmed(true)) => commands::run(state, "new", ""),
-        (AnswerUse::Grant { .. }, _) => state.info("the project is trusted no more than before"),
+        (AnswerUse::Grant { .. }, _) => state.info("project not trusted"),
         (AnswerUse::Key { .. } | AnswerUse::Setting { .. }, _) => state.flash("nothing was changed"),
         (AnswerUse::NewSession, _) => {}
     }

@@ -41,7 +41,7 @@ impl Picker {
         let muted = look.theme.style(Role::Muted);
         let left = vec![span(self.title.clone(), look.theme.style(Role::Heading))];
         let right = vec![span(CleanLine::new(&format!("{fitting}/{all}")), muted)];
-        let mut lower = vec![span("enter takes · esc leaves", muted)];
+        let mut lower = vec![span("enter select · esc cancel", muted)];
         match self.mode {
             Mode::Pick => {
                 lower.extend(self.can.rename.then(|| span(" · alt+r renames", muted)));

@@ -77,7 +77,7 @@ fn an_empty_list_says_so() {
     │ › ▏type to search                     │
     │ there is nothing here                │
     │                                      │
-    ╰─ enter takes · esc leaves · alt+r … ─╯
+    ╰─ enter select · esc cancel · alt+r… ─╯
     ");
     let mut picker = Picker::new("Sessions", sessions(), ALL);
     keys(&mut picker, "z z");
@@ -86,7 +86,7 @@ fn an_empty_list_says_so() {
     │ › zz▏                                 │
     │ nothing fits what is typed           │
     │                                      │
-    ╰─ enter takes · esc leaves · alt+r … ─╯
+    ╰─ enter select · esc cancel · alt+r… ─╯
     ");
     assert_eq!(keys(&mut picker, "enter"), Picked::Open);
     assert_eq!(keys(&mut picker, "down up pagedown alt+r alt+d y ctrl+end"), Picked::Open);
@@ -108,7 +108,7 @@ fn what_is_typed_narrows_the_list() {
     │     sonnet-of-ours  200k             │
     │     qwen  200k                       │
     │                                      │
-    ╰─ enter takes · esc leaves ───────────╯
+    ╰─ enter select · esc cancel ──────────╯
     ");
     assert_eq!(keys(&mut picker, "s"), Picked::Moved("sonnet-of-ours".to_owned()));
     assert_eq!(keys(&mut picker, "o n"), Picked::Open);
@@ -125,7 +125,7 @@ fn what_is_typed_narrows_the_list() {
     │                                      │
     │                                      │
     │                                      │
-    ╰─ enter takes · esc leaves ───────────╯
+    ╰─ enter select · esc cancel ──────────╯
     ");
     keys(&mut picker, "space 4");
     insta::assert_snapshot!(shown(&mut picker, (40, 13)), @"
@@ -141,7 +141,7 @@ fn what_is_typed_narrows_the_list() {
     │                                      │
     │                                      │
     │                                      │
-    ╰─ enter takes · esc leaves ───────────╯
+    ╰─ enter select · esc cancel ──────────╯
     ");
     assert_eq!(keys(&mut picker, "enter"), Picked::Taken("claude-sonnet-4-6".to_owned()));
     // Nothing is typed any more: all rows, the same one chosen.
@@ -164,7 +164,7 @@ fn a_tree() {
     │     └─ another way                   │
     │        └─ good                       │
     │                                      │
-    ╰─ enter takes · esc leaves ───────────╯
+    ╰─ enter select · esc cancel ──────────╯
     ");
     keys(&mut picker, "o");
     insta::assert_snapshot!(shown(&mut picker, (40, 10)), @"
@@ -177,7 +177,7 @@ fn a_tree() {
     │                                      │
     │                                      │
     │                                      │
-    ╰─ enter takes · esc leaves ───────────╯
+    ╰─ enter select · esc cancel ──────────╯
     ");
     insta::assert_snapshot!(shown(&mut Picker::new("Tree", tree(), Can::default()), (20, 7)), @"
     ─ Tree ─────── 6/6 ─
@@ -186,7 +186,7 @@ fn a_tree() {
         ├─ it fails sti…
         │  ├─ try again
         │  └─ look at t…
-    ─ enter takes · e… ─
+    ─ enter select · … ─
     ");
 }
 

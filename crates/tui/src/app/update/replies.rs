@@ -39,7 +39,7 @@ fn read_data<T: DeserializeOwned + Clone + 'static>(state: &mut State, data: &Pa
     match data.read() {
         Ok(data) => Some(data),
         Err(error) => {
-            state.error(format!("a reply could not be read: {error}; haft's halves are of two versions"));
+            state.error(format!("internal error: UI and agent versions differ ({error})"));
             None
         }
     }

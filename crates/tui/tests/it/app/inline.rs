@@ -104,8 +104,8 @@ fn what_is_said_is_printed_and_what_goes_on_stands_below() {
     ────────────────────────────────────────────────────────────
     › /th
     ────────────────────────────────────────────────────────────
-    ▸ /thinking [level]  Has the model think more or less…  haft
-      /theme [theme]     Shows the interface in other col…  haft
+    ▸ /thinking [level]  Set the thinking level             haft
+      /theme [theme]     Select a color theme               haft
 
 
 

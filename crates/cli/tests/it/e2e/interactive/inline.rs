@@ -87,7 +87,7 @@ fn a_call_is_allowed_and_what_else_is_seen_leaves_nothing_behind() {
     seat.sees(&["Done."]);
     seat.editor_is_empty();
     let before = written(&seat.pty);
-    for (command, shows) in [("/model", "esc leaves"), ("/help", "Shows the keys and the commands.")] {
+    for (command, shows) in [("/model", "esc cancel"), ("/help", "Show the keys and the commands")] {
         seat.say(command);
         is_alternate(&seat, true);
         seat.sees(&[shows]);

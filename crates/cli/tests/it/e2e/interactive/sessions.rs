@@ -71,7 +71,7 @@ fn the_tree_leads_to_another_place() {
     seat.say("in two lines");
     seat.sees(&["Two."]);
     seat.say("/tree");
-    seat.sees(&["first question", "second question", "esc leaves"]);
+    seat.sees(&["first question", "second question", "esc cancel"]);
     seat.pty.send("second");
     seat.pty.wait_gone("first question");
     seat.pty.press(&["enter"]);
@@ -150,11 +150,11 @@ fn a_model_is_picked() {
     seat.say("hello");
     seat.sees(&["One."]);
     seat.say("/model");
-    seat.sees(&["Model", "esc leaves", "● m"]);
+    seat.sees(&["Model", "esc cancel", "● m"]);
     seat.pty.send("haiku-4-5");
     seat.pty.wait_gone("● m");
     seat.pty.press(&["enter"]);
-    seat.pty.wait_gone("esc leaves");
+    seat.pty.wait_gone("esc cancel");
     // It stands below, and is asked from here on.
     seat.sees(&["claude-haiku-4-5 ·"]);
     seat.say("and you?");
