@@ -14,7 +14,7 @@ use xtask::seeds::Target;
 use crate::{ci, repo};
 pub(crate) use plan::{Effort, Plan};
 
-/// How often a target is started again after the machine, and no input, was slow.
+/// The number of restarts of a target after the machine, and no input, was slow.
 const STALLS: u32 = 2;
 
 /// Fuzzes every target of the plan and stops at the first finding.
@@ -68,7 +68,7 @@ fn cargo() -> Command {
 /// One target with its directories, all below `target/fuzz/`.
 struct Job<'a> {
     target: &'a Target,
-    /// What is replayed: committed inputs, and those that follow from other files of the repository.
+    /// The inputs that are replayed: committed inputs, and those that follow from other files of the repository.
     seeds: Vec<PathBuf>,
     /// Inputs that reached something new, kept from run to run.
     corpus: PathBuf,
@@ -100,7 +100,7 @@ fn fuzz(target: &Target, effort: Effort) -> Result<u64> {
     )
 }
 
-/// What came of one run.
+/// The outcome of one run.
 enum Outcome {
     Passed(Statistics),
     /// It stopped at an input that took longer than a second; the artefact.

@@ -1,4 +1,4 @@
-//! What the compiler and clippy cannot check.
+//! Checks that neither the compiler nor clippy makes.
 
 mod edges;
 mod files;

@@ -24,7 +24,7 @@ use crate::method::{median, percentile};
 /// The name of the tool that is asked about.
 pub(crate) const TOOL: &str = "write";
 
-/// How long each round trip took, in seconds.
+/// The times of the round trips, in seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Trips(Vec<f64>);
 
@@ -35,7 +35,7 @@ impl Trips {
         [median(times)]
     }
 
-    /// What 99 of 100 were faster than.
+    /// Returns the time that 99 of 100 stay below.
     pub(crate) fn p99(&self) -> f64 {
         percentile(self.0.clone(), 99)
     }

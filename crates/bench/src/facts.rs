@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Machine {
     /// The processor, as it calls itself.
     pub(crate) cpu: String,
-    /// How many there are.
+    /// The number of processors.
     pub(crate) cpus: usize,
     pub(crate) kernel: String,
     /// The compiler that built this.
@@ -27,7 +27,7 @@ pub(crate) struct Setting {
     pub(crate) real_time: bool,
 }
 
-/// How busy the machine was: programs that ran or wanted to, over the last minute.
+/// The load of the machine: programs that ran or wanted to, over the last minute.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Load {
     pub(crate) before: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Load {
 }
 
 impl Machine {
-    /// What can be found out; what cannot is "unknown".
+    /// Reads the facts; unknown ones are "unknown".
     pub(crate) fn read() -> Self {
         let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let (processors, kernel) = (file("/proc/cpuinfo"), file("/proc/sys/kernel/osrelease"));

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How a role ended.
+/// Returns the exit code of a role.
 fn ended(outcome: anyhow::Result<()>) -> ExitCode {
     outcome.map_or_else(
         |error| {

@@ -1,4 +1,4 @@
-//! How two things are compared on a machine that is never quiet: in short blocks that alternate.
+//! Comparison of two things on a machine that is never quiet: in short blocks that alternate.
 //!
 //! A block is a handful of repetitions that fit between two preemptions; its statistic is the median. Base and
 //! candidate take turns in the order A B B A, and what counts is the ratio within a pair of neighbours: what slows
@@ -8,7 +8,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// How often things are done.
+/// The effort of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Effort {
@@ -18,10 +18,10 @@ pub(crate) enum Effort {
     Quick,
 }
 
-/// How far base against base may be off before a run says nothing.
+/// The deviation of base against base from which a run says nothing.
 const CONTROL_TOLERANCE: f64 = 0.03;
 
-/// How often everything is done.
+/// The repetitions of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// Medians that are taken; the result is theirs.
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     pub(crate) pairs: usize,
 }
 
-/// What a comparison found. Seconds, or whatever the blocks return.
+/// The result of a comparison. Seconds, or whatever the blocks return.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
     /// Median of the base's blocks.

@@ -21,26 +21,26 @@ use crate::platform;
 
 pub(crate) use paced::Paced;
 
-/// What stands before the number in every command.
+/// The text before the number in every command.
 const MARK: &str = "haft-bench-call-";
 
-/// What the model says in the end.
+/// The last answer of the model.
 pub(crate) const LAST_WORD: &str = "Hello.";
 
-/// What it says instead when a command was asked for and not run.
+/// The answer instead when a command was asked for and not run.
 const NOT_RUN: &str = "A command was not run.";
 
-/// What stands before the mark in a command.
+/// The text before the mark in a command.
 const ECHO: &str = "echo ";
 
-/// What the model does before its last word.
+/// The steps of the model before its last answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     /// The number of commands it asks for, one after the other.
     pub(crate) calls: usize,
     /// The agent's tool that runs a command.
     pub(crate) tool: &'static str,
-    /// That tool's arguments for a command.
+    /// Returns that tool's arguments for a command.
     pub(crate) args: fn(&str) -> Value,
 }
 

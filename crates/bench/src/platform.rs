@@ -1,4 +1,4 @@
-//! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
+//! Facts that only the operating system knows: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
@@ -112,7 +112,7 @@ mod linux {
         Ok((cpu, usage.max_rss() as f64 * 1024.0))
     }
 
-    /// How often threads of this process have waited for something, and were woken.
+    /// Returns the number of times that threads of this process have waited and were woken.
     #[expect(clippy::cast_precision_loss, reason = "a benchmark wakes less than 2^53 times")]
     pub(crate) fn wakes() -> Result<f64> {
         let usage = getrusage(UsageWho::RUSAGE_SELF).context("count the wakes of this process")?;

@@ -1,4 +1,4 @@
-//! What a row found. Printed as a table (`report/table.rs`) and kept as JSON (`report/saved.rs`).
+//! The result of a row. Printed as a table (`report/table.rs`) and kept as JSON (`report/saved.rs`).
 
 mod saved;
 mod table;
@@ -13,7 +13,7 @@ pub(crate) use saved::{folder, load_all};
 /// The version of the JSON. It grows when a reader of the old one would misread the new one.
 const SCHEMA: u32 = 1;
 
-/// What the numbers of a line are.
+/// The unit of a line's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Unit {
     #[serde(rename = "s")]
@@ -25,7 +25,7 @@ pub(crate) enum Unit {
     Count,
 }
 
-/// What a line should reach at most: a ratio for a comparison, otherwise a value in the line's unit.
+/// The goal of a line: a ratio for a comparison, otherwise a value in the line's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Goal {
     pub(crate) goal: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Goal {
     pub(crate) gate: f64,
 }
 
-/// What was found.
+/// The measured value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Found {
@@ -44,7 +44,7 @@ pub(crate) enum Found {
     Value { value: f64 },
 }
 
-/// What a line is there for.
+/// The purpose of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Purpose {
@@ -52,7 +52,7 @@ pub(crate) enum Purpose {
     Control,
     /// For people to read; what is over its gate says so, and nothing follows.
     Reported,
-    /// What `gate` refuses a change for.
+    /// A line for which `gate` rejects a change.
     Gated,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Point {
     pub(crate) x: f64,
 }
 
-/// How a line ended.
+/// The verdict about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Nothing was asked of it.
@@ -107,10 +107,10 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) setting: Setting,
     pub(crate) load: Load,
-    /// What the `x` of the points is.
+    /// The meaning of the points' `x`.
     pub(crate) axis: Option<String>,
     pub(crate) lines: Vec<Line>,
-    /// What could not be measured, and why.
+    /// The parts that could not be measured, and why.
     pub(crate) skipped: Vec<String>,
 }
 
@@ -203,7 +203,7 @@ impl Line {
         self
     }
 
-    /// How it ended.
+    /// Returns the verdict.
     pub(crate) fn verdict(&self) -> Verdict {
         match self.goal {
             _ if !self.sound => Verdict::Inconclusive,
@@ -229,7 +229,7 @@ impl Verdict {
 }
 
 impl Found {
-    /// What the goal is held against.
+    /// Returns the value that is compared with the goal.
     pub(crate) fn judged(self) -> f64 {
         match self {
             Self::Ratio(comparison) => comparison.ratio,

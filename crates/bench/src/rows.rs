@@ -115,7 +115,7 @@ impl Row {
         self.gate.is_some()
     }
 
-    /// What a check can rely on; None where nothing is.
+    /// Returns the gated lines of a row; None where there are none.
     pub(crate) fn gates(
         &self,
         processors: &Processors,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{peers, platform};
 
-/// What the role is called.
+/// The name of the role.
 pub(crate) const ROLE: &str = "watch";
 
 /// A run that takes longer is killed, and has failed.
@@ -31,7 +31,7 @@ pub(crate) struct Watched {
     pub(crate) cwd: PathBuf,
 }
 
-/// What a run used.
+/// The resources that a run used.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Used {
     /// When it was started, by [`platform::now`].
@@ -50,7 +50,7 @@ pub(crate) struct Used {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) used: Used,
-    /// What it said on both outputs.
+    /// The text on both outputs.
     pub(crate) said: String,
 }
 

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use xtask::repo;
 
-/// Whether files are written or only compared.
+/// The mode of a run: files are written, or only compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Write,

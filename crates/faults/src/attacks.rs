@@ -1,4 +1,4 @@
-//! What somebody may try who wants an extension installed that does more than lie there.
+//! Attempts of an extension to do more than lie there when it is installed.
 //!
 //! Each is tried in a scene of its own: a home, an environment, and a program that leaves a mark when it is run.
 
@@ -33,7 +33,7 @@ pub(crate) struct Attack {
     pub(crate) expect: Expect,
 }
 
-/// What must come of it. That nothing is run goes without saying.
+/// The expected outcome. That nothing is run goes without saying.
 #[derive(Clone, Copy)]
 pub(crate) enum Expect {
     /// `install_rejected`, and the reason holds this.
@@ -46,7 +46,7 @@ pub(crate) enum Expect {
     IfMade(&'static str),
 }
 
-/// What came of an attack.
+/// The outcome of an attack.
 pub(crate) enum Tried {
     Refused,
     Harmless,
@@ -92,7 +92,7 @@ impl Attack {
         Ok(Tried::Refused)
     }
 
-    /// Whether code is run by a program that gives the source to git and expects no evil.
+    /// True if code is run by a program that gives the source to git without checks.
     pub(crate) fn fires_naively(&self, dir: &Path) -> Result<bool> {
         let mut scene = Scene::new(&dir.join(format!("naive-{}", self.file_name())))?;
         let source = (self.make)(&mut scene).context(self.name)?;

@@ -45,7 +45,7 @@ pub(crate) struct Canary {
     task: JoinHandle<Result<u64>>,
 }
 
-/// What a canary went through.
+/// The health of a canary.
 pub(crate) struct Health {
     /// Events it was told.
     pub(crate) told: u64,
@@ -142,7 +142,7 @@ pub(crate) async fn call(host: &Host) -> Result<u64> {
     }
 }
 
-/// What a canary goes through at the same time in a process without faults.
+/// The measurements of a canary at the same time in a process without faults.
 pub(crate) struct Control {
     file: PathBuf,
 }

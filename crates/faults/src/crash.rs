@@ -19,7 +19,7 @@ pub(crate) const CRASH: &str = "crash";
 /// The name of what is installed.
 const NAME: &str = "gift";
 
-/// What is done to extensions.
+/// A change of extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Install,
@@ -28,7 +28,7 @@ pub(crate) enum Change {
     Remove,
 }
 
-/// What is there afterwards.
+/// The state afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum There {
     Nothing,
@@ -48,7 +48,7 @@ impl Change {
         }
     }
 
-    /// What may be there when it was stopped.
+    /// True if this change may leave that state when it is stopped.
     fn may_leave(self, there: &There) -> bool {
         let whole = |text: &str| *there == There::Whole(text.to_owned());
         match self {
@@ -256,7 +256,7 @@ fn found(store: &Store) -> Result<Option<Row>> {
     Ok(rows.into_iter().find(|row| row.name == NAME))
 }
 
-/// What may run according to the lock file, if all of it is there.
+/// Returns the extensions that may run according to the lock file, if all of it is there.
 fn there(store: &Store) -> Result<There> {
     let Some(row) = found(store)? else { return Ok(There::Nothing) };
     let entry = row.entry.context("it is there and not approved")?;
@@ -268,7 +268,7 @@ fn there(store: &Store) -> Result<There> {
     Ok(There::Whole(version))
 }
 
-/// What was prepared or thrown away there.
+/// Returns the leftovers of preparations and removals there.
 fn scraps(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir.join(".scraps")).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()

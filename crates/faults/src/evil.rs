@@ -1,4 +1,4 @@
-//! Who misbehaves in a case, and how.
+//! The misbehavior of a case, and its author.
 
 use std::fs;
 
@@ -31,19 +31,19 @@ pub(crate) enum Evil {
 #[derive(Clone, Copy)]
 pub(crate) struct Inject {
     pub(crate) at: Moment,
-    /// What is written; `$ID` becomes the id of the question, and nothing adds a newline.
+    /// The bytes that are written; `$ID` becomes the id of the question, and nothing adds a newline.
     pub(crate) bytes: fn() -> Vec<u8>,
     /// True if the bytes take the place of what is usually said then.
     pub(crate) instead: bool,
     /// Bytes in one write; 0 means all.
     pub(crate) chunk: usize,
-    /// How long the line shall be without its newline, `$PAD` being what is stretched; 0 means as it is.
+    /// The length of the line without its newline, `$PAD` being stretched; 0 leaves it as it is.
     pub(crate) length: usize,
-    /// How often at most.
+    /// The greatest number of times.
     pub(crate) times: u32,
 }
 
-/// What injections have in common.
+/// The defaults of injections.
 pub(crate) const INJECT: Inject =
     Inject { at: Moment::Ready, bytes: Vec::new, instead: false, chunk: 0, length: 0, times: 1 };
 
@@ -88,7 +88,7 @@ pub(crate) const fn instead(at: Moment, bytes: fn() -> Vec<u8>) -> Evil {
 }
 
 impl Evil {
-    /// What the marker must say for the fault to have happened.
+    /// Returns the text of the marker when the fault has happened.
     pub(crate) fn marker(&self) -> Option<&'static str> {
         match self {
             Self::Nobody => None,
@@ -135,7 +135,7 @@ impl Inject {
     }
 }
 
-/// What a hook is asked that takes part in calls of tools, and told.
+/// The calls of a hook that takes part in tool calls.
 const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
 
 /// A process hook with one fault under a name, which is asked about calls of tools and told everything.

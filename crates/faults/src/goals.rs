@@ -128,7 +128,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// How often or how much, depending on how thorough the run is.
+    /// Returns an amount for the depth of the run.
     fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
     }

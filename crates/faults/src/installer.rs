@@ -14,7 +14,7 @@ use crate::world::beside;
 /// The first argument of such a process.
 pub(crate) const INSTALLER: &str = "installer";
 
-/// What came of an installation.
+/// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
     /// It is there, in this directory.

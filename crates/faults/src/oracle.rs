@@ -1,4 +1,4 @@
-//! What must hold after every case, whatever the fault was.
+//! Checks that must hold after every case, whatever the fault was.
 //!
 //! | | |
 //! |---|---|

@@ -27,16 +27,16 @@ pub(crate) struct Case {
     pub(crate) expect: Faults,
     /// Changes the configuration before the host starts.
     pub(crate) setup: fn(&mut Setup),
-    /// What is done and must hold while the host runs.
+    /// The actions and checks while the host runs.
     pub(crate) play: Play,
     /// Without the defence this case has to notice by itself, whatever the others of its row do.
     pub(crate) notices_alone: bool,
 }
 
-/// What happens in a case.
+/// The actions of a case.
 pub(crate) type Play = for<'a> fn(&'a mut World) -> BoxFuture<'a, Result<()>>;
 
-/// What cases have in common.
+/// The defaults of cases.
 pub(crate) const CASE: Case = Case {
     evil: Evil::Nobody,
     expect: &[],

@@ -24,7 +24,7 @@ pub(crate) const ROW: &str = "row";
 /// The first argument of the process that runs no fault at all.
 pub(crate) const CONTROL: &str = "control";
 
-/// What the last line of a row's output begins with when it is to be shown although the row passed.
+/// The beginning of a row's last line when it is shown although the row passed.
 pub(crate) const FOUND: &str = "found: ";
 
 /// Rows that run at the same time. Most of them sleep.
@@ -55,7 +55,7 @@ const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(30);
 /// The same for full counts.
 const PATIENCE_IN_FULL: Duration = Duration::from_secs(3600);
 
-/// How much of a reason is printed; all of it is in the row's output.
+/// The size of a reason that is printed; all of it is in the row's output.
 const REASON: usize = 400;
 
 /// Which rows are run, and how.
@@ -65,7 +65,7 @@ pub(crate) struct Plan {
     target: PathBuf,
 }
 
-/// What became of one row.
+/// The outcome of one row.
 struct Ended {
     verdict: Verdict,
     reason: String,

@@ -48,17 +48,17 @@ pub(crate) struct World {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) events: Events,
-    /// What the next reload finds.
+    /// The extensions that the next reload finds.
     found: Arc<Mutex<Found>>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) canary: Canary,
     pub(crate) tally: Tally,
     /// Faults that are expected beside those of the case, because their number is known only now.
     pub(crate) also: Vec<(String, &'static str)>,
-    /// How long the host took to start.
+    /// The time that the host took to start.
     pub(crate) started_in: Duration,
     control: Arc<Control>,
-    /// What the host was started with.
+    /// The configuration of the host.
     config: HostConfig,
     expect: Faults,
 }
@@ -112,7 +112,7 @@ impl World {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// How often or how much, depending on how thorough the run is.
+    /// Returns an amount for the depth of the run.
     pub(crate) fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
     }
@@ -189,7 +189,7 @@ impl World {
         fs::write(self.dir.join("release"), "").context("release the extensions that wait")
     }
 
-    /// What extensions marked, in order. Those of the canary are not among them.
+    /// Returns the marks of extensions, in order. Those of the canary are not among them.
     pub(crate) fn marks(&self) -> Vec<String> {
         let text = fs::read_to_string(self.dir.join("marker")).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with("event "));
@@ -222,7 +222,7 @@ impl World {
         Ok((of(&trips), of(&self.control.beside(&trips)?)))
     }
 
-    /// How an extension is.
+    /// Returns the state of an extension.
     pub(crate) fn state(&self, name: &str) -> Result<ExtensionState> {
         let mut states = self.host.states().into_iter();
         let found = states.find(|status| status.name.as_str() == name);

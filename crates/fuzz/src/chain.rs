@@ -65,7 +65,7 @@ pub fn check(script: &[u8]) {
 /// One chain being driven, and what the hooks know.
 struct Play<'a> {
     hooks: Vec<Hook<'a>>,
-    /// What the schema says to rewritten arguments.
+    /// The verdict of the schema on rewritten arguments.
     fits: bool,
     /// It refused some.
     unfit: bool,
@@ -75,13 +75,13 @@ struct Play<'a> {
     turn: usize,
 }
 
-/// What one hook will say, and what became of it.
+/// The script of one hook, and its outcome.
 struct Hook<'a> {
     gate: bool,
     /// It has no part in calls of [`CALLED`].
     late: bool,
     decisions: std::slice::Iter<'a, u8>,
-    /// What it was asked about, or wrote, last.
+    /// The arguments it was asked about, or wrote, last.
     saw: Option<Call>,
     refusal: Option<RefusalScope>,
     /// It was asked and has not answered.

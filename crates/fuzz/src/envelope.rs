@@ -12,10 +12,10 @@ use crate::{memory, pieces, strict};
 /// A limit that inputs of a few hundred bytes reach.
 const SHORT: usize = 48;
 
-/// What reading one byte of a line may allocate in all, frames and errors included.
+/// The memory that reading one byte of a line may allocate in all, frames and errors included.
 const BYTES_A_BYTE: usize = 256;
 
-/// What reading a line may allocate however short it is.
+/// The memory that reading a line may allocate however short it is.
 const BYTES_A_LINE: usize = 64 * 1024;
 
 /// Whatever pieces a stream comes in, it is the same lines; a line is refused by name or is one value to everybody,
@@ -47,7 +47,7 @@ fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<It
     found
 }
 
-/// What [`lines`] should find, told in a few lines without buffers.
+/// Returns the items that [`lines`] should find, computed without buffers.
 fn split(stream: &[u8], limit: usize) -> Vec<Item> {
     let lines = stream.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let lines = lines.filter(|line| line.len() > limit || !line.trim_ascii().is_empty());
@@ -78,7 +78,7 @@ fn check_line<F: FrameSet + PartialEq + std::fmt::Debug>(line: &[u8]) {
     }
 }
 
-/// What haft makes of a line, beside what a plain parser reads that refuses duplicate keys.
+/// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
 fn agree<F: FrameSet>(decoded: &Result<Decoded<F>, DecodeError>, plain: Option<Value>) {
     match (decoded, plain) {
         (Ok(Decoded::Known(frame)), Some(value)) => {
@@ -137,7 +137,7 @@ fn contained(own: &Value, sent: &Value, at: &str) {
     }
 }
 
-/// What a field is when it is absent.
+/// True for the value of an absent field.
 fn is_default(value: &Value, at: &str) -> bool {
     if let Some(limit) = at.strip_prefix("hello_ack.limits.") {
         return serde_json::to_value(Limits::default()).is_ok_and(|limits| limits[limit] == *value);

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use crate::{memory, strict};
 
-/// What reading one byte of a line may allocate in all, the decision and errors included. Objects are opened more than
-/// once, field by field.
+/// The memory that reading one byte of a line may allocate in all, the decision and errors included. Objects are opened
+/// more than once, field by field.
 const BYTES_A_BYTE: usize = 1024;
 
-/// What reading a line may allocate however short it is.
+/// The memory that reading a line may allocate however short it is.
 const BYTES_A_LINE: usize = 128 * 1024;
 
 /// The longest thing that is said about a line.
@@ -34,7 +34,7 @@ pub fn check(line: &[u8]) {
     memory::within(8 * limit, || decide(&result));
 }
 
-/// What haft makes of a line, beside what a plain parser reads that refuses duplicate keys.
+/// Checks haft's reading of a line against a plain parser that rejects duplicate keys.
 fn agree(line: &[u8], read: &Result<Reply, Unread>) {
     let text = std::str::from_utf8(line).ok();
     // Halves of surrogate pairs are mended in some places and refused in others; the plain parser refuses all.

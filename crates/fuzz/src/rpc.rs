@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use crate::{memory, strict};
 
-/// What reading one byte of a line may allocate in all, the answer included. Fields are opened more than once.
+/// The memory that reading one byte of a line may allocate in all, the answer included. Fields are opened more than
+/// once.
 const BYTES_A_BYTE: usize = 256;
 
-/// What reading a line may allocate however short it is.
+/// The memory that reading a line may allocate however short it is.
 const BYTES_A_LINE: usize = 64 * 1024;
 
 /// The longest thing that is said about a line, its id left out.

@@ -4,8 +4,8 @@ use haft_core::sanitize::{ForModel, Sanitizer, for_model, sanitize, sanitize_lin
 
 use crate::pieces;
 
-/// What is printed holds nothing that a terminal obeys, harmless text stays as it is, and neither doing it again nor
-/// the pieces a text comes in make a difference. `data` is the text; what is no UTF-8 in it is replaced.
+/// Checks that the output holds nothing that a terminal obeys, that harmless text stays as it is, and that neither a
+/// second pass nor the pieces of a text make a difference. `data` is the text; what is no UTF-8 in it is replaced.
 pub fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let safe = sanitize(&text);

@@ -153,7 +153,7 @@ impl ModelServer {
         Ok((Self { address, wire, shared, _stop: stop.drop_guard() }, serve))
     }
 
-    /// What a client is given as base URL: with `/v1` for the two OpenAI dialects, without for the others.
+    /// Returns the base URL for a client: with `/v1` for the two OpenAI dialects, without for the others.
     pub fn base_url(&self) -> String {
         match self.wire {
             Wire::Anthropic | Wire::Gemini | Wire::Ollama => format!("http://{}", self.address),
@@ -204,7 +204,8 @@ impl ModelServer {
         self.shared.lock().scenarios.len()
     }
 
-    /// What was wrong with the transcripts that came, oldest first. Such a request is answered by a 400 that says so.
+    /// Returns the mistakes in the received transcripts, oldest first. Such a request is answered by a 400 that says
+    /// so.
     pub fn violations(&self) -> Vec<String> {
         self.shared.lock().violations.clone()
     }

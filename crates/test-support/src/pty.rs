@@ -30,7 +30,7 @@ pub use vt100;
 pub use crate::PATIENCE;
 use answers::Answers;
 
-/// How much of what was printed last an error quotes.
+/// The size of the last output that an error quotes.
 const QUOTED: usize = 400;
 
 type Input = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
@@ -44,7 +44,7 @@ pub struct Pty {
     pid: Option<u32>,
 }
 
-/// What the threads that read and wait tell.
+/// The state that the reading and waiting threads share.
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
@@ -59,7 +59,7 @@ struct State {
     status: Option<ExitStatus>,
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
     /// Its exit code.
@@ -158,8 +158,8 @@ impl Pty {
         state.bytes.len() - before
     }
 
-    /// How often the program is woken up while nothing is done for so long, all of its threads together; those that end
-    /// meanwhile do not count.
+    /// Returns the number of times that the program's threads are woken while nothing is done for so long; those that
+    /// end meanwhile do not count.
     ///
     /// # Panics
     /// When the program is gone.
@@ -172,7 +172,7 @@ impl Pty {
         after.iter().map(|(task, count)| count.saturating_sub(before.get(task).copied().unwrap_or(0))).sum()
     }
 
-    /// How often each of the program's threads has been woken up so far.
+    /// Returns the number of times that each of the program's threads has been woken so far.
     #[cfg(target_os = "linux")]
     #[track_caller]
     fn wake_ups(&self) -> BTreeMap<OsString, u64> {
@@ -208,7 +208,7 @@ impl Pty {
         self.state().bytes.clone()
     }
 
-    /// What the terminal was told beside what it shows.
+    /// Returns the commands for the terminal beside its text.
     pub fn told(&self) -> Told {
         self.state().parser.callbacks().told.clone()
     }
@@ -307,7 +307,7 @@ fn without_blanks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// What there is to see, for an error.
+/// Returns the visible state, for an error.
 fn described(state: &State, problem: &str) -> String {
     let screen = state.parser.screen();
     let (height, width) = screen.size();

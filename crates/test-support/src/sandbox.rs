@@ -1,4 +1,4 @@
-//! What a sandbox is tested against: a scene to break out of, a program that tries, and what it shall see.
+//! Tests of a sandbox: a scene to break out of, a program that tries, and what it shall see.
 //!
 //! [`Scene::new`] builds the scene, `sandbox-probe` is started in it with [`Scene::facts`] as its argument, and
 //! [`Scene::judge`] reads what it printed.

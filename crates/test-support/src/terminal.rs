@@ -1,4 +1,4 @@
-//! What a terminal would make of some bytes: the oracle for everything that haft prints.
+//! The effect of bytes on a terminal: the oracle for everything that haft prints.
 
 mod own;
 
@@ -53,8 +53,8 @@ pub const ATTACKS: &[(&str, &str)] = &[
     ("not a character", "a\u{fffd}\u{ffff}b"),
 ];
 
-/// What a terminal does other than showing characters and beginning lines, in the order of the bytes, and whether
-/// it is left in the middle of something; nothing for harmless bytes.
+/// Returns the actions of a terminal other than showing characters and beginning lines, in the order of the bytes, and
+/// an unfinished sequence; nothing for harmless bytes.
 pub fn obeys(bytes: &[u8]) -> Vec<String> {
     let (mut parser, mut deeds) = (vte::Parser::new(), Deeds::default());
     parser.advance(&mut deeds, bytes);
@@ -128,7 +128,7 @@ pub struct Hostile {
     state: u64,
 }
 
-/// What sequences and deceptions are made of.
+/// The pieces of sequences and deceptions.
 const PIECES: &[char] = &[
     '\x1b',
     '\x1b',
@@ -271,7 +271,7 @@ impl Hostile {
 /// A way from a text to the bytes that reach a terminal.
 pub type Sink<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>);
 
-/// What [`survey`] found.
+/// The result of [`survey`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Texts that were tried, all sinks together.

@@ -1,4 +1,4 @@
-//! What is fuzzed, and for how long.
+//! The plan of a fuzzing run.
 
 use anyhow::{Context, Result, bail};
 use xtask::seeds::{TARGETS, Target};
@@ -11,7 +11,7 @@ pub(crate) struct Plan {
     pub(super) effort: Effort,
 }
 
-/// How long one target runs.
+/// The effort for one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Runs(u64),

@@ -1,8 +1,8 @@
-//! Who may depend on whom, as data. The picture is in `ARCHITECTURE.md`.
+//! The dependencies that packages may have, as data. The picture is in `ARCHITECTURE.md`.
 
 use serde_json::Value;
 
-/// What a package of this workspace may depend on; its tests may also use those of [`TEST_ONLY`].
+/// The dependencies that a package of this workspace may have; its tests may also use those of [`TEST_ONLY`].
 struct Rule {
     package: &'static str,
     may: &'static [&'static str],
@@ -53,7 +53,7 @@ const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-fuzz", "haft-tes
 const PROTOCOL_CRATES: &[&str] =
     &["bytes", "bytestring", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
 
-/// What core must not reach: processes and terminals.
+/// The packages that core must not reach: processes and terminals.
 const NOT_IN_CORE: &[&str] =
     &["crossterm", "libc", "nix", "portable-pty", "process-wrap", "ratatui", "rustix"];
 
@@ -77,7 +77,7 @@ pub(super) fn check(metadata: &Value) -> Vec<String> {
     findings
 }
 
-/// What is wrong with one dependency.
+/// Returns the mistake in one dependency.
 fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
     let name = dependency["name"].as_str().unwrap_or_default();
     let in_tests = dependency["kind"] == "dev";

@@ -65,7 +65,7 @@ const KNOWN_VERBS: &str = "\
     status stop store style subscribe summary sync take text theme time title tool tools trim \
     truncate trust tty undo update usage validate value values version view wait width wrap write";
 
-/// What is counted, by the name in [`COUNTS`].
+/// The subject of a count, by its name in [`COUNTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Measure {
     BannedOpening,

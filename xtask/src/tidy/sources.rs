@@ -32,7 +32,7 @@ const KNOWS_UNDEFENDED: &[&str] = &["crates/protocol/src/defence.rs", "crates/fa
 /// The one file of the terminal interface that makes spans: of text that went through the sanitiser.
 const SPANS: &str = "crates/tui/src/clean.rs";
 
-/// How else spans and lines could be made of text, and drawn.
+/// Further ways to make spans and lines of text, and to draw them.
 const MAKES_SPANS: &[&str] = &[
     "Span {",
     "Span::from(",

@@ -1,5 +1,6 @@
-//! What the host's tasks are made of. Every dialect is spoken by the same one: a second loop, a second map of open
-//! questions or a task of a dialect's own would be a second place where an extension can hang, and a second set of rules.
+//! The parts of the host's tasks. Every dialect is spoken by the same one: a second loop, a second map of open
+//! questions or a task of a dialect's own would be a second place where an extension can hang, and a second set of
+//! rules.
 
 use crate::repo::File;
 
@@ -8,7 +9,7 @@ const HOST: &str = "crates/host/src/";
 /// A file of the host, how often something may stand in it, and why.
 type Place = (&'static str, usize, &'static str);
 
-/// What is counted, and where it may stand.
+/// The counted parts, and the places where they may be.
 const PARTS: &[(&str, &[Place])] = &[
     (
         "select!",
@@ -42,7 +43,7 @@ fn is_product(path: &str) -> bool {
     path.ends_with(".rs") && !path.ends_with("tests.rs") && !path.contains("/tests/")
 }
 
-/// What one file of the host has too many of.
+/// Returns the parts that one file of the host has too many of.
 fn findings(path: &str, text: &str) -> Vec<String> {
     let too_many = |(part, places): &(&str, &[Place])| {
         let may = places.iter().find(|(place, ..)| *place == path).map_or(0, |(_, count, _)| *count);

@@ -16,7 +16,7 @@ use crate::peers;
 /// One of them.
 pub(crate) struct Counted {
     pub(super) name: &'static str,
-    /// How often it is gone, so that what differs from run to run disappears.
+    /// The number of repetitions, so that differences from run to run disappear.
     pub(super) times: u64,
     /// Prepares everything, then goes it so many times.
     go: fn(u64) -> Result<()>,

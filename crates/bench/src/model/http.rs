@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use memchr::memmem;
 
-/// What is not asked of the model itself but looked for before: a list of models, a count of tokens.
+/// The answer to requests other than those to the model: a list of models, a count of tokens.
 const OTHER: &[u8] = br#"{"data":[],"models":[],"object":"list","input_tokens":1,"totalTokens":1}"#;
 
 /// The bytes of a connection, one request at a time.

@@ -17,7 +17,7 @@ const BOTTOM: f64 = 44.0;
 /// So many colours there are in the style.
 const COLOURS: usize = 8;
 
-/// What is drawn upwards. Each kind has a plot of its own.
+/// The vertical measure. Each kind has a plot of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Height {
     Ratio,
@@ -66,7 +66,7 @@ struct Axes<'a> {
     across: Scale,
     up: Scale,
     height: Height,
-    /// What grows to the right.
+    /// The horizontal measure.
     axis: &'a str,
 }
 

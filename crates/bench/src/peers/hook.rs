@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 /// The variable that names the file in which [`record`] writes down what it is told.
 pub(crate) const RECORD: &str = "HAFT_BENCH_RECORD";
 
-/// What every call begins with, and what a hook is only told does not.
+/// The beginning of every call; a notification begins otherwise.
 const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 
 const PARAMS: &[u8] = br#""params":"#;

@@ -14,7 +14,7 @@ const OPENING: &str = concat!(
 /// The beginning of a picture of 64 by 64, in base64; whatever follows is taken for the rest of it.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAuLi4u";
 
-/// What a result holds.
+/// The content of a result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Payload {
     /// A block of a kind that nobody shows: what comes of it is that it came.

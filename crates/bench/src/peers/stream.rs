@@ -13,16 +13,16 @@ use haft_sdk::{Extension, Host, Response};
 /// The command that begins it. Its answer opens the panel.
 pub(crate) const COMMAND: &str = "stream";
 
-/// How often the panel is drawn, after it was opened.
+/// The number of times that the panel is drawn, after it was opened.
 pub(crate) const FRAMES: u32 = 20_000;
 
 /// From the first content to the last.
 pub(crate) const DURATION: Duration = Duration::from_secs(1);
 
-/// How long it sleeps before it draws again what was due meanwhile.
+/// The sleep before it draws what is due.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What the extension without an SDK says first.
+/// The first lines of the extension without an SDK.
 const OPENING: &str = concat!(
     r#"{"type":"hello","name":"flood","version":"1.0.0","capabilities":["commands","panels"]}"#,
     "\n",

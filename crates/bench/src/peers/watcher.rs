@@ -10,7 +10,7 @@ pub(crate) const PACE: usize = 1_000;
 /// The event that ends a block, as a line.
 pub(crate) const LAST: &str = "{\"type\":\"event\",\"event\":\"turn_end\",\"stop\":\"end\"}\n";
 
-/// What a watcher says first.
+/// The first lines of a watcher.
 const OPENING: &str = concat!(
     r#"{"type":"hello","name":"watcher","version":"1.0.0","capabilities":["events","event_gap"]}"#,
     "\n",
@@ -23,7 +23,7 @@ const OPENING: &str = concat!(
 /// A pipe full.
 const CHUNK: usize = 64 * 1024;
 
-/// How often one that never reads looks whether anybody is left to be killed by.
+/// The time between two looks of one that never reads for its parent.
 const ORPHAN: Duration = Duration::from_secs(1);
 
 /// Counts lines behind the greeting, and says how many there were when the last event of a block comes; once in between,

@@ -1,4 +1,4 @@
-//! What does not depend on the machine: the system calls of one round trip.
+//! Counters that do not depend on the machine: the system calls of one round trip.
 //!
 //! Counted from outside by `strace`, in the thread that asks: once for many round trips, once for more.
 

@@ -33,10 +33,10 @@ use crate::{peers, platform};
 
 const PLAN: Plan = Plan { repetitions: 5, pairs: 8 };
 
-/// Who is told.
+/// The number of watchers.
 const WATCHERS: usize = 100;
 
-/// What each is told in one block, the last event not counted.
+/// The number of events for each in one block, the last one not counted.
 const EVENTS: usize = 2_000;
 
 /// The number of events that come before the emission waits for all to have seen the first ones.
@@ -45,7 +45,7 @@ const AHEAD: usize = PACE + PACE / 4;
 /// Of the watchers of the second host, so many never read.
 const STALLED: usize = 10;
 
-/// What the base writes at once: a pipe full.
+/// The size of the base's writes: a pipe full.
 const WRITE: usize = 64 * 1024;
 
 const FANOUT: Goal = Goal { goal: 1.5, gate: 2.2 };
@@ -68,7 +68,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     stalled.end()
 }
 
-/// What a check can rely on.
+/// Measures the gated line.
 pub(super) fn gate(report: &mut Report) -> Result<()> {
     told(report)
 }

@@ -37,7 +37,7 @@ const SDK: Goal = Goal { goal: 1.2, gate: 1.4 };
 struct Peer {
     name: &'static str,
     program: Program,
-    /// What a question about 200 B may take, in seconds.
+    /// The time that a question of about 200 B may take, in seconds.
     limit: Option<f64>,
 }
 
@@ -114,7 +114,7 @@ fn peers(report: &mut Report) -> Result<Vec<Peer>> {
     Ok(peers)
 }
 
-/// What is sent.
+/// The frames that are sent.
 struct Frames<'a> {
     size: &'a Size,
     call: ToolCall,

@@ -37,7 +37,7 @@ const PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
 /// A base of ten files is shorter than what a host costs without any extension.
 const GOAL: Goal = Goal { goal: 2.0, gate: 3.0 };
 
-/// What one more extension that nobody needs may cost, in seconds.
+/// The time that one more unused extension may cost, in seconds.
 const EACH: Goal = Goal { goal: 100e-6, gate: 200e-6 };
 
 const FIRST_USES: usize = 9;
@@ -176,7 +176,7 @@ impl Home {
     }
 }
 
-/// What is needed of a manifest.
+/// The fields of a manifest that are needed.
 #[derive(Deserialize)]
 struct Manifest<'a> {
     #[serde(borrow)]

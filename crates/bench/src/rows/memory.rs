@@ -1,4 +1,4 @@
-//! What a live extension costs the host in memory that nobody shares.
+//! The private memory of the host for each live extension.
 //!
 //! Base: a host without extensions, in a process of its own, as the hosts with extensions are.
 

@@ -39,7 +39,7 @@ struct Agent {
     name: &'static str,
     /// Its tool that runs a command.
     tool: &'static str,
-    /// That tool's arguments for a command.
+    /// Returns that tool's arguments for a command.
     args: fn(&str) -> Value,
     /// Makes its home, and says how a prompt is run in it.
     set_up: fn(&Home) -> Result<Invocation>,
@@ -57,7 +57,7 @@ struct Home {
     hooked: bool,
 }
 
-/// How an agent is called: besides `PATH` and `HOME`, which all get.
+/// The invocation of an agent: besides `PATH` and `HOME`, which all get.
 struct Invocation {
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
@@ -177,7 +177,7 @@ fn beside(
     hook(report, &peer, &hooked).context("hook")
 }
 
-/// What a hook before each call costs: the difference of two runs, by the calls.
+/// Measures the cost of a hook before each call: the difference of two runs, by the calls.
 fn hook(report: &mut Report, plain: &Contender<'_>, hooked: &Contender<'_>) -> Result<()> {
     let [wall, cpu, _] = compare(report.plan(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
     let name = plain.agent.name;

@@ -1,4 +1,4 @@
-//! What a sandbox adds to the start of a program.
+//! The cost of a sandbox at the start of a program.
 //!
 //! Base: the launcher starts a program that ends at once, and its end is seen; candidate: the same in a sandbox with two
 //! listed directories.
@@ -17,7 +17,7 @@ use crate::report::{Goal, Report, Unit};
 
 const PLAN: Plan = Plan { repetitions: 5, pairs: 40 };
 
-/// What a level may add, in seconds.
+/// The time that a level may add, in seconds.
 const STANDARD: Goal = Goal { goal: 2e-3, gate: 6e-3 };
 const STRICT: Goal = Goal { goal: 20e-3, gate: 40e-3 };
 

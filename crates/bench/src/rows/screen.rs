@@ -39,10 +39,11 @@ const BETWEEN: [Duration; 5] = [
     Duration::from_millis(23),
 ];
 
-/// What is searched for in turn: what is in every message, and what is in none, for which all of them are read.
+/// The texts that are searched for in turn: what is in every message, and what is in none, for which all of them are
+/// read.
 const SEARCHED: [&str; 2] = ["message", "nowhere"];
 
-/// How long nothing happens while wake-ups are counted.
+/// The time without input while wake-ups are counted.
 const IDLE: Duration = Duration::from_secs(10);
 
 /// A frame of most displays.
@@ -50,7 +51,7 @@ const FRAME: Goal = Goal { goal: 16e-3, gate: 32e-3 };
 
 const WAKES: Goal = Goal { goal: 2.0, gate: 4.0 };
 
-/// What the line of the editor begins with in this row: nothing that a model says.
+/// The beginning of the editor's line in this row: nothing that a model says.
 const MARK: &str = "key";
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
@@ -116,7 +117,7 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How often the program wakes up while nothing happens.
+/// Counts the wake-ups of the program while nothing happens.
 fn idle(report: &mut Report, what: &str, screen: &Pty) {
     // What was begun before comes to its end.
     screen.printed_within(Duration::from_secs(1));

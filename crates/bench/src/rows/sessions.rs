@@ -56,7 +56,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     blocks(report, dir.path())
 }
 
-/// What the summary of a long file takes.
+/// Measures the summary of a long file.
 fn long_summary(report: &mut Report, file: &Path) -> Result<()> {
     let plan = report.plan(LONG_PLAN);
     let [_, cpu] = compare(plan, || newlines(file), || newlines(file))?;
@@ -88,7 +88,7 @@ fn list(report: &mut Report, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How long an entry holds up the thread that appends it; waiting for the disk is not among it.
+/// Measures the time that an entry holds up the thread that appends it, without waiting for the disk.
 fn blocks(report: &mut Report, dir: &Path) -> Result<()> {
     let session = Session::create(dir, dir);
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;

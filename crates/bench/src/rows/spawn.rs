@@ -29,7 +29,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What the program says it took.
+/// Returns the times that the program reports.
 fn started(spawner: &mut Piped) -> Result<[f64; 2]> {
     let line = spawner.ask("one")?;
     let (wall, cpu) = str::from_utf8(&line)?.trim().split_once(' ').context("two times")?;

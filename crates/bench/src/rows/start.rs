@@ -18,7 +18,7 @@ use crate::platform::allow_many_files;
 use crate::report::{Goal, Report, Unit};
 use crate::{peers, platform};
 
-/// How many, and how often that is done.
+/// The numbers of extensions, and the repetitions of each.
 const COUNTS: [(usize, Plan); 4] = [
     (1, Plan { repetitions: 5, pairs: 20 }),
     (10, Plan { repetitions: 5, pairs: 10 }),

@@ -57,7 +57,7 @@ enum Until {
     TimeIsUp,
 }
 
-/// What a stream came to.
+/// The result of a stream.
 #[derive(Debug)]
 struct Streamed {
     /// Times that a thread of this process went to sleep and was woken.

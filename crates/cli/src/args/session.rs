@@ -43,7 +43,7 @@ pub(crate) struct SessionCommands {
     pub(crate) command: SessionCommand,
 }
 
-/// What can be done with sessions. An ID is the beginning of one, a file, or `last`: the latest of this directory.
+/// The commands of `haft session`. An ID is the beginning of one, a file, or `last`: the latest of this directory.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// List the sessions of this directory, the latest first

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use haft_config::{Asked, Digest, NoDigest};
 
-/// What the flag stands for without a value. Never the empty text: a variable that is not set must not trust anything.
+/// The value of the flag without one. Never the empty text: a variable that is not set must not trust anything.
 const THIS_RUN: &str = "this-run";
 
 /// `--trust-project`.

@@ -50,7 +50,7 @@ fn code(name: Option<&str>) -> String {
     name.map_or_else(String::new, |name| format!("`{name}`"))
 }
 
-/// What a heading is called by links.
+/// Returns the anchor of a heading for links.
 fn anchor(key: &Key) -> String {
     key.path.chars().filter(|c| *c != '.').map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -32,7 +32,7 @@ pub(super) fn fields(root: &Value, branch: &Value) -> Vec<Field> {
     rows
 }
 
-/// What a `$ref` points to.
+/// Returns the schema that a `$ref` points to.
 pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let name = schema["$ref"].as_str().and_then(|target| target.strip_prefix("#/$defs/"));
     name.map_or(schema, |name| &root["$defs"][name])

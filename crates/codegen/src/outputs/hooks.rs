@@ -33,7 +33,7 @@ pub(super) fn output() -> Result<Output> {
     Ok(Output { path: PATH, text })
 }
 
-/// What the reference is made of: schemas and lines of both sides.
+/// The sources of the reference: schemas and lines of both sides.
 struct Reference {
     calls: Value,
     results: Value,

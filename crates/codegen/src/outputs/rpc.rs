@@ -35,7 +35,7 @@ pub(super) fn output() -> Result<Output> {
     Ok(Output { path: PATH, text })
 }
 
-/// What the reference of commands is made of: schemas and lines of both sides.
+/// The sources of the reference of commands: schemas and lines of both sides.
 struct Commands {
     requests: Value,
     data: Value,

@@ -1,4 +1,4 @@
-//! What is packed, which is not unpacked at all.
+//! Archives, which are never unpacked.
 
 use anyhow::Result;
 

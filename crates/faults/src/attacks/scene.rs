@@ -134,7 +134,7 @@ impl Scene {
         self.dir.join("fired").exists()
     }
 
-    /// That nothing is installed, and nothing of an attempt is left.
+    /// Checks that nothing is installed, and nothing of an attempt is left.
     pub(super) fn is_empty(&self) -> Result<()> {
         let mut left = Vec::new();
         for place in ["haft/extensions", "haft/extensions/.scraps", "haft/store", "haft/store/.scraps"] {

@@ -47,7 +47,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 /// One chain being driven, and what its hooks know.
 struct Play {
     roles: Vec<HookRole>,
-    /// What each was asked about, or wrote, last.
+    /// The arguments that each was asked about, or wrote, last.
     saw: Vec<Option<RawJson>>,
     refused: bool,
 }

@@ -27,10 +27,10 @@ const SETTLES: Duration = Duration::from_secs(30);
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What memory may grow by, in KiB.
+/// The growth of memory that is allowed, in KiB.
 const GROWTH: u64 = 2 * 1024;
 
-/// What the model says: at once, slowly, or with a tool.
+/// The script of the model: at once, slowly, or with a tool.
 const SCRIPT: &str = r#"{"model":"soak","steps":[
     {"when":{"last_role":"tool"},"repeat":true,"say":[{"text":"The tool was there."}]},
     {"when":{"contains":"slowly"},"repeat":true,"say":[{"text":"one two three four five six seven eight nine ten"}],"chunk":4,"pause_ms":1},
@@ -86,7 +86,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     ])
 }
 
-/// What the program holds.
+/// The resources that the program holds.
 #[derive(Debug, Default)]
 struct Held {
     /// In KiB.
@@ -95,7 +95,7 @@ struct Held {
     files: usize,
 }
 
-/// What happened.
+/// The events that happened.
 #[derive(Debug, Default)]
 struct Said {
     started: usize,
@@ -110,7 +110,7 @@ struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
-    /// How often each command was answered.
+    /// The number of replies by command.
     answers: BTreeMap<String, usize>,
     commands: usize,
     said: Said,
@@ -220,7 +220,7 @@ impl Client {
         Ok(())
     }
 
-    /// What the program holds, when nothing is under way.
+    /// Returns the resources that the program holds, when nothing is under way.
     fn held(&mut self) -> Result<Held> {
         self.ask(json!({"type": "clear"}))?;
         let place = format!("/proc/{}", self.child.id());

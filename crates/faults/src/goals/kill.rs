@@ -25,7 +25,7 @@ const ROUNDS: (usize, usize) = (8, 200);
 /// daemon in a session of its own.
 const KINDS: &[&str] = &["good", "deaf", "heir", "daemonise"];
 
-/// What such a host has at least started: the four, the canary, the child and the daemon.
+/// The least number of processes that such a host has started: the four, the canary, the child and the daemon.
 const PROCESSES: usize = 7;
 
 /// The longest wait until everything is gone. What would be left then would be left for ever: none of them ends by itself.
@@ -69,7 +69,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What became of the extensions of one host that was killed.
+/// The fate of the extensions of one killed host.
 struct Killed {
     /// Processes that were left when the time was over.
     left: usize,

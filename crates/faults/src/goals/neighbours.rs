@@ -20,10 +20,10 @@ use crate::world::Events;
 /// Rounds, in each of which everybody has a turn.
 const ROUNDS: (usize, usize) = (1, 5);
 
-/// How long one turn with crashes is watched: most crashes of a loop happen in it.
+/// The time that one turn with crashes is watched: most crashes of a loop happen in it.
 const STORM: Duration = Duration::from_secs(7);
 
-/// How long a turn with floods is watched: less than it takes until a flood is ended.
+/// The time that a turn with floods is watched: less than it takes until a flood is ended.
 const FLOOD: Duration = Duration::from_secs(4);
 
 /// Between two calls.
@@ -35,7 +35,7 @@ const REST: Duration = Duration::from_millis(300);
 const CRASHING: usize = 100;
 const NOISY: usize = 4;
 
-/// What all that are noisy in one way may make of the median.
+/// The factor by which noisy ones may raise the median.
 const NOISY_RATIO: f64 = 1.5;
 
 /// Limit for a busy machine, in milliseconds: the time that neighbours may add to a trip. On an idle machine a trip takes
@@ -131,7 +131,7 @@ fn added(pairs: &[Pair], of: fn(&Times) -> Duration) -> f64 {
     )
 }
 
-/// What was measured, pair by pair.
+/// Returns the measurements, pair by pair.
 fn said(pairs: &[Pair]) -> Figure {
     let all = pairs.iter().map(|Pair { quiet, loud: Turn { times, faults } }| {
         let brief =

@@ -20,7 +20,7 @@ const PROMPTS: (usize, usize) = (3, 41);
 /// Tool calls of one prompt.
 const CALLS: usize = 20;
 
-/// What one event may cost more, in milliseconds.
+/// The additional cost of one event, in milliseconds.
 const PER_EVENT: f64 = 1.0;
 
 /// Hosts with a gate that does not answer, and calls for each: three failures end a run.
@@ -29,7 +29,7 @@ const ASKED: usize = 2;
 
 const DEADLINE: Duration = Duration::from_millis(500);
 
-/// What a deadline may be overshot by, everything else that a prompt does included.
+/// The time by which a deadline may be overshot, everything else of a prompt included.
 const OVERSHOOT: Duration = Duration::from_millis(100);
 
 /// Limits for a busy machine: far less than the delay when an extension is waited for.

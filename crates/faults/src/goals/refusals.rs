@@ -52,7 +52,7 @@ fn answer(fields: &str, end: &str) -> Vec<u8> {
     format!("{{\"type\":\"event_intercept_response\",{fields}{end}\n").into_bytes()
 }
 
-/// What became of one guarded call.
+/// The failure of one guarded call.
 struct Failure {
     executed: bool,
     /// The gate did what it is here for.

@@ -17,10 +17,10 @@ use crate::world::beside;
 /// The first argument of a process that has the probes run.
 pub(crate) const PROBE: &str = "probe";
 
-/// What is started for it, and must lie beside this program.
+/// The programs that are started for it, which must lie beside this program.
 const PROGRAMS: [&str; 3] = ["haft-faults", "haft-launcher", "sandbox-probe"];
 
-/// Who is nobody, for `setpriv`.
+/// The arguments of `setpriv` for a user without rights.
 const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
 /// A way to run the probes.
@@ -29,7 +29,7 @@ struct Way {
     column: Column,
     /// None: without a sandbox.
     sandbox: Option<(Level, Net)>,
-    /// How many of them have to be refused or absent.
+    /// The least number of them that are refused or absent.
     least: usize,
 }
 

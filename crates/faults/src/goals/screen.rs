@@ -55,7 +55,7 @@ struct Scene {
     place: Place,
     size: (u16, u16),
     sinks: &'static [Sink],
-    /// What is done before the frame is drawn.
+    /// The action before the frame is drawn.
     then: fn(&mut Stage) -> Result<()>,
 }
 
@@ -69,7 +69,7 @@ fn scenes() -> Vec<Scene> {
     [drawn, inline, printed, pictures::scenes()].concat()
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) sinks: usize,

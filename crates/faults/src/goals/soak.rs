@@ -34,10 +34,10 @@ const LONGEST: Duration = Duration::from_secs(3_600);
 /// Most bytes that the heap may grow by within an hour.
 const SLOPE: f64 = 1024.0 * 1024.0;
 
-/// What all logs together may have, in bytes: two files of 1 MiB an extension, and a last line each.
+/// The size of all logs together, in bytes: two files of 1 MiB an extension, and a last line each.
 const LOGS: u64 = EXTENSIONS as u64 * 2 * (1024 + 64) * 1024;
 
-/// What a run went through.
+/// The history of a run.
 #[derive(Default)]
 struct Day {
     cycles: usize,
@@ -109,7 +109,7 @@ async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)
     Ok((day, dir))
 }
 
-/// What happens between two reloads.
+/// Works between two reloads.
 async fn work(host: &Host, day: &mut Day) -> Result<()> {
     let hooks = Arc::new(host.clone()).hooks();
     let mut told = 0;

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// In which what a killed program started is gone.
 const REST: Duration = Duration::from_millis(150);
 
-/// What the silent one may add.
+/// The delay that the silent one may add.
 const DELAY: Duration = Duration::from_millis(50);
 
 /// Limit for a busy machine. An extension that is waited for adds ten seconds.

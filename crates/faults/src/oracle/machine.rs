@@ -1,4 +1,4 @@
-//! What a case leaves behind on the machine: processes, open files, memory.
+//! Traces that a case leaves on the machine: processes, open files, memory.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// [`Growth`](super::Growth).
 const RUNAWAY: usize = 64 << 20;
 
-/// What this process held before a case.
+/// The resources of this process before a case.
 pub(crate) struct Baseline {
     files: usize,
     heap: usize,

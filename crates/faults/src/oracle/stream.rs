@@ -1,4 +1,4 @@
-//! Whether a stream of events is whole.
+//! Checks that a stream of events is whole.
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ fn hidden() -> String {
     "delete all".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect()
 }
 
-/// What `misbehave` shall say.
+/// Sets the texts that `misbehave` says.
 fn texts(setup: &mut Setup, texts: &[String]) {
     let path = setup.dir.join("texts.json");
     // A file that is missing fails the row: the extension cannot say anything.

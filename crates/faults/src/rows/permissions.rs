@@ -60,7 +60,7 @@ pub(crate) const TAKES_MORE: Case = Case {
 pub(crate) const ASKS_FOR_VARIABLES: Case =
     Case { play: |world| Box::pin(variables(world)), notices_alone: true, ..CASE };
 
-/// That of the tools when they were approved.
+/// The schema of the tools when they were approved.
 const SCHEMA: &str = r#"{"type":"object"}"#;
 
 /// Variables that no extension can be granted.
@@ -77,7 +77,7 @@ const VARIABLES: &[&str] = &[
     "IFS",
 ];
 
-/// What a manifest of the extension asks for.
+/// Returns the permissions that a manifest of the extension asks for.
 fn asks(permissions: &Value) -> Result<Permissions> {
     let text = json!({"name": EVIL, "exec": "./evil", "permissions": permissions}).to_string();
     Manifest::parse(Path::new("extension.json"), &text, false)?.permissions.context("it asks for nothing")
@@ -140,7 +140,7 @@ async fn has_what_was_granted(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// What was pinned when the extension was approved.
+/// The pins from the approval of the extension.
 #[derive(Debug)]
 struct Kept(Mutex<BTreeMap<String, PinnedTool>>);
 

@@ -162,7 +162,7 @@ fn shown(path: &std::path::Path) -> String {
     path.display().to_string()
 }
 
-/// What it tries comes out as it should, or the level is not there and it was not started.
+/// Checks that its attempts come out as they should, or that the level is missing and it was not started.
 async fn tries(world: &mut World, column: Column, probes: &[&str]) -> Result<()> {
     let support = available();
     let missing = match column {

@@ -1,4 +1,4 @@
-//! What extensions have the host do: T-29, S-15, and the parts of S-14 and T-24 that are about it.
+//! Services that extensions call: T-29, S-15, and the parts of S-14 and T-24 that are about it.
 
 mod asker;
 
@@ -257,10 +257,10 @@ pub(super) async fn many_edits(
     Ok(())
 }
 
-/// Who writes beside the built-in tools, and by which name of the file.
+/// The writers beside the built-in tools, and the name of the file that each uses.
 const WRITERS: [(&str, &str); 3] = [("by-path", FILE), ("by-link", "link"), ("by-hard-link", "other")];
 
-/// What a guard refuses the model it refuses an extension that has the host do it.
+/// Checks that a guard refuses an extension's calls as it refuses the model's.
 pub(super) async fn is_guarded_the_same(world: &mut World) -> Result<()> {
     let command = |text: &str| wants("exec", json!({"command": text}));
     let mut specs = vec![asker(world, "asker", &[command("echo DENIED > made"), command("echo fine")])?];

@@ -115,7 +115,7 @@ struct Loop {
     found: Found,
 }
 
-/// What rounds met.
+/// The findings of the rounds.
 #[derive(Default)]
 struct Found {
     rounds: usize,
@@ -223,7 +223,7 @@ fn passes(time: Duration) {
     }
 }
 
-/// How long a file is, and whether its end is no whole line.
+/// Returns the length of a file, and true if its end is not a whole line.
 fn end(file: &Path) -> Result<(u64, bool)> {
     let mut file = File::open(file).context("open the session")?;
     let length = file.seek(SeekFrom::End(-1)).context("the session is empty")? + 1;

@@ -71,7 +71,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-/// What must be named of an armed project.
+/// The names that must be reported of an armed project.
 const SKIPPED: &[&str] =
     &[".haft/config.toml", "AGENTS.md", ".haft/SYSTEM.md", ".haft/skills", "extension local"];
 

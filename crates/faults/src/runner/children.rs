@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A process that is killed when nobody looks at it any more.
 pub(crate) struct Child(std::process::Child);
 
-/// How a row's process ended.
+/// The end of a row's process.
 pub(crate) enum Exit {
     Passed,
     Skipped,

@@ -1,4 +1,4 @@
-//! What a case asks: calls of tools and commands, and whole prompts with a scripted model.
+//! Questions of a case: calls of tools and commands, and whole prompts with a scripted model.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ impl Tally {
     }
 }
 
-/// What one question came to.
+/// The outcome of one question.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) text: String,
@@ -49,34 +49,34 @@ pub(crate) struct Asked {
     pub(crate) took: Duration,
 }
 
-/// What became of a guarded tool call.
+/// The outcome of a guarded tool call.
 #[derive(Debug, Clone)]
 pub(crate) struct Gated {
     /// The text of the arguments the tool ran with, if it did.
     pub(crate) ran_with: Option<String>,
-    /// Who blocked it, and why.
+    /// The extension that blocked it, and its reason.
     pub(crate) blocked: Option<(String, String)>,
-    /// What the model was told.
+    /// The text for the model.
     pub(crate) result: String,
     pub(crate) took: Duration,
 }
 
-/// What came of a prompt.
+/// The outcome of a prompt.
 #[derive(Debug)]
 pub(crate) struct Played {
     /// The text of the arguments of every run of `probe`.
     pub(crate) ran: Vec<String>,
-    /// Who blocked a call, and why.
+    /// The extensions that blocked a call, and their reasons.
     pub(crate) blocked: Vec<(String, String)>,
-    /// What the model was told, call by call.
+    /// The texts for the model, call by call.
     pub(crate) results: Vec<String>,
-    /// Who gave results in place of a tool.
+    /// The extensions that gave results in place of a tool.
     pub(crate) synthetic: Vec<String>,
     /// The system prompt of the last step.
     pub(crate) system: String,
-    /// What the user saw of the model's words.
+    /// The model's words that the user saw.
     pub(crate) said: Vec<String>,
-    /// How it ended.
+    /// The end of the prompt.
     pub(crate) outcome: Result<(), String>,
 }
 

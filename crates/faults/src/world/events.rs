@@ -1,4 +1,4 @@
-//! What a host and its agent said, in order.
+//! Events of a host and its agent, in order.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -21,7 +21,7 @@ use crate::timeouts::{LOOK, PATIENCE};
 /// The size of every terminal: rows, columns.
 const SIZE: (NonZeroU16, NonZeroU16) = (NonZeroU16::new(200).unwrap(), NonZeroU16::new(80).unwrap());
 
-/// What extensions of the program may have of its environment.
+/// The variables of the program's environment that extensions may have.
 const GRANTED: [&str; 4] = ["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
 
 /// `haft`, not yet started.
@@ -29,7 +29,7 @@ pub(crate) struct Home {
     dir: PathBuf,
     env: Vec<(String, String)>,
     model: Vec<String>,
-    /// What starts the program, if it is not started itself.
+    /// The program that starts it, if it is not started itself.
     below: Vec<String>,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct Terminal {
     reader: JoinHandle<()>,
 }
 
-/// What a program in a terminal came to.
+/// The outcome of a program in a terminal.
 pub(crate) struct Shown {
     pub(crate) code: u32,
-    /// What the terminal was sent, with the ends of lines as the program wrote them.
+    /// The bytes for the terminal, with the ends of lines as the program wrote them.
     pub(crate) bytes: Vec<u8>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Program {
     dir: PathBuf,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -34,7 +34,7 @@ impl Ran {
     }
 }
 
-/// What its extensions are given of its environment.
+/// The variables of its environment for its extensions.
 const VARIABLES: &[&str] = &["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TRANSCRIPT"];
 
 impl Program {
@@ -82,7 +82,7 @@ impl Program {
         self.child.id()
     }
 
-    /// What it has printed so far.
+    /// Returns the text that it has printed so far.
     pub(crate) fn printed(&self) -> String {
         fs::read_to_string(self.dir.join("stdout")).unwrap_or_default()
     }

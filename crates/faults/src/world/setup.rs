@@ -1,4 +1,4 @@
-//! What a case can change before its host starts.
+//! The setup of a case before its host starts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(180);
 /// Drawing a panel of this title panics.
 pub(crate) const FATAL_TITLE: &str = "fatal";
 
-/// How thorough a run is, and whether the defences are up.
+/// The depth of a run, and the state of the defences.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mode {
     pub(crate) full: bool,
@@ -138,12 +138,12 @@ fn patient() -> Timeouts {
 #[derive(Default)]
 pub(crate) struct Screen {
     notes: Mutex<Vec<String>>,
-    /// What the person behind it says about a gate that keeps failing; to stop, when that is left open.
+    /// The person's decision about a gate that keeps failing; to stop, when that is left open.
     choice: Mutex<Option<GateChoice>>,
 }
 
 impl Screen {
-    /// What was drawn, in order.
+    /// Returns the drawings, in order.
     pub(crate) fn seen(&self) -> Vec<String> {
         lock(&self.notes).clone()
     }
@@ -153,7 +153,7 @@ impl Screen {
         *lock(&self.choice) = Some(choice);
     }
 
-    /// How often somebody asked about a gate.
+    /// Returns the number of questions about a gate.
     pub(crate) fn asked(&self) -> usize {
         self.seen().iter().filter(|note| note.contains("keeps failing")).count()
     }

@@ -29,7 +29,7 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// What the request is answered with.
+/// Returns the scenario that answers the request.
 fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
     let refused = |why: &str| Scenario::status(400, "invalid_request_error", why);
     let violation = strict::check(shared.wire, &request.body).err();
@@ -50,7 +50,7 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
 /// A `GET` with a key that contains this is refused.
 const REFUSED: &str = "refused";
 
-/// What the server lists, in the way of its API.
+/// Returns the list of models, in the way of its API.
 fn models(wire: Wire) -> &'static str {
     match wire {
         Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses => {

@@ -1,4 +1,4 @@
-//! What the server answers to one request.
+//! The answer of the server to one request.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-/// What goes wrong.
+/// The fault of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// A status instead of an answer. `{key}` in the body is replaced by the key the client sent.

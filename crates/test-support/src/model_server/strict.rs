@@ -1,4 +1,4 @@
-//! What the providers refuse: a transcript that is not one.
+//! Requests that the providers reject: a transcript that is not one.
 //!
 //! Stricter than the providers where they forgive what an agent should not do (two answers in a row), and silent about
 //! what has nothing to do with a transcript.

@@ -1,4 +1,4 @@
-//! What a request is answered with: the model's window, and answers that are made up on the spot.
+//! Answers to requests that do not fit the window: the model's window, and answers that are made up on the spot.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ fn tokens(bytes: usize) -> u64 {
     (bytes as u64 * 11).div_ceil(40)
 }
 
-/// What the provider says of a request that does not fit, together with the answer that it asks for.
+/// Returns the provider's refusal of a request that does not fit, with the answer that it asks for.
 fn refusal(wire: Wire, body: &Value, input: u64, window: u64) -> Option<Scenario> {
     let asked = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let answer = asked.iter().find_map(|field| body.get(field)?.as_u64()).unwrap_or(0);

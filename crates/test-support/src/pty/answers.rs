@@ -1,15 +1,15 @@
-//! What a terminal does for its program beside showing text: it answers, and is told titles and the like.
+//! Services of a terminal for its program beside showing text: it answers, and is told titles and the like.
 
 use vt100::{Callbacks, Screen};
 
-/// What the terminal was told beside what it shows.
+/// The commands for the terminal beside its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     /// Titles of the window, in order.
     pub titles: Vec<String>,
-    /// What was copied to the clipboard: for which one, and the text in base64.
+    /// The texts that were copied to the clipboard: for which one, and the text in base64.
     pub copied: Vec<(String, String)>,
-    /// How often the bell rang.
+    /// The number of times that the bell rang.
     pub bells: usize,
 }
 
@@ -18,12 +18,12 @@ pub struct Told {
 pub(super) struct Answers {
     /// Does it answer at all?
     pub(super) deaf: bool,
-    /// What it says its background is, as `rgb:0000/0000/0000`; without it, it says nothing.
+    /// The background that it reports, as `rgb:0000/0000/0000`; without it, it reports nothing.
     pub(super) background: Option<String>,
     /// Does it know the keyboard protocol of kitty?
     pub(super) kitty: bool,
     pub(super) told: Told,
-    /// What is to be typed next.
+    /// The bytes that are typed next.
     pub(super) due: Vec<u8>,
     /// A synchronized update has begun and not ended.
     pub(super) in_frame: bool,

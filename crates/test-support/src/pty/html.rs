@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use vt100::{Cell, Color, Screen};
 
-/// How a terminal looks where a program says nothing about colours.
+/// The colors of a terminal where a program sets none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
     /// Light on dark.
@@ -22,13 +22,13 @@ const PALETTE: [u32; 16] = [
 /// The levels of red, green and blue in the cube of 216 colours.
 const LEVELS: [u32; 6] = [0x00, 0x5f, 0x87, 0xaf, 0xd7, 0xff];
 
-/// What all pages have: rows of one height, and no space around them but a small edge.
+/// The style of all pages: rows of one height, and no space around them but a small edge.
 const STYLE: &str = "*{margin:0;padding:0}body{padding:8px}\
     div{font:14px/16px 'DejaVu Sans Mono',monospace;white-space:pre;height:16px}\
     span{display:inline-block;height:16px;vertical-align:top}";
 
 impl Ground {
-    /// What a terminal with it answers to the question for its background.
+    /// Returns the terminal's answer to the question for its background.
     pub const fn answer(self) -> &'static str {
         match self {
             Self::Dark => "rgb:1111/1313/1818",

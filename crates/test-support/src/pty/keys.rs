@@ -1,6 +1,6 @@
-//! What a terminal of the old kind sends for keys.
+//! Bytes of a terminal of the old kind for keys.
 
-/// What a terminal sends for a key: a character, or a name such as `enter`, `shift+tab`, `ctrl+o`, `alt+enter`.
+/// Returns the bytes of a key: a character, or a name such as `enter`, `shift+tab`, `ctrl+o`, `alt+enter`.
 ///
 /// # Panics
 /// When there is no such key.

@@ -2,7 +2,7 @@
 
 use Expect::{Absent, Any, Refused, Works};
 
-/// What comes of a probe.
+/// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     /// It can be done.
@@ -15,7 +15,7 @@ pub enum Expect {
     Any,
 }
 
-/// How the probes are run.
+/// The way in which the probes are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// Without a sandbox: what is refused below can be done here, or the probe would show nothing.
@@ -35,13 +35,13 @@ pub enum Column {
 /// One thing to try.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
-    /// What it is called in the program that tries it.
+    /// The name in the program that tries it.
     pub name: &'static str,
     expect: [Expect; 6],
 }
 
 impl Probe {
-    /// What shall come of it.
+    /// Returns the expected outcome.
     pub fn expect(&self, column: Column) -> Expect {
         let [free, standard, standard_all, strict, strict_loopback, strict_all] = self.expect;
         match column {

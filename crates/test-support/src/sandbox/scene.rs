@@ -21,7 +21,7 @@ pub struct Scene {
     _open: (TcpListener, UnixListener, UnixListener, UnixDatagram),
 }
 
-/// What came of one probe, and whether it is what should.
+/// The outcome of one probe, and whether it is the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// The probe.
@@ -80,17 +80,17 @@ impl Scene {
         self.facts.to_string()
     }
 
-    /// What a sandbox lets be written.
+    /// Returns the directory that a sandbox lets the probe write.
     pub fn data(&self) -> PathBuf {
         self.dir.join("data")
     }
 
-    /// What a sandbox lets be read.
+    /// Returns the directory that a sandbox lets the probe read.
     pub fn granted(&self) -> PathBuf {
         self.dir.join("granted")
     }
 
-    /// What was printed, beside what should have been.
+    /// Compares the output with the expected one.
     pub fn judge(output: &str, column: Column) -> Vec<Verdict> {
         PROBES.iter().map(|probe| judge(probe.name, said(output, probe.name), probe.expect(column))).collect()
     }
@@ -103,7 +103,7 @@ impl Drop for Scene {
     }
 }
 
-/// What stands behind the name of a probe.
+/// Returns the text behind the name of a probe.
 fn said<'a>(output: &'a str, name: &str) -> Option<&'a str> {
     output
         .lines()
@@ -128,7 +128,7 @@ fn judge(name: &'static str, said: Option<&str>, expect: Expect) -> Verdict {
     verdict
 }
 
-/// What `ok` or the number of an error stands for.
+/// Returns the outcome that `ok` or the number of an error means.
 fn came_of(said: &str) -> Option<Expect> {
     if said == "ok" {
         return Some(Expect::Works);

@@ -1,12 +1,12 @@
-//! What haft's own writing may have a terminal do: a list of functions, by final byte, parameters and place. Anything
-//! else is found, also a function of the list where haft does not write it.
+//! The actions of a terminal that haft's own output may cause: a list of functions, by final byte, parameters and
+//! place. Anything else is found, also a function of the list where haft does not write it.
 
 mod pictures;
 mod strip;
 
 use super::deceives;
 
-/// What was written.
+/// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// Nothing, or one frame of the interactive mode on a screen of so many columns and rows.
@@ -23,7 +23,7 @@ pub enum Written {
         /// The rows that were drawn before.
         before: u16,
     },
-    /// What takes so many drawn rows from the terminal's own screen.
+    /// The text that takes so many drawn rows from the terminal's own screen.
     Unstrip(u16),
     /// Rows for the normal screen, each ended.
     Rows,
@@ -35,7 +35,7 @@ pub enum Written {
     Clipboard,
 }
 
-/// What a terminal does that haft does not write where this was written; nothing for what is as it should be.
+/// Returns the actions of a terminal that this kind of output must not cause; nothing for correct output.
 pub fn oversteps(bytes: &[u8], written: Written) -> Vec<String> {
     match written {
         Written::Lines => return lines(bytes),
@@ -139,7 +139,7 @@ impl Deed {
         }
     }
 
-    /// What is never right.
+    /// Returns an action that is never allowed.
     fn never(&self) -> Option<String> {
         if let Self::Other(what) = self { Some(what.clone()) } else { None }
     }
@@ -148,7 +148,7 @@ impl Deed {
 #[derive(Default)]
 struct Heard {
     deeds: Vec<Deed>,
-    /// What is shown, with a blank where the cursor goes elsewhere.
+    /// The text, with a blank where the cursor goes elsewhere.
     shown: String,
 }
 
@@ -248,7 +248,7 @@ fn is_pen(mut numbers: &[u16]) -> bool {
     without_color(without_color(numbers, 30), 40).is_empty()
 }
 
-/// What follows the colour, where there is one.
+/// Returns the numbers behind the color, where there is one.
 fn without_color(numbers: &[u16], base: u16) -> &[u16] {
     match numbers {
         [special, 2, 0..=255, 0..=255, 0..=255, rest @ ..] if *special == base + 8 => rest,
@@ -292,7 +292,7 @@ fn frame(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
     found
 }
 
-/// Whether what is written behind these is in a colour of theirs.
+/// Returns a color that these leave for the text behind them.
 fn leaves_color(deeds: &[Deed]) -> Option<String> {
     let last = deeds.iter().rev().find(|deed| matches!(deed, Deed::Pen(_)));
     (last == Some(&Deed::Pen(false))).then(|| "leave a colour".to_owned())

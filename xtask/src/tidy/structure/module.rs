@@ -12,7 +12,7 @@ use crate::tidy::product::is_for_tests;
 /// A path as it is written, such as `super::Thing`.
 pub(super) type Path = Vec<String>;
 
-/// What the checks need of one file.
+/// The parts of one file that the checks need.
 #[derive(Debug, Default)]
 pub(super) struct Module {
     /// The file, below `src/`.

@@ -1,4 +1,4 @@
-//! What each extension adds to a run, and what its launcher does.
+//! The cost of each extension in a run, and that of its launcher.
 
 use std::time::Instant;
 

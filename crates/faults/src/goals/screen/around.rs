@@ -1,4 +1,4 @@
-//! What stands around the transcript: notes, what waits, the editor, the status line, panels.
+//! The parts around the transcript: notes, what waits, the editor, the status line, panels.
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent, Level};

@@ -1,4 +1,4 @@
-//! What makes bytes of what is drawn, as the program's own loop does.
+//! Makes bytes of drawings, as the program's own loop does.
 
 use anyhow::{Context as _, Result};
 use haft_test_support::terminal::{Written, deceives};
@@ -35,7 +35,7 @@ impl Place {
     }
 }
 
-/// What makes bytes of frames.
+/// The painter that makes bytes of frames.
 pub(super) enum Hand {
     Painter(Painter),
     Pictures(Box<Pictures>, Runtime),
@@ -43,7 +43,7 @@ pub(super) enum Hand {
     Lines,
 }
 
-/// What is drawn on the terminal's own screen, and on the other one.
+/// The painters of the terminal's own screen, and of the other one.
 #[derive(Default)]
 pub(super) struct Inline {
     strip: Strip,
@@ -61,7 +61,7 @@ pub(super) struct Eye {
     pub(super) keeps: bool,
     /// The rows of it.
     pub(super) drawn: String,
-    /// What a terminal would obey in a cell.
+    /// A cell that a terminal would obey.
     pub(super) hostile: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl Hand {
         }
     }
 
-    /// What takes from the terminal's own screen what was drawn there.
+    /// Returns the text that takes the drawing from the terminal's own screen.
     pub(super) fn farewell(&mut self) -> Option<(String, Written)> {
         let Self::Inline(inline) = self else { return None };
         let rows = std::mem::take(&mut inline.rows);
@@ -178,7 +178,7 @@ fn with_pictures(
     }
 }
 
-/// What of a picture a terminal would obey if it was written as it is: before the painter's own fence.
+/// Returns the cell of a picture that a terminal would obey if it was written as it is: before the painter's own fence.
 pub(super) fn hostile_cell(buffer: &Buffer) -> Option<String> {
     let hostile = |cell: &&Cell| match cell.symbol().as_bytes() {
         [byte] => byte.is_ascii_control(),

@@ -81,7 +81,7 @@ fn sessions(stage: &mut Stage, texts: &[String]) -> Result<()> {
     stage.reply("list_sessions", &json!({ "sessions": rows }))
 }
 
-/// What is typed into a list, and as another name.
+/// Types texts into a list, and as another name.
 fn typed(stage: &mut Stage, texts: &[String]) -> Result<()> {
     let [filter, name] = texts else { return Ok(()) };
     sessions(stage, &["zz".to_owned()])?;
@@ -128,7 +128,7 @@ fn extension_page(stage: &mut Stage, texts: &[String]) -> Result<()> {
     stage.keys("enter down enter")
 }
 
-/// What others can be told to do.
+/// Runs commands that others can give.
 fn commands(stage: &mut Stage, rows: &[Value]) -> Result<()> {
     stage.command("/reload-ext")?;
     let reloaded = json!({ "stopped": 0, "loaded": 0, "ready": 0, "kept": 0, "errors": [] });

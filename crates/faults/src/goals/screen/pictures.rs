@@ -26,7 +26,7 @@ pub(super) fn scenes() -> Vec<Scene> {
     WAYS.map(|(what, protocol, _)| Scene { place: place(protocol), ..scene(what, (60, 30), SINKS) }).into()
 }
 
-/// What is wrong with a scene of images in which none was shown.
+/// Returns the defect of a scene of images in which none was shown.
 pub(super) fn unseen(scene: &Scene, said: &str) -> Option<String> {
     let way = WAYS.iter().find(|(_, protocol, _)| scene.place == Place::Pictures(*protocol))?;
     (!said.contains(way.2)).then(|| format!("{}: none is shown", scene.what))

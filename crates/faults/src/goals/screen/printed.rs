@@ -4,7 +4,7 @@ use super::hand::Place;
 use super::transcript::{answer, calls, image, user};
 use super::{Scene, scene, sink};
 
-/// What leads to printed lines, too, by every one of its ways.
+/// Text that leads to printed lines, too, by every one of its ways.
 const PRINTED: &[&str] = &[
     "notes and what waits",
     "panel",
@@ -30,7 +30,7 @@ const PRINTED: &[&str] = &[
     "cost",
 ];
 
-/// What is printed otherwise than it is drawn: when it is whole.
+/// Scenes that are printed otherwise than they are drawn: when it is whole.
 const WHOLE: &[Scene] = &[
     scene(
         "said, in lines",

@@ -32,13 +32,13 @@ pub(super) struct Stage {
     area: Rect,
     look: Look,
     hand: Hand,
-    /// What was sent and is not replied to.
+    /// The requests without a reply.
     requests: Vec<Request>,
-    /// What was asked last.
+    /// The number of the last question.
     number: u64,
-    /// What was wrong with what was written.
+    /// The defects of what was written.
     found: Vec<String>,
-    /// What was written beside frames.
+    /// The text that was written beside frames.
     said: String,
     /// The rows of what was drawn last.
     pub(super) drawn: String,
@@ -240,12 +240,12 @@ impl Stage {
         }
     }
 
-    /// What was wrong since this was asked last.
+    /// Takes the defects since the last call.
     pub(super) fn take_found(&mut self) -> Vec<String> {
         std::mem::take(&mut self.found)
     }
 
-    /// What was written since this was asked last, without the sequences in it as far as they would hide a word.
+    /// Takes the text since the last call, without the sequences in it as far as they would hide a word.
     pub(super) fn take_said(&mut self) -> String {
         std::mem::take(&mut self.said)
     }

@@ -237,7 +237,7 @@ async fn is_checked_at_once(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// What it says stands between lines with its name, cut, and nothing in it ends the fence.
+/// Checks that its text stands between lines with its name, cut, and that nothing in it ends the fence.
 async fn is_fenced(world: &mut World) -> Result<()> {
     let system = world.prompt(&json!([last_word()])).await?.system;
     let (open, close) = ("<extension name=\"evil\">", "</extension>");

@@ -14,7 +14,7 @@ use crate::row::{CASE, Case, EVIL, Row};
 use crate::rows::protocol::line;
 use crate::world::{World, last_word};
 
-/// What haft adds to a result that it cuts.
+/// The size of haft's note on a result that it cuts.
 const NOTE: usize = 400;
 
 /// Almost all that fits into one line of a result.

@@ -124,7 +124,7 @@ pub(super) async fn looked_up(world: &mut World) -> Result<()> {
     race.end(world, &tally)
 }
 
-/// What came of the tries.
+/// The tally of the tries.
 #[derive(Default)]
 struct Tally {
     written: usize,

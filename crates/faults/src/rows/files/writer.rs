@@ -54,7 +54,7 @@ const MOST: usize = 100;
 
 pub(super) const FILE: &str = "file";
 
-/// What is there, and what is to be there: more than a page each, so that half of one can be seen.
+/// Returns the old content, and the new one: more than a page each, so that half of one can be seen.
 pub(super) fn old() -> String {
     "old line\n".repeat(2_000)
 }
@@ -117,7 +117,7 @@ fn lead() -> Result<()> {
     Ok(())
 }
 
-/// How one write ended.
+/// The end of one write.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
     Written,

@@ -78,7 +78,7 @@ fn check(world: &World, ran: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What extensions wrote down under this name.
+/// Returns the notes of extensions under this name.
 fn noted(world: &World, name: &str) -> Result<Vec<Value>> {
     let text = fs::read_to_string(world.dir.join(format!("{name}.jsonl"))).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).context("a note")).collect()

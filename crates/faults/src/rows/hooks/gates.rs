@@ -267,7 +267,7 @@ async fn is_denied(world: &mut World) -> Result<()> {
     world.settle().await
 }
 
-/// Whom the user trusts that far needs nobody's approval, and still every gate's.
+/// Checks that a user's trust replaces approvals, and no gate.
 async fn the_user_vouches(world: &mut World) -> Result<()> {
     let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
     ensure!(played.results == ["from the hook"], "the model is told {:?}", played.results);

@@ -37,7 +37,7 @@ const NEVER: Duration = Duration::from_secs(4_000);
 /// Most of 3.5 MB of noise that may be held while it is read slowly, in bytes.
 const NOISE: u64 = 512 * 1024;
 
-/// What a flood may leave in the log, in bytes.
+/// The size that a flood may leave in the log, in bytes.
 const LOG: usize = 1024 * 1024;
 
 pub(crate) const ROWS: &[Row] = &[

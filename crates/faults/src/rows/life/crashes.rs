@@ -17,7 +17,7 @@ use crate::world::{FATAL_TITLE, Setup, World};
 /// Crashes that are a loop.
 const LOOP: usize = 5;
 
-/// How many may be starting at once in the row about that.
+/// The number that may be starting at once in the row about that.
 const AT_ONCE: usize = 2;
 
 const CRASH_LOOP: &[(&str, &str)] =
@@ -179,7 +179,7 @@ async fn start_a_few_at_a_time(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// That is no fault, and the next question starts it again.
+/// Checks that this is no fault, and that the next question starts it again.
 async fn comes_back(world: &mut World) -> Result<()> {
     world.until("it has left", || world.state(EVIL).is_ok_and(|state| state == ExtensionState::Idle)).await?;
     world.answers("ok").await?;

@@ -186,7 +186,7 @@ async fn no_deadline_passes(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// What `haft` asks for the time.
+/// Writes the program that `haft` asks for the time.
 fn clock_shim(world: &World) -> Result<PathBuf> {
     let Ok(compiler) = find_program("cc") else { return skip("a C compiler") };
     let (source, shim) = (world.dir.join("clock.c"), world.dir.join("clock.so"));

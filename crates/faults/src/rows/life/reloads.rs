@@ -205,7 +205,7 @@ async fn its_manifest_is_broken(world: &mut World) -> Result<()> {
     old_one_stays(world, &stats).await
 }
 
-/// That is a wish and no mistake.
+/// Checks that this counts as a wish and not as a mistake.
 async fn its_directory_is_gone(world: &mut World) -> Result<()> {
     let remove = || fs::remove_dir_all(extensions(&world.dir)).context("remove the extension");
     let stats = reload_after(world, remove).await?;

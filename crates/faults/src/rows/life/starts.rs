@@ -30,7 +30,7 @@ const NONE_STARTS: Faults = &[
     ("being-written", "spawn_failed"),
 ];
 
-/// What the system says of each.
+/// The message of the system for each.
 const WHY: &[(&str, &str)] = &[
     ("missing", "No such file or directory"),
     ("not-executable", "Permission denied"),

@@ -12,7 +12,7 @@ use crate::oracle::{Growth, SLOWER};
 use crate::row::{CASE, Case, EVIL, Row};
 use crate::world::{Setup, World};
 
-/// How long an extension may be over its rate: it is throttled first and ended then.
+/// The time that an extension may be over its rate: it is throttled first and ended then.
 const SHORT: Duration = Duration::from_millis(1_000);
 
 /// Trips of the canary beside those that only compute.
@@ -158,7 +158,7 @@ async fn watched(world: &World) -> Result<()> {
     fares_well(world)
 }
 
-/// What keeps them from harm is that they are processes; without that they compute where the host does.
+/// Checks that others have room to work, because they are processes; without that they compute where the host does.
 async fn has_room_to_work(world: &mut World) -> Result<()> {
     if !world.mode.undefended {
         return watched(world).await;

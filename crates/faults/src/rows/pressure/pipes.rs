@@ -191,8 +191,7 @@ async fn events(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// What is open fails as soon as the host meets the closed stream, long before its deadline, and so does what comes
-/// later.
+/// Checks that open and later questions fail as soon as the host meets the closed stream, long before their deadline.
 async fn gone(world: &mut World, symptom: &str) -> Result<()> {
     let meet = async {
         world.until("the stream is closed", || !world.marks().is_empty()).await?;

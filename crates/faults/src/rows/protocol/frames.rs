@@ -13,7 +13,7 @@ use crate::evil::{Evil, Moment, instead};
 use crate::row::{CASE, Case, EVIL, Faults, Row};
 use crate::world::{Setup, World};
 
-/// How long a call goes unanswered that nobody will answer.
+/// The time that a call waits for an answer that never comes.
 const SHORT: Duration = Duration::from_millis(500);
 
 const TOO_DEEP: Faults = &[(EVIL, "frame_too_deep")];

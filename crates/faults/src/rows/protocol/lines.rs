@@ -24,7 +24,7 @@ const HELD: usize = MAX_LINE * 8;
 /// Such lines after the first one.
 const ROUNDS: (u64, u64) = (5, 50);
 
-/// How long a line may be unfinished.
+/// The time that a line may be unfinished.
 const SHORT: Duration = Duration::from_secs(1);
 
 const NOT_UTF8: Faults = &[(EVIL, "frame_not_utf8")];

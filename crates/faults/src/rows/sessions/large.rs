@@ -79,7 +79,7 @@ fn goes_on(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is not known is there as it was, in the file and in a copy.
+/// Checks that unknown lines are kept, in the file and in a copy.
 fn kept(file: &Path) -> Result<()> {
     written(file, 1, 0, 0)?;
     let fork = store::fork(file, Some(EntryId::from(LAST))).context("fork it")?;

@@ -182,7 +182,7 @@ async fn manifest_swapped(world: &mut World) -> Result<()> {
     Ok(())
 }
 
-/// What was shown is what lies in the store and what would run, whatever the source holds by now.
+/// Checks that what was shown is in the store and would run, whatever the source holds by now.
 fn while_approved(hostile: &Hostile, times: usize) -> Result<()> {
     let source = hostile.home.work().join("source");
     write(&source.join("extension.json"), &json!({"name": "y", "exec": "./run.sh"}).to_string())?;

@@ -13,7 +13,7 @@ use crate::world::{Home, World, last_word};
 /// Programs that a trace may show whoever is trusted: haft, and what strace was told to start.
 const ALLOWED: [&str; 1] = ["haft"];
 
-/// What haft says where it does not use something.
+/// The advice of haft where it does not use something.
 const ADVICE: &str = "`haft trust`";
 
 /// A home, a project in it, and a place where what runs leaves its name.
@@ -36,7 +36,7 @@ impl Hostile {
         write(&self.home.work().join(path), text)
     }
 
-    /// What leaves a name when it is run.
+    /// Returns a program that leaves a name when it is run.
     pub(super) fn fire(&self, name: &str) -> String {
         format!("#!/bin/sh\necho {name} >> '{}'\n", self.fired.display())
     }
@@ -145,7 +145,7 @@ impl Hostile {
         &self.fired
     }
 
-    /// What was run since this was last asked.
+    /// Returns the names of the programs that ran since the last call.
     pub(super) fn fired(&self) -> Vec<String> {
         let names = fs::read_to_string(&self.fired).unwrap_or_default();
         let _ = fs::remove_file(&self.fired);
@@ -191,7 +191,7 @@ impl Hostile {
     }
 }
 
-/// That haft says what it skipped, and what grants it.
+/// Checks that haft reports what it skipped, and what grants it.
 pub(super) fn says_so(told: &str, names: &[&str]) -> Result<()> {
     for name in names.iter().chain([&ADVICE]) {
         ensure!(told.contains(name), "{name} is not named in {told:?}");

@@ -23,7 +23,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "grab-terminal", at: At::Acknowledged, act: grab_terminal },
 ];
 
-/// What is to be said: the list in the file that `HAFT_TEXTS` names.
+/// Returns the texts to send: the list in the file that `HAFT_TEXTS` names.
 pub(crate) fn texts() -> Vec<String> {
     let path = std::env::var_os("HAFT_TEXTS").expect("HAFT_TEXTS names a file");
     let text = std::fs::read(path).expect("the texts can be read");

@@ -1,4 +1,4 @@
-//! What a fault is: a name, a moment, and what happens then.
+//! The description of a fault: a name, a moment, and what happens then.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(crate) enum At {
     Never,
 }
 
-/// Whether the extension then does what it would have done without the fault.
+/// The behavior of the extension after the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     GoOn,

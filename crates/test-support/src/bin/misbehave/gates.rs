@@ -20,7 +20,7 @@ pub(crate) const FAULTS: &[Fault] = &[
 const GUARD: &str = "guard";
 const CHAIN: &str = "chain";
 
-/// What those register in place of what others do.
+/// Returns the registrations in place of the usual ones.
 pub(crate) fn register(peer: &Peer) -> Option<Vec<Value>> {
     let intercept = match (peer.fault, peer.name.chars().next()) {
         (GUARD, _) => json!("tool_call"),
@@ -73,7 +73,7 @@ fn chain(peer: &mut Peer, frame: &Value) -> Then {
     respond(peer, frame, json!({"block": false}))
 }
 
-/// What is no answer of a gate.
+/// Returns a line that is not an answer of a gate.
 fn failure(dice: u64) -> Option<Value> {
     match dice % 12 {
         0 => Some(json!({"block": "false"})),

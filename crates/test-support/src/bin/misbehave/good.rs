@@ -61,7 +61,7 @@ pub(crate) fn ready(peer: &mut Peer) {
     peer.say(&json!({"type": "ready"}));
 }
 
-/// What a good extension does when this comes.
+/// Behaves as a good extension when this frame comes.
 pub(crate) fn behave(peer: &mut Peer, at: At, frame: &Value) {
     match at {
         At::Tool | At::Gate | At::Command => answer(peer, frame),

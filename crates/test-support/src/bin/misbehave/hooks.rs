@@ -14,7 +14,7 @@ use crate::peer::{Peer, count};
 /// The first argument of a process hook.
 pub(crate) const HOOK: &str = "hook";
 
-/// What a hook does wrong.
+/// The fault of a hook.
 struct Fault {
     name: &'static str,
     /// Happens whenever the point comes, after the marker was written. There is no call at `started` and `greeted`.

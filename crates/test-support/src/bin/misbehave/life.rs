@@ -25,7 +25,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "new-schema", at: At::Registered, act: |_, _| Then::GoOn },
 ];
 
-/// How long a slow start takes.
+/// The time of a slow start.
 const SLOW: Duration = Duration::from_millis(60);
 
 /// Questions that are open when half of them are answered.

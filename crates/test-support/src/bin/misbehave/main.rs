@@ -46,7 +46,7 @@ const FAULTS: &[&[Fault]] = &[
     gates::FAULTS,
 ];
 
-/// What a scanner with a fixed buffer takes.
+/// The size of a scanner's fixed buffer.
 const SCANNER: usize = 4 * 1024 * 1024;
 
 fn main() {

@@ -130,7 +130,7 @@ impl Peer {
     }
 }
 
-/// How often or how much of it happens: `HAFT_COUNT`, or this.
+/// Returns the number of repetitions, or the size: `HAFT_COUNT`, or this.
 pub(crate) fn count(default: u64) -> u64 {
     number("HAFT_COUNT", default)
 }

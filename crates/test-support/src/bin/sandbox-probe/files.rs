@@ -77,7 +77,7 @@ fn watch(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a program can be started. It takes no part in anything.
+/// Tries to start a program. It takes no part in anything.
 #[expect(clippy::disallowed_methods, reason = "starting is what is probed")]
 pub(crate) fn run(program: &Path) -> io::Result<()> {
     Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().map(drop)

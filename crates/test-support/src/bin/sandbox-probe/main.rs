@@ -36,7 +36,7 @@ mod linux {
 
     use super::{files, kernel, net, processes, without};
 
-    /// What the scene has, by name.
+    /// The facts of the scene, by name.
     pub(crate) struct Facts(Value);
 
     impl Facts {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::list;
 
-/// What one message is in both.
+/// The content of one message in both APIs.
 struct Turn {
     /// True if the model said it.
     model: bool,

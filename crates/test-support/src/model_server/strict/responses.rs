@@ -22,7 +22,7 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
     }
 }
 
-/// What an item is: a message by its role, any other by its type.
+/// Returns the kind of an item: a message by its role, any other by its type.
 fn kind(item: &Value) -> &str {
     let named = |key| item.get(key).and_then(Value::as_str);
     match named("type") {

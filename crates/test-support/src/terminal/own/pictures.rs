@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// What a sequence is made of.
+/// A part of a sequence.
 enum Part {
     /// Exactly this.
     Word(&'static str),
@@ -42,7 +42,7 @@ const SEQUENCES: &[&[Part]] = &[
     &[Word("\x1bP0;1;0q\"1;1;"), Number, Word(";"), Number, Sixels, Word("\x1b\\")],
 ];
 
-/// What is written beside images, and what is wrong with the images.
+/// Returns the text beside images, and the defects of the images.
 pub(super) fn without(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
     let (mut rest, mut others, mut found) = (bytes, Vec::new(), Vec::new());
     let mut sent: Vec<u8> = Vec::new();
@@ -70,7 +70,7 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 
-/// How long the sequence is that the bytes begin with, and the base64 in it.
+/// Returns the length of the sequence at the beginning, and the base64 in it.
 fn taken<'b>(parts: &[Part], bytes: &'b [u8]) -> Option<(usize, Option<&'b [u8]>)> {
     let (mut rest, mut payload) = (bytes, None);
     for part in parts {
@@ -94,8 +94,8 @@ fn run(bytes: &[u8], is_it: impl Fn(&u8) -> bool) -> usize {
     bytes.iter().position(|byte| !is_it(byte)).unwrap_or(bytes.len())
 }
 
-/// What is wrong with a picture: it has to be a PNG of nothing but pixels, so that nothing of what somebody else made is
-/// in it.
+/// Returns the defect of a picture: it has to be a PNG of nothing but pixels, so that nothing of what somebody else
+/// made is in it.
 fn wrong(coded: &[u8]) -> Option<String> {
     let Ok(png) = STANDARD.decode(coded) else { return Some("an image that is no base64".to_owned()) };
     let Some(mut rest) = png.strip_prefix(b"\x89PNG\r\n\x1a\n") else {

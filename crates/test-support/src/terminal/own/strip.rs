@@ -1,4 +1,4 @@
-//! What is drawn at the end of the terminal's own screen, below what is printed there.
+//! Drawings at the end of the terminal's own screen, below printed text.
 
 use super::{Deed, leaves_color};
 
@@ -24,7 +24,8 @@ pub(super) fn frame(deeds: &[Deed], columns: u16, rows: u16, before: u16) -> Vec
     found
 }
 
-/// What takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none are.
+/// Returns the defects of the text that takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none
+/// are.
 pub(super) fn farewell(deeds: &[Deed], before: u16) -> Vec<String> {
     let rest = match deeds {
         [] => return Vec::new(),

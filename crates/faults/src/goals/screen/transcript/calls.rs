@@ -51,7 +51,7 @@ fn json(value: &serde_json::Value) -> Result<RawJson> {
     Ok(RawJson::from_value(value)?)
 }
 
-/// What a call came to.
+/// The outcome of a call.
 struct Came<'t> {
     content: Vec<Content>,
     owner: Option<&'t str>,

@@ -1,4 +1,4 @@
-//! What is reported between what is said: failures, retries, summaries, extensions' texts, the shell.
+//! Reports between messages: failures, retries, summaries, extensions' texts, the shell.
 
 use anyhow::Result;
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
