@@ -78,7 +78,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The setup of a step.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) model: Arc<dyn Model>,

@@ -26,7 +26,6 @@ pub(crate) struct Pipes {
     pub(crate) stderr: ChildStderr,
 }
 
-/// The exit of an extension's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exit {
     pub(crate) text: String,

@@ -51,7 +51,6 @@ use watch::{Alert, Watch};
 /// The prefix of the launcher's message when it could not confine the program.
 const NO_SANDBOX: &str = "no sandbox: ";
 
-/// The facts that a session knows from the start.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,

@@ -20,7 +20,6 @@ pub const MOST_WAITING: usize = 64;
 /// The number of commands that may be under way, prompts that wait included.
 pub(crate) const MOST_OPEN: usize = 256;
 
-/// An effect of a command.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
     Reply(Response),

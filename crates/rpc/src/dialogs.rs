@@ -15,13 +15,11 @@ use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest,
 
 use crate::shortened;
 
-/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) extension: Option<ExtensionName>,
     pub(crate) kind: UiKind,
     pub(crate) title: String,
-    /// Details.
     pub(crate) message: String,
     /// The choices, where there are some.
     pub(crate) options: Vec<String>,

@@ -25,7 +25,6 @@ pub(crate) struct Ground {
     pub(crate) reader: Reader,
 }
 
-/// The reader of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     /// Remarks stand behind what they are about.

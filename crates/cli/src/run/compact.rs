@@ -11,7 +11,6 @@ use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{short, spent};
 
-/// The wishes for a summary.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) instructions: Option<String>,

@@ -50,7 +50,6 @@ pub(crate) struct Parts {
     /// The host of the extensions, but for the names and the program that only [`join`] knows.
     pub(crate) host: HostConfig,
     pub(crate) source: SpecSource,
-    /// The event for programs when the run begins.
     pub(crate) told: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
     pub(crate) resources: Resources,

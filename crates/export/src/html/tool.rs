@@ -126,7 +126,6 @@ fn result(out: &mut String, message: &ToolMessage, shown: Option<Diff>) {
     plain(out, &images);
 }
 
-/// The diff of a change.
 struct Diff {
     unified: String,
     added: Option<u64>,

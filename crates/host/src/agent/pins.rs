@@ -32,7 +32,6 @@ struct Known {
     extensions: BTreeMap<ExtensionName, Option<BTreeMap<String, PinnedTool>>>,
     /// Locked tools that were told.
     told: BTreeSet<(ExtensionName, String)>,
-    /// To be kept.
     new: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,
     /// To be kept as locked.
     changed: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,

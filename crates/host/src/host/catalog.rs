@@ -19,7 +19,6 @@ pub(crate) struct Names {
     reported: HashSet<(ExtensionName, String)>,
 }
 
-/// The outcome of a claim.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     Granted,

@@ -15,7 +15,6 @@ pub(crate) enum Role {
     Plain,
     /// It says yes or no.
     Gate,
-    /// It changes arguments.
     Rewrite,
     /// It takes out what the user shall not see.
     Redactor,

@@ -42,7 +42,6 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// It has yet to be started.
     pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
 }
 

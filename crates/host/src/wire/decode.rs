@@ -50,7 +50,6 @@ pub(crate) struct Noise {
     pub(crate) excerpt: String,
 }
 
-/// A decoded line.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) bytes: usize,

@@ -160,7 +160,6 @@ fn become_program(
     crate::program::explain(program, None, &image.execute())
 }
 
-/// The role in the arguments.
 struct Role {
     sandbox: Sandbox,
     report: OwnedFd,

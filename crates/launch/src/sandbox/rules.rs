@@ -132,7 +132,6 @@ impl Rules {
     }
 }
 
-/// The right to a path.
 #[derive(Debug, Clone, Copy)]
 enum Right {
     Read,

@@ -2,7 +2,6 @@
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Escape {
-    /// The character.
     pub(crate) char: char,
     /// Bytes of the escape, the backslash included.
     pub(crate) length: usize,

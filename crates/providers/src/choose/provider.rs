@@ -71,7 +71,6 @@ pub(super) struct Provider<'a> {
     pub(super) name: &'a str,
     pub(super) preset: Option<&'static Preset>,
     pub(super) own: Option<&'a OwnProvider>,
-    /// The user's providers and models.
     pub(super) models: &'a Models,
 }
 

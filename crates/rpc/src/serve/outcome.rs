@@ -8,7 +8,6 @@ use haft_protocol::rpc::{ErrorCode, Failure, NoData, Payload};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-/// The outcome of a command.
 pub(super) type Outcome = Result<Payload, Failure>;
 
 pub(super) enum Carried {

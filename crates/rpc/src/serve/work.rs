@@ -199,7 +199,6 @@ pub(super) enum News {
 /// The place that a command belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The process's.
     Lobby,
     Session(String),
 }

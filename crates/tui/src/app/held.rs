@@ -48,7 +48,6 @@ pub(super) struct Unsent {
     pub(super) form: Form,
 }
 
-/// The form of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// With the command line: it is a prompt, whatever it begins with.

@@ -1,6 +1,5 @@
 //! Signals of the system, as far as they concern the terminal.
 
-/// A signal of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
     /// It shall end; the signal's number.

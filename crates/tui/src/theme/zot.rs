@@ -8,7 +8,6 @@ use super::draft::Draft;
 use super::problem::Wrong;
 use super::{Appearance, Role, spec};
 
-/// The place of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Letters,

@@ -12,17 +12,14 @@ use crate::timeouts::CLONE_LOOK;
 /// So much of the end of what it says is kept, in bytes.
 const KEPT_WORDS: usize = 16 * 1024;
 
-/// The bounds of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) time: Duration,
     /// Of all files together.
     pub(super) bytes: u64,
-    /// Files and directories.
     pub(super) entries: usize,
 }
 
-/// The end of a program.
 #[derive(Debug)]
 pub(super) enum Ended {
     /// It ended by itself, and said this on its standard error.
