@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::children::{Piped, Program};
+use crate::children::{PipedChild, ChildProgram};
 use crate::method::{median, percentile};
 
 /// The name of the tool that is asked about.
@@ -26,9 +26,9 @@ pub(crate) const TOOL: &str = "write";
 
 /// The times of the round trips, in seconds.
 #[derive(Debug, Default)]
-pub(crate) struct Trips(Vec<f64>);
+pub(crate) struct RoundTripTimes(Vec<f64>);
 
-impl Trips {
+impl RoundTripTimes {
     /// Takes note of a block; returns its statistic.
     fn block(&mut self, times: Vec<f64>) -> [f64; 1] {
         self.0.extend_from_slice(&times);
@@ -43,22 +43,22 @@ impl Trips {
 
 /// The base's side: blocking, the same line every time.
 #[derive(Debug)]
-pub(crate) struct Raw<'a> {
-    peer: Piped,
+pub(crate) struct PipeBase<'a> {
+    peer: PipedChild,
     line: &'a [u8],
     /// Round trips of a block.
     block: usize,
-    pub(crate) trips: Trips,
+    pub(crate) trips: RoundTripTimes,
 }
 
-impl<'a> Raw<'a> {
-    pub(crate) fn start(program: &Program, line: &'a [u8], block: usize) -> Result<Self> {
-        Ok(Self::over(Piped::extension(program)?, line, block))
+impl<'a> PipeBase<'a> {
+    pub(crate) fn start(program: &ChildProgram, line: &'a [u8], block: usize) -> Result<Self> {
+        Ok(Self::from_ready_peer(PipedChild::start_extension(program)?, line, block))
     }
 
     /// The same with a child that is ready to be asked.
-    pub(crate) fn over(peer: Piped, line: &'a [u8], block: usize) -> Self {
-        Self { peer, line, block, trips: Trips::default() }
+    pub(crate) fn from_ready_peer(peer: PipedChild, line: &'a [u8], block: usize) -> Self {
+        Self { peer, line, block, trips: RoundTripTimes::default() }
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
@@ -73,32 +73,32 @@ impl<'a> Raw<'a> {
 }
 
 /// The candidate's side: a host with one extension, asked through its hook.
-pub(crate) struct Asked {
+pub(crate) struct HostCandidate {
     runtime: Runtime,
     host: Host,
     hooks: Arc<dyn HookSource>,
     call: ToolCall,
     /// Round trips of a block.
     block: usize,
-    pub(crate) trips: Trips,
+    pub(crate) trips: RoundTripTimes,
 }
 
-impl Asked {
-    pub(crate) fn start(program: &Program, call: ToolCall, block: usize) -> Result<Self> {
-        Self::of(spec("peer", program), call, block)
+impl HostCandidate {
+    pub(crate) fn start(program: &ChildProgram, call: ToolCall, block: usize) -> Result<Self> {
+        Self::from_spec(extension_spec("peer", program), call, block)
     }
 
     /// The same with an extension or a hook that is described already.
-    pub(crate) fn of(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
+    pub(crate) fn from_spec(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(config()).specs(vec![spec]).start());
+        let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![spec]).start());
         let hooks = host.hook_source();
         ensure!(
             hooks.hooks().before_tool_execute.len() == 1,
             "the extension did not start: {:?}",
-            host.states()
+            host.statuses()
         );
-        Ok(Self { runtime, host, hooks, call, block, trips: Trips::default() })
+        Ok(Self { runtime, host, hooks, call, block, trips: RoundTripTimes::default() })
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
@@ -133,13 +133,13 @@ pub(crate) fn runtime() -> Result<Runtime> {
 }
 
 /// A host's config as rows use it: without logs, because a row measures no disk.
-pub(crate) fn config() -> HostConfig {
+pub(crate) fn bench_host_config() -> HostConfig {
     let model = ModelInfo { provider: "bench".into(), model: "none".into() };
     HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
 
 /// An extension of this name that is this program.
-pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
+pub(crate) fn extension_spec(name: &str, program: &ChildProgram) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
@@ -157,22 +157,22 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
 }
 
 /// So many extensions that are this program.
-pub(crate) fn specs(count: usize, program: &Program) -> Vec<ExtensionSpec> {
-    (0..count).map(|number| spec(&format!("peer-{number}"), program)).collect()
+pub(crate) fn extension_specs(count: usize, program: &ChildProgram) -> Vec<ExtensionSpec> {
+    (0..count).map(|number| extension_spec(&format!("peer-{number}"), program)).collect()
 }
 
 /// A call to write a file whose frame has about this many bytes.
-pub(crate) fn call(bytes: usize) -> Result<ToolCall> {
+pub(crate) fn write_call(bytes: usize) -> Result<ToolCall> {
     let filled = |content: String| -> Result<ToolCall> {
         let args = json!({ "path": Path::new("notes.md"), "content": content });
         Ok(ToolCall { id: ToolCallId::new("call_1"), name: TOOL.into(), args: RawJson::from_value(&args)? })
     };
-    let bare = line(&filled(String::new())?)?.len();
+    let bare = query_line(&filled(String::new())?)?.len();
     filled("x".repeat(bytes.saturating_sub(bare)))
 }
 
 /// The frame that asks about a call, with an id like the host's.
-pub(crate) fn line(call: &ToolCall) -> Result<Vec<u8>> {
+pub(crate) fn query_line(call: &ToolCall) -> Result<Vec<u8>> {
     let question = InterceptToolCall {
         tool_id: call.id.clone(),
         tool_name: call.name.clone(),
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn frames_have_the_size_that_is_asked_for() {
         for bytes in [200, 4096, 1 << 20] {
-            assert_eq!(line(&call(bytes).unwrap()).unwrap().len(), bytes);
+            assert_eq!(query_line(&write_call(bytes).unwrap()).unwrap().len(), bytes);
         }
     }
 }

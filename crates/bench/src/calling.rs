@@ -13,14 +13,14 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use tokio::runtime::Runtime;
 
-use crate::asking::{config, runtime, spec};
-use crate::children::Program;
+use crate::asking::{bench_host_config, runtime, extension_spec};
+use crate::children::ChildProgram;
 
 /// Bytes for what stands around a content, and for escapes in it.
 const ROOM: usize = 4096;
 
 /// A host with one extension, whose tool is called as an agent calls it.
-pub(crate) struct Called {
+pub(crate) struct ToolCallCandidate {
     runtime: Runtime,
     host: Host,
     tool: Arc<dyn Tool>,
@@ -29,11 +29,11 @@ pub(crate) struct Called {
     line: Vec<u8>,
 }
 
-impl Called {
-    pub(crate) fn start(program: &Program) -> Result<Self> {
+impl ToolCallCandidate {
+    pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
         let runtime = runtime()?;
-        let host = runtime.block_on(Host::builder(config()).specs(vec![spec("peer", program)]).start());
-        let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.states()))?;
+        let host = runtime.block_on(Host::builder(bench_host_config()).specs(vec![extension_spec("peer", program)]).start());
+        let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.statuses()))?;
         let call =
             ToolCall { id: ToolCallId::new("call_1"), name: "long".into(), args: RawJson::empty_object() };
         Ok(Self { runtime, host, tool, call, line: Vec::new() })
@@ -45,9 +45,9 @@ impl Called {
         let start = Instant::now();
         let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
         ensure!(!output.is_error, "it failed: {:?}", output.content.first());
-        let kept = output.content.last().and_then(Content::as_text).and_then(kept).map(ToOwned::to_owned);
+        let kept = output.content.last().and_then(Content::as_text).and_then(saved_output_path).map(ToOwned::to_owned);
         if on {
-            carried_on(output, &mut self.line)?;
+            forward_output(output, &mut self.line)?;
         }
         let elapsed = start.elapsed();
         if let Some(file) = kept {
@@ -62,13 +62,13 @@ impl Called {
 }
 
 /// The file with the whole of a text that was cut.
-fn kept(text: &str) -> Option<&str> {
+fn saved_output_path(text: &str) -> Option<&str> {
     let (_, file) = text.rsplit_once("; all of it is in ")?;
     file.strip_suffix(']')
 }
 
 /// The content as a body's part, and the line of the event that says it.
-fn carried_on(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
+fn forward_output(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
     // Made with room for all of it, as a body whose length is nearly known.
     let most = |content: &Content| match content {
         Content::Text { text } => text.len() + ROOM,
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_file_of_a_cut_text_is_named_at_its_end() {
-        assert_eq!(kept("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"), Some("/tmp/x.txt"));
-        assert_eq!(kept("a"), None);
+        assert_eq!(saved_output_path("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"), Some("/tmp/x.txt"));
+        assert_eq!(saved_output_path("a"), None);
     }
 }

@@ -11,14 +11,14 @@ use crate::peers;
 
 /// A program and its arguments.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct ChildProgram {
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<String>,
 }
 
-impl Program {
+impl ChildProgram {
     /// This binary in another role.
-    pub(crate) fn own(role: &str) -> Result<Self> {
+    pub(crate) fn in_role(role: &str) -> Result<Self> {
         let path = std::env::current_exe().context("find this binary")?;
         Ok(Self { path, args: vec![peers::MARK.to_owned(), role.to_owned()] })
     }
@@ -42,7 +42,7 @@ impl Program {
 }
 
 /// The `haft` beside this binary, if it is built.
-pub(crate) fn haft() -> Result<Option<PathBuf>> {
+pub(crate) fn find_haft() -> Result<Option<PathBuf>> {
     let own = std::env::current_exe().context("find this binary")?;
     let path = own.with_file_name(format!("haft{}", std::env::consts::EXE_SUFFIX));
     Ok(path.is_file().then_some(path))
@@ -50,7 +50,7 @@ pub(crate) fn haft() -> Result<Option<PathBuf>> {
 
 /// A child with pipes. Killed and waited for when dropped.
 #[derive(Debug)]
-pub(crate) struct Piped {
+pub(crate) struct PipedChild {
     child: Child,
     stdin: ChildStdin,
     stdout: ChildStdout,
@@ -58,9 +58,9 @@ pub(crate) struct Piped {
     filled: usize,
 }
 
-impl Piped {
+impl PipedChild {
     /// Starts it; nothing is read yet.
-    pub(crate) fn start(program: &Program) -> Result<Self> {
+    pub(crate) fn start(program: &ChildProgram) -> Result<Self> {
         let mut command = program.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("start {}", program.path.display()))?;
@@ -70,9 +70,9 @@ impl Piped {
     }
 
     /// Starts an extension and greets it.
-    pub(crate) fn extension(program: &Program) -> Result<Self> {
+    pub(crate) fn start_extension(program: &ChildProgram) -> Result<Self> {
         let mut piped = Self::start(program)?;
-        while kind(&piped.line()?)? != "ready" {}
+        while frame_type(&piped.line()?)? != "ready" {}
         let ack = concat!(
             r#"{"type":"hello_ack","protocol_version":1,"zot_version":"0","provider":"bench","#,
             r#""model":"none","cwd":"/"}"#,
@@ -123,7 +123,7 @@ impl Piped {
     }
 
     /// Writes a line and throws the answer away as it comes.
-    pub(crate) fn swallow(&mut self, line: &[u8]) -> Result<()> {
+    pub(crate) fn write_and_discard_reply(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.write_all(line)?;
         let mut ended = false;
         while !ended {
@@ -146,12 +146,12 @@ impl Piped {
 }
 
 /// The `type` of a frame, however it is spelt.
-fn kind(line: &[u8]) -> Result<String> {
+fn frame_type(line: &[u8]) -> Result<String> {
     let frame: serde_json::Value = serde_json::from_slice(line).context("a child said no frame")?;
     Ok(frame["type"].as_str().unwrap_or_default().to_owned())
 }
 
-impl Drop for Piped {
+impl Drop for PipedChild {
     fn drop(&mut self) {
         // One that is gone already is what this wants.
         let _ = self.child.kill();

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use crate::peers;
-use baseline::{Baseline, Build, Change, Judgement};
-use paths::{Counted, PATHS};
+use baseline::{Baseline, BuildEnvironment, CountChange, PathComparison};
+use paths::{CountedPath, PATHS};
 
-pub(crate) use callgrind::{has_valgrind, valgrind};
-pub(crate) use paths::work;
+pub(crate) use callgrind::{has_valgrind, valgrind_command};
+pub(crate) use paths::run_path;
 
 /// The role of this binary that runs a path; its arguments are the name of the path and the number of operations.
 pub(crate) const ROLE: &str = "count";
@@ -27,7 +27,7 @@ pub(crate) fn run(write: bool) -> Result<bool> {
         println!("SKIP counts: valgrind is not installed");
         return Ok(true);
     }
-    let build = Build::current();
+    let build = BuildEnvironment::current();
     let instructions = count_all()?;
     if write {
         for (path, count) in &instructions {
@@ -36,12 +36,12 @@ pub(crate) fn run(write: bool) -> Result<bool> {
         return Baseline { build, instructions }.write().map(|()| true);
     }
     let baseline = Baseline::read()?;
-    let judgements = baseline.judge(&instructions);
+    let judgements = baseline.compare(&instructions);
     println!("{:<26}{:>13}{:>13}{:>9}", "instructions", "baseline", "now", "change");
     for judgement in &judgements {
         println!("{judgement}");
     }
-    if let Some(difference) = baseline.build.difference(&build) {
+    if let Some(difference) = baseline.build.describe_difference(&build) {
         println!("SKIP counts: printed but not judged, because the builds differ\n{difference}");
         return Ok(true);
     }
@@ -50,15 +50,15 @@ pub(crate) fn run(write: bool) -> Result<bool> {
 }
 
 /// The next step for the reader.
-fn advice(judgements: &[Judgement<'_>]) -> &'static str {
+fn advice(judgements: &[PathComparison<'_>]) -> &'static str {
     let any = |change| judgements.iter().any(|judgement| judgement.change == change);
-    if any(Change::More) {
+    if any(CountChange::More) {
         "Paths marked `more` need more than 5 % above the baseline. If that is intended,\n\
          renew it: cargo xtask bench counts --write\n"
-    } else if any(Change::New) || any(Change::Missing) {
+    } else if any(CountChange::New) || any(CountChange::Missing) {
         "The baseline must have the paths that are counted, and no others.\n\
          Renew it: cargo xtask bench counts --write\n"
-    } else if any(Change::Fewer) {
+    } else if any(CountChange::Fewer) {
         "Paths marked `fewer` improved. Keep that: cargo xtask bench counts --write\n"
     } else {
         ""
@@ -68,7 +68,7 @@ fn advice(judgements: &[Judgement<'_>]) -> &'static str {
 /// The instructions of one operation of each path; two paths at a time.
 fn count_all() -> Result<BTreeMap<String, u64>> {
     let (left, right): (Vec<_>, Vec<_>) = PATHS.iter().enumerate().partition(|(at, _)| at % 2 == 0);
-    let count_each = |paths: Vec<(usize, &Counted)>| -> Result<Vec<(String, u64)>> {
+    let count_each = |paths: Vec<(usize, &CountedPath)>| -> Result<Vec<(String, u64)>> {
         paths.into_iter().map(|(_, path)| Ok((path.name.to_owned(), count(path)?))).collect()
     };
     std::thread::scope(|scope| {
@@ -80,7 +80,7 @@ fn count_all() -> Result<BTreeMap<String, u64>> {
 }
 
 /// The instructions of one operation.
-fn count(path: &Counted) -> Result<u64> {
+fn count(path: &CountedPath) -> Result<u64> {
     let process = |times: u64| callgrind::count(&[peers::MARK, ROLE, path.name, &times.to_string()]);
     Ok(process(path.times)?.saturating_sub(process(0)?) / path.times)
 }
@@ -101,20 +101,20 @@ mod tests {
     #[test]
     fn every_path_runs() {
         for path in PATHS {
-            work(path.name, "2").unwrap();
+            run_path(path.name, "2").unwrap();
         }
     }
 
     #[test]
     fn the_advice_names_the_worst_change() {
-        let advise = |changes: &[Change]| {
-            let judge = |&change| Judgement { path: "x", before: None, now: None, change };
+        let advise = |changes: &[CountChange]| {
+            let judge = |&change| PathComparison { path: "x", before: None, now: None, change };
             advice(&changes.iter().map(judge).collect::<Vec<_>>())
         };
-        assert_eq!(advise(&[Change::Same]), "");
-        assert!(advise(&[Change::Fewer, Change::Same]).contains("improved"));
-        assert!(advise(&[Change::Fewer, Change::New]).contains("must have"));
-        assert!(advise(&[Change::Missing]).contains("must have"));
-        assert!(advise(&[Change::New, Change::More]).contains("intended"));
+        assert_eq!(advise(&[CountChange::Same]), "");
+        assert!(advise(&[CountChange::Fewer, CountChange::Same]).contains("improved"));
+        assert!(advise(&[CountChange::Fewer, CountChange::New]).contains("must have"));
+        assert!(advise(&[CountChange::Missing]).contains("must have"));
+        assert!(advise(&[CountChange::New, CountChange::More]).contains("intended"));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The machine and what ran on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Machine {
+pub(crate) struct MachineDescription {
     /// The processor, as it calls itself.
     pub(crate) cpu: String,
     /// The number of processors.
@@ -20,7 +20,7 @@ pub(crate) struct Machine {
 
 /// Where a row ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Setting {
+pub(crate) struct RunConditions {
     /// On how many processors, children included.
     pub(crate) cpus: usize,
     /// True if before all programs that are not (`SCHED_FIFO`).
@@ -29,12 +29,12 @@ pub(crate) struct Setting {
 
 /// The load of the machine: programs that ran or wanted to, over the last minute.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Load {
+pub(crate) struct SystemLoad {
     pub(crate) before: f64,
     pub(crate) after: f64,
 }
 
-impl Machine {
+impl MachineDescription {
     /// Reads the facts; unknown ones are "unknown".
     pub(crate) fn read() -> Self {
         let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -50,27 +50,27 @@ impl Machine {
     }
 }
 
-impl Load {
+impl SystemLoad {
     /// The load average of the last minute; 0 where it cannot be read.
-    pub(crate) fn now() -> f64 {
+    pub(crate) fn load_average() -> f64 {
         let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
     }
 }
 
 /// Now, in UTC.
-pub(crate) fn date() -> String {
+pub(crate) fn utc_timestamp() -> String {
     format!("{:.0}", jiff::Timestamp::now())
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for MachineDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cpu, cpus, kernel, rustc, haft } = self;
         write!(f, "haft {haft}, {rustc}, {kernel}, {cpus} x {cpu}")
     }
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for RunConditions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { cpus: 1, .. } => f.write_str("on one CPU"),
@@ -80,7 +80,7 @@ impl fmt::Display for Setting {
     }
 }
 
-impl fmt::Display for Load {
+impl fmt::Display for SystemLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "load {:.1} to {:.1}", self.before, self.after)
     }

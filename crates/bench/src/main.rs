@@ -23,7 +23,7 @@ mod watch;
 
 use std::process::ExitCode;
 
-use options::Command;
+use options::BenchCommand;
 
 const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
        haft-bench gate --report [--quick]            print the gated lines, judge nothing
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
         [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
-            return ended(watch::watch(said, program, args).map_err(Into::into));
+            return exit_code(watch::watch_program(said, program, args).map_err(Into::into));
         }
-        [peers::MARK, counts::ROLE, path, times] => return ended(counts::work(path, times)),
+        [peers::MARK, counts::ROLE, path, times] => return exit_code(counts::run_path(path, times)),
         [peers::MARK, role] => return peers::run(role),
         _ => {}
     }
@@ -52,10 +52,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let outcome = match command {
-        Command::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
-        Command::Gate(mode, effort) => gate::run(&mode, effort),
-        Command::Counts { write } => counts::run(write),
-        Command::List => {
+        BenchCommand::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
+        BenchCommand::Gate(mode, effort) => gate::run(&mode, effort),
+        BenchCommand::Counts { write } => counts::run(write),
+        BenchCommand::List => {
             print!("{}", rows::list());
             Ok(true)
         }
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 /// Returns the exit code of a role.
-fn ended(outcome: anyhow::Result<()>) -> ExitCode {
+fn exit_code(outcome: anyhow::Result<()>) -> ExitCode {
     outcome.map_or_else(
         |error| {
             eprintln!("error: {error:#}");

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The effort of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Effort {
+pub(crate) enum EffortLevel {
     /// As the method says.
     Full,
     /// Less often, for a first look and for a check of every change.
@@ -23,7 +23,7 @@ const CONTROL_TOLERANCE: f64 = 0.03;
 
 /// The repetitions of a measurement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
+pub(crate) struct RepetitionPlan {
     /// Medians that are taken; the result is theirs.
     pub(crate) repetitions: usize,
     /// Pairs for one median.
@@ -43,7 +43,7 @@ pub(crate) struct Comparison {
     pub(crate) spread: f64,
 }
 
-impl Plan {
+impl RepetitionPlan {
     /// Less of it: enough to see a large change.
     pub(crate) fn quick(self) -> Self {
         Self { repetitions: self.repetitions.min(3), pairs: self.pairs.div_ceil(3) }
@@ -62,7 +62,7 @@ impl Comparison {
 /// # Errors
 /// The first error of a block, or a plan without pairs.
 pub(crate) fn compare<const N: usize>(
-    plan: Plan,
+    plan: RepetitionPlan,
     mut base: impl FnMut() -> Result<[f64; N]>,
     mut candidate: impl FnMut() -> Result<[f64; N]>,
 ) -> Result<[Comparison; N]> {
@@ -159,7 +159,7 @@ mod tests {
             order.borrow_mut().push(name);
             Ok([1.0])
         };
-        compare(Plan { repetitions: 1, pairs: 4 }, || block('A'), || block('B')).unwrap();
+        compare(RepetitionPlan { repetitions: 1, pairs: 4 }, || block('A'), || block('B')).unwrap();
         assert_eq!(order.into_inner(), "AB ABBAABBA".replace(' ', ""));
     }
 
@@ -171,7 +171,7 @@ mod tests {
             *tick.borrow_mut() += 0.5;
             Ok([cost * f64::exp2(tick.borrow().ceil())])
         };
-        let [found] = compare(Plan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
+        let [found] = compare(RepetitionPlan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
         assert_eq!((found.ratio, found.spread), (1.5, 0.0));
     }
 

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::platform;
 
-pub(crate) use paced::Paced;
+pub(crate) use paced::PacedModel;
 
 /// The text before the number in every command.
 const MARK: &str = "haft-bench-call-";
@@ -35,7 +35,7 @@ const ECHO: &str = "echo ";
 
 /// The steps of the model before its last answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Script {
+pub(crate) struct ModelScript {
     /// The number of commands it asks for, one after the other.
     pub(crate) calls: usize,
     /// The agent's tool that runs a command.
@@ -44,16 +44,16 @@ pub(crate) struct Script {
     pub(crate) args: fn(&str) -> Value,
 }
 
-impl Script {
+impl ModelScript {
     /// For an agent whose tool takes `{"command": …}`.
-    pub(crate) fn shell(tool: &'static str, calls: usize) -> Self {
+    pub(crate) fn with_shell_tool(tool: &'static str, calls: usize) -> Self {
         Self { calls, tool, args: |command| json!({ "command": command }) }
     }
 }
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(crate) struct Request {
+pub(crate) struct RecordedRequest {
     /// All its bytes, head and body.
     pub(crate) bytes: Vec<u8>,
     /// When the last byte was there, by [`platform::now`].
@@ -62,23 +62,23 @@ pub(crate) struct Request {
 
 /// A model that listens until the program ends.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ModelServer {
     address: SocketAddr,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<ServerState>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    script: Script,
-    requests: Vec<Request>,
+struct ServerState {
+    script: ModelScript,
+    requests: Vec<RecordedRequest>,
 }
 
-impl Model {
+impl ModelServer {
     /// Begins to listen on a free port.
-    pub(crate) fn start(script: Script) -> Result<Self> {
+    pub(crate) fn start(script: ModelScript) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
         let address = listener.local_addr().context("read the port")?;
-        let shared = Arc::new(Mutex::new(Shared { script, requests: Vec::new() }));
+        let shared = Arc::new(Mutex::new(ServerState { script, requests: Vec::new() }));
         let serving = shared.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -91,57 +91,57 @@ impl Model {
     }
 
     /// Where it is, without a path.
-    pub(crate) fn url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Gives it another script for the requests to come.
-    pub(crate) fn set(&self, script: Script) {
+    pub(crate) fn set(&self, script: ModelScript) {
         lock(&self.shared).script = script;
     }
 
     /// The requests for an answer since the last call of this.
-    pub(crate) fn take_requests(&self) -> Vec<Request> {
+    pub(crate) fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut lock(&self.shared).requests)
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<ServerState>) -> MutexGuard<'_, ServerState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> io::Result<()> {
+fn serve(mut stream: TcpStream, shared: &Mutex<ServerState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = http::Reader::default();
+    let mut reader = http::RequestReader::default();
     while let Some(request) = reader.next(&mut stream)? {
         let at = platform::now();
-        let Some(api) = answer::Api::of(request.path()) else {
-            http::write(&mut stream, request.other())?;
+        let Some(api) = answer::StreamingApi::from_path(request.path()) else {
+            http::write(&mut stream, request.fallback_body())?;
             continue;
         };
         let said = {
             let mut shared = lock(shared);
-            shared.requests.push(Request { bytes: request.bytes.clone(), at });
+            shared.requests.push(RecordedRequest { bytes: request.bytes.clone(), at });
             next(&shared.script, request.body())
         };
-        http::write(&mut stream, &api.stream(&said))?;
+        http::write(&mut stream, &api.encode_stream(&said))?;
     }
     Ok(())
 }
 
 /// One answer of the model.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum ModelAnswer {
     Word(&'static str),
     Call { number: usize, tool: &'static str, args: Value },
 }
 
-fn next(script: &Script, body: &[u8]) -> Said {
+fn next(script: &ModelScript, body: &[u8]) -> ModelAnswer {
     let offered = memmem::find(body, format!("\"{}\"", script.tool).as_bytes()).is_some();
     let last = memmem::rfind(body, MARK.as_bytes());
     // Only a command that was run has printed its number.
     if last.is_some_and(|at| body.get(..at).unwrap_or_default().ends_with(ECHO.as_bytes())) {
-        return Said::Word(NOT_RUN);
+        return ModelAnswer::Word(NOT_RUN);
     }
     let number = last.map_or(0, |at| {
         let digits = body.get(at + MARK.len()..).unwrap_or_default().iter();
@@ -150,9 +150,9 @@ fn next(script: &Script, body: &[u8]) -> Said {
         digits.parse::<usize>().map_or(0, |last| last + 1)
     });
     if !offered || number >= script.calls {
-        return Said::Word(LAST_WORD);
+        return ModelAnswer::Word(LAST_WORD);
     }
-    Said::Call { number, tool: script.tool, args: (script.args)(&format!("{ECHO}{MARK}{number}")) }
+    ModelAnswer::Call { number, tool: script.tool, args: (script.args)(&format!("{ECHO}{MARK}{number}")) }
 }
 
 #[cfg(test)]
@@ -161,11 +161,11 @@ mod tests {
 
     #[test]
     fn the_conversation_says_what_comes_next() {
-        let script = Script::shell("bash", 2);
+        let script = ModelScript::with_shell_tool("bash", 2);
         let check = |body: &str, expect: Result<usize, &str>| {
             let found = match next(&script, body.as_bytes()) {
-                Said::Call { number, .. } => Ok(number),
-                Said::Word(word) => Err(word),
+                ModelAnswer::Call { number, .. } => Ok(number),
+                ModelAnswer::Word(word) => Err(word),
             };
             assert_eq!(found, expect, "{body}");
         };

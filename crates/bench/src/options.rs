@@ -2,27 +2,27 @@
 
 use std::path::PathBuf;
 
-use crate::method::Effort;
-use crate::rows::{PEERS, ROWS, Row};
+use crate::method::EffortLevel;
+use crate::rows::{PEERS, ROWS, BenchmarkRow};
 
 /// The use of the gated lines.
 #[derive(Debug)]
-pub(crate) enum Mode {
+pub(crate) enum GateMode {
     /// Print them, judge nothing.
     Report,
     /// Print one row as JSON, for the gate of another build.
-    Json(&'static Row),
+    Json(&'static BenchmarkRow),
     /// Judge them beside those of another build of this program.
     Against(PathBuf),
 }
 
 /// A wish that can be granted.
 #[derive(Debug)]
-pub(crate) enum Command {
+pub(crate) enum BenchCommand {
     /// Measure these, and report.
-    Measure(Vec<&'static Row>, Effort),
+    Measure(Vec<&'static BenchmarkRow>, EffortLevel),
     /// Measure the gated lines.
-    Gate(Mode, Effort),
+    Gate(GateMode, EffortLevel),
     /// Count instructions and judge them; `write` makes the counts the new baseline.
     Counts { write: bool },
     /// Say which rows there are.
@@ -30,27 +30,27 @@ pub(crate) enum Command {
 }
 
 /// Reads it. None when there is no such row or option.
-pub(crate) fn parse(args: &[&str]) -> Option<Command> {
+pub(crate) fn parse(args: &[&str]) -> Option<BenchCommand> {
     match *args {
-        ["counts"] => return Some(Command::Counts { write: false }),
-        ["counts", "--write"] => return Some(Command::Counts { write: true }),
-        ["--list"] => return Some(Command::List),
+        ["counts"] => return Some(BenchCommand::Counts { write: false }),
+        ["counts", "--write"] => return Some(BenchCommand::Counts { write: true }),
+        ["--list"] => return Some(BenchCommand::List),
         _ => {}
     }
     let quick = args.contains(&"--quick");
-    let effort = if quick { Effort::Quick } else { Effort::Full };
+    let effort = if quick { EffortLevel::Quick } else { EffortLevel::Full };
     let words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--quick").collect();
     match *words {
-        [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
-        ["gate", "--report"] => Some(Command::Gate(Mode::Report, effort)),
-        ["gate", "--json", row] => named(row).map(|row| Command::Gate(Mode::Json(row), effort)),
-        ["gate", "--against", program] => Some(Command::Gate(Mode::Against(program.into()), effort)),
-        ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
-        _ => Some(Command::Measure(words.into_iter().map(named).collect::<Option<_>>()?, effort)),
+        [] => Some(BenchCommand::Measure(ROWS.iter().collect(), effort)),
+        ["gate", "--report"] => Some(BenchCommand::Gate(GateMode::Report, effort)),
+        ["gate", "--json", row] => find_row(row).map(|row| BenchCommand::Gate(GateMode::Json(row), effort)),
+        ["gate", "--against", program] => Some(BenchCommand::Gate(GateMode::Against(program.into()), effort)),
+        ["peers"] => Some(BenchCommand::Measure(vec![PEERS], effort)),
+        _ => Some(BenchCommand::Measure(words.into_iter().map(find_row).collect::<Option<_>>()?, effort)),
     }
 }
 
-fn named(word: &str) -> Option<&'static Row> {
+fn find_row(word: &str) -> Option<&'static BenchmarkRow> {
     ROWS.iter().find(|row| row.name == word)
 }
 
@@ -62,20 +62,20 @@ mod tests {
     fn check(args: &str, expect: Option<&str>) {
         let args: Vec<&str> = args.split_whitespace().collect();
         let found = parse(&args).map(|command| match command {
-            Command::Measure(rows, effort) => {
+            BenchCommand::Measure(rows, effort) => {
                 let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
                 format!(
                     "{effort:?} {}",
                     if rows.len() == ROWS.len() { "all".into() } else { names.join(" ") }
                 )
             }
-            Command::Gate(Mode::Report, effort) => format!("gate report {effort:?}"),
-            Command::Gate(Mode::Json(row), effort) => format!("gate json {} {effort:?}", row.name),
-            Command::Gate(Mode::Against(program), effort) => {
+            BenchCommand::Gate(GateMode::Report, effort) => format!("gate report {effort:?}"),
+            BenchCommand::Gate(GateMode::Json(row), effort) => format!("gate json {} {effort:?}", row.name),
+            BenchCommand::Gate(GateMode::Against(program), effort) => {
                 format!("gate against {} {effort:?}", program.display())
             }
-            Command::Counts { write } => format!("counts {write}"),
-            Command::List => "list".to_owned(),
+            BenchCommand::Counts { write } => format!("counts {write}"),
+            BenchCommand::List => "list".to_owned(),
         });
         assert_eq!(found.as_deref(), expect, "{args:?}");
     }

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::method::Effort;
-use crate::report::{self, Found, Line, Purpose, Report, Verdict};
-use scale::Scale;
+use crate::method::EffortLevel;
+use crate::report::{self, MeasuredValue, ReportLine, LinePurpose, Report, Verdict};
+use scale::LogScale;
 
 /// The name of the page.
 pub(crate) const FILE: &str = "index.html";
@@ -26,7 +26,7 @@ const LEGEND: &str = concat!(
 );
 
 /// Makes the page from the reports that lie in the folder, in the order of these rows.
-pub(crate) fn renew(folder: &Path, order: &[&str]) -> Result<()> {
+pub(crate) fn write_page(folder: &Path, order: &[&str]) -> Result<()> {
     let (mut reports, others) = report::load_all(folder)?;
     for file in others {
         eprintln!("not on the page, because this version did not write it: {}", file.display());
@@ -34,10 +34,10 @@ pub(crate) fn renew(folder: &Path, order: &[&str]) -> Result<()> {
     let place = |report: &Report| order.iter().position(|row| *row == report.row);
     reports.sort_by_key(|report| place(report).unwrap_or(usize::MAX));
     let file = folder.join(FILE);
-    std::fs::write(&file, page(&reports)?).with_context(|| format!("write {}", file.display()))
+    std::fs::write(&file, render_page(&reports)?).with_context(|| format!("write {}", file.display()))
 }
 
-fn page(reports: &[Report]) -> Result<String, fmt::Error> {
+fn render_page(reports: &[Report]) -> Result<String, fmt::Error> {
     let mut html = String::new();
     write!(
         html,
@@ -50,7 +50,7 @@ fn page(reports: &[Report]) -> Result<String, fmt::Error> {
     summary(&mut html, reports)?;
     html.push_str(LEGEND);
     for report in reports {
-        section(&mut html, report)?;
+        render_section(&mut html, report)?;
     }
     html.push_str("</body>\n</html>\n");
     Ok(html)
@@ -65,7 +65,7 @@ fn summary(html: &mut String, reports: &[Report]) -> fmt::Result {
             match count.count() {
                 0 => {}
                 count => {
-                    write!(html, " <b class=\"{}\" title=\"{}\">{count}</b>", class(verdict), verdict.text())?
+                    write!(html, " <b class=\"{}\" title=\"{}\">{count}</b>", css_class(verdict), verdict.text())?
                 }
             }
         }
@@ -75,11 +75,11 @@ fn summary(html: &mut String, reports: &[Report]) -> fmt::Result {
     Ok(())
 }
 
-fn section(html: &mut String, report: &Report) -> fmt::Result {
+fn render_section(html: &mut String, report: &Report) -> fmt::Result {
     let Report { row, about, date, machine, setting, load, .. } = report;
-    let effort = if report.effort == Effort::Quick { "; a quick run" } else { "" };
+    let effort = if report.effort == EffortLevel::Quick { "; a quick run" } else { "" };
     write!(html, "<section id=\"{0}\">\n<h2>{0}</h2>\n<p>{1}, {setting}.</p>\n", escape(row), escape(about))?;
-    table(html, report)?;
+    render_table(html, report)?;
     for reason in &report.skipped {
         writeln!(html, "<p class=\"skipped\">Not measured: {}.</p>", escape(reason))?;
     }
@@ -90,34 +90,34 @@ fn section(html: &mut String, report: &Report) -> fmt::Result {
     Ok(())
 }
 
-fn table(html: &mut String, report: &Report) -> fmt::Result {
-    let scale = strip::scale(&report.lines);
+fn render_table(html: &mut String, report: &Report) -> fmt::Result {
+    let scale = strip::ratio_scale(&report.lines);
     html.push_str("<table>\n<tr><th></th><th>floor</th><th>haft</th><th>ratio</th><th>spread</th><th>");
     if let Some(scale) = &scale {
-        strip::head(html, scale)?;
+        strip::write_header(html, scale)?;
     }
     html.push_str("</th><th>goal</th><th>gate</th><th></th></tr>\n");
     for line in &report.lines {
-        entry(html, line, scale.as_ref())?;
+        render_line(html, line, scale.as_ref())?;
     }
     html.push_str("</table>\n");
     Ok(())
 }
 
-fn entry(html: &mut String, line: &Line, scale: Option<&Scale>) -> fmt::Result {
-    let control = if line.purpose == Purpose::Control { " class=\"control\"" } else { "" };
+fn render_line(html: &mut String, line: &ReportLine, scale: Option<&LogScale>) -> fmt::Result {
+    let control = if line.purpose == LinePurpose::Control { " class=\"control\"" } else { "" };
     write!(html, "<tr{control}><th>{}</th>", escape(&line.what))?;
     match line.found {
-        Found::Ratio(found) => {
+        MeasuredValue::Ratio(found) => {
             let (base, candidate) = (line.unit.show(found.base), line.unit.show(found.candidate));
             write!(html, "<td>{base}</td><td>{candidate}</td><td><strong>{:.2}×</strong></td>", found.ratio)?;
             write!(html, "<td>{:.1} %</td><td class=\"plot\">", found.spread * 100.0)?;
             if let Some(scale) = scale {
-                strip::mark(html, scale, line, found)?;
+                strip::write_mark(html, scale, line, found)?;
             }
             html.push_str("</td>");
         }
-        Found::Value { value } => {
+        MeasuredValue::Value { value } => {
             write!(
                 html,
                 "<td></td><td><strong>{}</strong></td><td colspan=\"3\"></td>",
@@ -126,12 +126,12 @@ fn entry(html: &mut String, line: &Line, scale: Option<&Scale>) -> fmt::Result {
         }
     }
     let limit = |limit: Option<f64>| match (limit, line.found) {
-        (Some(limit), Found::Ratio(_)) if limit.is_finite() => format!("{limit:.2}×"),
-        (Some(limit), Found::Value { .. }) if limit.is_finite() => line.unit.show(limit),
+        (Some(limit), MeasuredValue::Ratio(_)) if limit.is_finite() => format!("{limit:.2}×"),
+        (Some(limit), MeasuredValue::Value { .. }) if limit.is_finite() => line.unit.show(limit),
         _ => String::new(),
     };
     let (goal, gate) = (limit(line.goal.map(|goal| goal.goal)), limit(line.goal.map(|goal| goal.gate)));
-    let (class, text) = (class(line.verdict()), line.verdict().text());
+    let (class, text) = (css_class(line.verdict()), line.verdict().text());
     writeln!(
         html,
         "<td>{goal}</td><td>{gate}</td><td class=\"verdict\"><b class=\"{class}\">{text}</b></td></tr>"
@@ -139,7 +139,7 @@ fn entry(html: &mut String, line: &Line, scale: Option<&Scale>) -> fmt::Result {
 }
 
 /// The style of a verdict.
-fn class(verdict: Verdict) -> &'static str {
+fn css_class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::None => "none",
         Verdict::Ok => "ok",
@@ -157,20 +157,20 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Goal;
+    use crate::report::LineGoal;
     use crate::report::tests::{line, report};
 
-    fn body(lines: Vec<Line>) -> String {
-        let html = page(&[report(lines)]).unwrap();
+    fn body(lines: Vec<ReportLine>) -> String {
+        let html = render_page(&[report(lines)]).unwrap();
         html.split_once("<nav>").unwrap().1.replace(LEGEND, "")
     }
 
     #[test]
     fn a_small_page() {
-        let value = Found::Value { value: 0.01 };
+        let value = MeasuredValue::Value { value: 0.01 };
         let figure =
-            Line { what: "p99 <b>".into(), found: value, goal: Some(Goal::reported(0.1)), ..line(1.0, true) };
-        insta::assert_snapshot!(body(vec![Line { what: "host".into(), ..line(1.6, true) }, figure]), @r##"
+            ReportLine { what: "p99 <b>".into(), found: value, goal: Some(LineGoal::without_gate(0.1)), ..line(1.0, true) };
+        insta::assert_snapshot!(body(vec![ReportLine { what: "host".into(), ..line(1.6, true) }, figure]), @r##"
 <a href="#intercept">intercept <b class="ok" title="ok">1</b> <b class="over-goal" title="over goal">1</b></a>
 </nav>
 <section id="intercept">
@@ -193,7 +193,7 @@ mod tests {
     fn curves_need_two_points() {
         let point = |ratio, x| {
             let mut line = line(ratio, true);
-            line.on("host, Rust peer", x);
+            line.on_curve("host, Rust peer", x);
             line
         };
         assert!(!body(vec![point(1.5, 200.0)]).contains("<figure>"));
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_page_asks_nobody_for_anything() {
-        let html = page(&[report(vec![line(1.5, true)])]).unwrap();
+        let html = render_page(&[report(vec![line(1.5, true)])]).unwrap();
         for foreign in ["http", "<script", "@import", "url("] {
             assert!(!html.contains(foreign), "{foreign}");
         }

@@ -17,8 +17,8 @@ use anyhow::{Context, Result, bail};
 use haft_sdk::{Extension, ToolCallDecision};
 
 pub(crate) use hook::RECORD;
-pub(crate) use results::Payload;
-pub(crate) use toolbox::activation as toolbox_activation;
+pub(crate) use results::ResultPayload;
+pub(crate) use toolbox::activation_fields as toolbox_activation;
 
 /// The first argument of a child; the second says which one.
 pub(crate) const MARK: &str = "--as";
@@ -74,17 +74,17 @@ pub(crate) const NODE: &[&str] = &["-e", include_str!("peers/plain.js")];
 pub(crate) const PYTHON_HOOK: &[&str] = &["-I", "-c", include_str!("peers/hook.py")];
 
 /// A role with its number.
-pub(crate) fn with(role: &str, number: u32) -> String {
+pub(crate) fn role_with_number(role: &str, number: u32) -> String {
     format!("{role}:{number}")
 }
 
 pub(crate) fn run(role: &str) -> ExitCode {
     let (role, number) = role.split_once(':').unwrap_or((role, "0"));
     let outcome = match role {
-        GUARD => return guard().run(),
-        PASS => return pass().run(),
-        STREAM => return stream::sdk(),
-        _ => number.parse().context("read a role's number").and_then(|number| play(role, number)),
+        GUARD => return guard_extension().run(),
+        PASS => return pass_extension().run(),
+        STREAM => return stream::run_sdk(),
+        _ => number.parse().context("read a role's number").and_then(|number| run_numbered_role(role, number)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,39 +95,39 @@ pub(crate) fn run(role: &str) -> ExitCode {
     }
 }
 
-fn play(role: &str, number: u32) -> Result<()> {
+fn run_numbered_role(role: &str, number: u32) -> Result<()> {
     let count = usize::try_from(number)?;
     match role {
-        LEAST => Ok(least::ordered()?),
-        HOOK => Ok(hook::pass()?),
-        HOOK_ECHO => Ok(hook::echo()?),
-        HOOK_RECORD => Ok(hook::record()?),
-        SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        LEAST => Ok(least::run_ordered()?),
+        HOOK => Ok(hook::allow_all()?),
+        HOOK_ECHO => Ok(hook::echo_calls()?),
+        HOOK_RECORD => Ok(hook::record_calls()?),
+        SLOW_GATE => Ok(least::run_gate(Duration::from_millis(number.into()))?),
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
-        FLOOD => Ok(stream::bare()?),
-        STALLED => Ok(watcher::stall()?),
+        FLOOD => Ok(stream::run_bare()?),
+        STALLED => Ok(watcher::run_stalled()?),
         WATCHER => Ok(watcher::count()?),
         EMPTY => Ok(()),
-        IDLE => Ok(idle()?),
+        IDLE => Ok(run_idle()?),
         HOST_OF => standing::host_of(count),
-        SPAWNER => standing::spawner(count),
-        ASKS => standing::asks(count),
-        RAW_ASKS => standing::raw_asks(count),
-        CARRIES => standing::carries(count),
-        _ => match Payload::of(role) {
+        SPAWNER => standing::run_spawner(count),
+        ASKS => standing::query_guard(count),
+        RAW_ASKS => standing::query_least(count),
+        CARRIES => standing::forward_images(count),
+        _ => match ResultPayload::from_role(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
             None => bail!("no such child"),
         },
     }
 }
 
-fn pass() -> Extension {
+fn pass_extension() -> Extension {
     Extension::new("pass", "1.0.0").intercept_tool_call(|_call, _host| async { ToolCallDecision::allow() })
 }
 
 /// [`GUARD`].
-pub(crate) fn guard() -> Extension {
+pub(crate) fn guard_extension() -> Extension {
     Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
         match call.tool_name.as_str() {
             "bash" => ToolCallDecision::block("no shell"),
@@ -136,7 +136,7 @@ pub(crate) fn guard() -> Extension {
     })
 }
 
-fn idle() -> io::Result<()> {
+fn run_idle() -> io::Result<()> {
     io::stdout().write_all(b"ready\n")?;
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
 }

@@ -23,7 +23,7 @@ mod linux {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
-    use crate::children::Program;
+    use crate::children::ChildProgram;
 
     /// The processors that this program may use.
     pub(crate) struct Processors {
@@ -67,7 +67,7 @@ mod linux {
     /// By the program, because the system call needs unsafe code.
     fn reschedule(how: &[&str]) -> Result<()> {
         let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-        Program {
+        ChildProgram {
             path: find_program("chrt")?,
             args: how.iter().copied().chain([&*thread]).map(str::to_owned).collect(),
         }
@@ -121,15 +121,15 @@ mod linux {
 
     /// Memory of a process that is resident, in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
-        memory(process, "status", "VmRSS:")
+        read_memory_field(process, "status", "VmRSS:")
     }
 
     /// Memory that a process alone has and has written to, in bytes.
     pub(crate) fn private_bytes(process: u32) -> Result<f64> {
-        memory(process, "smaps_rollup", "Private_Dirty:")
+        read_memory_field(process, "smaps_rollup", "Private_Dirty:")
     }
 
-    fn memory(process: u32, file: &str, field: &str) -> Result<f64> {
+    fn read_memory_field(process: u32, file: &str, field: &str) -> Result<f64> {
         let file = format!("/proc/{process}/{file}");
         let text = std::fs::read_to_string(&file).with_context(|| format!("read {file}"))?;
         let kilobytes = text.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));

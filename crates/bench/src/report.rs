@@ -5,10 +5,10 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{self, Load, Machine, Setting};
-use crate::method::{Comparison, Effort, Plan};
+use crate::facts::{self, SystemLoad, MachineDescription, RunConditions};
+use crate::method::{Comparison, EffortLevel, RepetitionPlan};
 
-pub(crate) use saved::{folder, load_all};
+pub(crate) use saved::{reports_dir, load_all};
 
 /// The version of the JSON. It grows when a reader of the old one would misread the new one.
 const SCHEMA: u32 = 1;
@@ -27,7 +27,7 @@ pub(crate) enum Unit {
 
 /// The goal of a line: a ratio for a comparison, otherwise a value in the line's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Goal {
+pub(crate) struct LineGoal {
     pub(crate) goal: f64,
     /// Beyond this a check may refuse the change. Infinite where none may, and then not in the JSON.
     #[serde(default = "infinite", skip_serializing_if = "is_infinite")]
@@ -37,7 +37,7 @@ pub(crate) struct Goal {
 /// The measured value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Found {
+pub(crate) enum MeasuredValue {
     /// Base and candidate side by side.
     Ratio(Comparison),
     /// A figure that needs no base: a counter, or a limit that is promised as it is.
@@ -47,7 +47,7 @@ pub(crate) enum Found {
 /// The purpose of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Purpose {
+pub(crate) enum LinePurpose {
     /// The base against itself.
     Control,
     /// For people to read; what is over its gate says so, and nothing follows.
@@ -58,26 +58,26 @@ pub(crate) enum Purpose {
 
 /// One figure with its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct ReportLine {
     /// At most 26 characters.
     pub(crate) what: String,
     pub(crate) unit: Unit,
     #[serde(flatten)]
-    pub(crate) found: Found,
+    pub(crate) found: MeasuredValue,
     /// None for a control and for what has no goal.
     #[serde(flatten)]
-    pub(crate) goal: Option<Goal>,
-    pub(crate) purpose: Purpose,
+    pub(crate) goal: Option<LineGoal>,
+    pub(crate) purpose: LinePurpose,
     /// True if the control of the same run was sound.
     pub(crate) sound: bool,
     /// Where it stands on a curve of the plots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) point: Option<Point>,
+    pub(crate) point: Option<CurvePoint>,
 }
 
 /// A place on a curve: lines of one row with the same curve are joined, by the row's axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Point {
+pub(crate) struct CurvePoint {
     pub(crate) curve: String,
     pub(crate) x: f64,
 }
@@ -103,36 +103,36 @@ pub(crate) struct Report {
     pub(crate) about: String,
     /// When it was begun, in UTC.
     pub(crate) date: String,
-    pub(crate) effort: Effort,
-    pub(crate) machine: Machine,
-    pub(crate) setting: Setting,
-    pub(crate) load: Load,
+    pub(crate) effort: EffortLevel,
+    pub(crate) machine: MachineDescription,
+    pub(crate) setting: RunConditions,
+    pub(crate) load: SystemLoad,
     /// The meaning of the points' `x`.
     pub(crate) axis: Option<String>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ReportLine>,
     /// The parts that could not be measured, and why.
     pub(crate) skipped: Vec<String>,
 }
 
-impl Goal {
+impl LineGoal {
     /// A goal whose miss is only reported.
-    pub(crate) const fn reported(goal: f64) -> Self {
+    pub(crate) const fn without_gate(goal: f64) -> Self {
         Self { goal, gate: f64::INFINITY }
     }
 }
 
 impl Report {
     /// One that is empty yet.
-    pub(crate) fn new(row: &str, about: &str, effort: Effort, machine: Machine, setting: Setting) -> Self {
+    pub(crate) fn new(row: &str, about: &str, effort: EffortLevel, machine: MachineDescription, setting: RunConditions) -> Self {
         Self {
             schema: SCHEMA,
             row: row.to_owned(),
             about: about.to_owned(),
-            date: facts::date(),
+            date: facts::utc_timestamp(),
             effort,
             machine,
             setting,
-            load: Load { before: 0.0, after: 0.0 },
+            load: SystemLoad { before: 0.0, after: 0.0 },
             axis: None,
             lines: Vec::new(),
             skipped: Vec::new(),
@@ -140,27 +140,27 @@ impl Report {
     }
 
     /// Adds a comparison of the base with itself; says whether the machine can be measured on.
-    pub(crate) fn control(&mut self, what: &str, unit: Unit, found: Comparison) -> bool {
+    pub(crate) fn add_control(&mut self, what: &str, unit: Unit, found: Comparison) -> bool {
         let sound = found.is_sound_control();
-        self.add(what, unit, Found::Ratio(found), None, sound).purpose = Purpose::Control;
+        self.add(what, unit, MeasuredValue::Ratio(found), None, sound).purpose = LinePurpose::Control;
         sound
     }
 
     /// Adds a comparison. `sound` is what the control of the same base said.
-    pub(crate) fn line(
+    pub(crate) fn add_comparison(
         &mut self,
         what: &str,
         unit: Unit,
         found: Comparison,
-        goal: Option<Goal>,
+        goal: Option<LineGoal>,
         sound: bool,
-    ) -> &mut Line {
-        self.add(what, unit, Found::Ratio(found), goal, sound)
+    ) -> &mut ReportLine {
+        self.add(what, unit, MeasuredValue::Ratio(found), goal, sound)
     }
 
     /// Adds a figure that needs no base.
-    pub(crate) fn figure(&mut self, what: &str, unit: Unit, value: f64, goal: Option<Goal>) -> &mut Line {
-        self.add(what, unit, Found::Value { value }, goal, true)
+    pub(crate) fn add_figure(&mut self, what: &str, unit: Unit, value: f64, goal: Option<LineGoal>) -> &mut ReportLine {
+        self.add(what, unit, MeasuredValue::Value { value }, goal, true)
     }
 
     /// Notes what could not be measured, and why.
@@ -169,37 +169,37 @@ impl Report {
     }
 
     /// Names what the `x` of this row's points is.
-    pub(crate) fn axis(&mut self, what: &str) {
+    pub(crate) fn set_axis(&mut self, what: &str) {
         self.axis = Some(what.to_owned());
     }
 
     /// The plan, or less of it when time is short.
-    pub(crate) fn plan(&self, plan: Plan) -> Plan {
+    pub(crate) fn plan_for_effort(&self, plan: RepetitionPlan) -> RepetitionPlan {
         match self.effort {
-            Effort::Full => plan,
-            Effort::Quick => plan.quick(),
+            EffortLevel::Full => plan,
+            EffortLevel::Quick => plan.quick(),
         }
     }
 
-    fn add(&mut self, what: &str, unit: Unit, found: Found, goal: Option<Goal>, sound: bool) -> &mut Line {
-        let (what, purpose) = (what.to_owned(), Purpose::Reported);
+    fn add(&mut self, what: &str, unit: Unit, found: MeasuredValue, goal: Option<LineGoal>, sound: bool) -> &mut ReportLine {
+        let (what, purpose) = (what.to_owned(), LinePurpose::Reported);
         let at = self.lines.len();
-        self.lines.push(Line { what, unit, found, goal, purpose, sound, point: None });
+        self.lines.push(ReportLine { what, unit, found, goal, purpose, sound, point: None });
         &mut self.lines[at]
     }
 }
 
-impl Line {
+impl ReportLine {
     /// Makes a change that takes it over its gate one to refuse. Only for what is steady on a busy machine: short blocks
     /// on one processor, CPU time, counters.
-    pub(crate) fn gated(&mut self) -> &mut Self {
-        self.purpose = Purpose::Gated;
+    pub(crate) fn make_gated(&mut self) -> &mut Self {
+        self.purpose = LinePurpose::Gated;
         self
     }
 
     /// Puts it on a curve of the plots.
-    pub(crate) fn on(&mut self, curve: &str, x: f64) -> &mut Self {
-        self.point = Some(Point { curve: curve.to_owned(), x });
+    pub(crate) fn on_curve(&mut self, curve: &str, x: f64) -> &mut Self {
+        self.point = Some(CurvePoint { curve: curve.to_owned(), x });
         self
     }
 
@@ -208,8 +208,8 @@ impl Line {
         match self.goal {
             _ if !self.sound => Verdict::Inconclusive,
             None => Verdict::None,
-            Some(Goal { goal, .. }) if self.found.judged() <= goal => Verdict::Ok,
-            Some(Goal { gate, .. }) if self.found.judged() <= gate => Verdict::OverGoal,
+            Some(LineGoal { goal, .. }) if self.found.judged_value() <= goal => Verdict::Ok,
+            Some(LineGoal { gate, .. }) if self.found.judged_value() <= gate => Verdict::OverGoal,
             Some(_) => Verdict::OverGate,
         }
     }
@@ -228,9 +228,9 @@ impl Verdict {
     }
 }
 
-impl Found {
+impl MeasuredValue {
     /// Returns the value that is compared with the goal.
-    pub(crate) fn judged(self) -> f64 {
+    pub(crate) fn judged_value(self) -> f64 {
         match self {
             Self::Ratio(comparison) => comparison.ratio,
             Self::Value { value } => value,
@@ -264,31 +264,31 @@ fn is_infinite(gate: &f64) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn line(ratio: f64, sound: bool) -> Line {
+    pub(crate) fn line(ratio: f64, sound: bool) -> ReportLine {
         let found =
-            Found::Ratio(Comparison { base: 6.44e-6, candidate: ratio * 6.44e-6, ratio, spread: 0.004 });
-        let goal = Some(Goal { goal: 1.5, gate: 1.8 });
-        let purpose = Purpose::Gated;
-        Line { what: "x".repeat(26), unit: Unit::Seconds, found, goal, purpose, sound, point: None }
+            MeasuredValue::Ratio(Comparison { base: 6.44e-6, candidate: ratio * 6.44e-6, ratio, spread: 0.004 });
+        let goal = Some(LineGoal { goal: 1.5, gate: 1.8 });
+        let purpose = LinePurpose::Gated;
+        ReportLine { what: "x".repeat(26), unit: Unit::Seconds, found, goal, purpose, sound, point: None }
     }
 
-    pub(crate) fn report(lines: Vec<Line>) -> Report {
+    pub(crate) fn report(lines: Vec<ReportLine>) -> Report {
         let text = |text: &str| text.to_owned();
         Report {
             schema: 1,
             row: text("intercept"),
             about: text("asking an extension"),
             date: text("2026-11-21T19:30:00Z"),
-            effort: Effort::Full,
-            machine: Machine {
+            effort: EffortLevel::Full,
+            machine: MachineDescription {
                 cpu: text("a CPU"),
                 cpus: 2,
                 kernel: text("Linux 6.18"),
                 rustc: text("rustc 1.95"),
                 haft: text("0.1.0"),
             },
-            setting: Setting { cpus: 1, real_time: false },
-            load: Load { before: 0.5, after: 1.5 },
+            setting: RunConditions { cpus: 1, real_time: false },
+            load: SystemLoad { before: 0.5, after: 1.5 },
             axis: Some(text("bytes")),
             lines,
             skipped: vec![text("python3 is not there")],
@@ -303,11 +303,11 @@ pub(crate) mod tests {
         check(1.9, true, Verdict::OverGate);
         check(1.0, false, Verdict::Inconclusive);
         check(f64::NAN, true, Verdict::OverGate);
-        assert_eq!(Line { goal: None, ..line(9.0, true) }.verdict(), Verdict::None);
+        assert_eq!(ReportLine { goal: None, ..line(9.0, true) }.verdict(), Verdict::None);
         assert_eq!(
-            Line { found: Found::Value { value: 1.6 }, ..line(9.0, true) }.verdict(),
+            ReportLine { found: MeasuredValue::Value { value: 1.6 }, ..line(9.0, true) }.verdict(),
             Verdict::OverGoal
         );
-        assert_eq!(Line { goal: Some(Goal::reported(1.5)), ..line(9.0, true) }.verdict(), Verdict::OverGoal);
+        assert_eq!(ReportLine { goal: Some(LineGoal::without_gate(1.5)), ..line(9.0, true) }.verdict(), Verdict::OverGoal);
     }
 }

@@ -23,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 
 /// A program to run and watch.
 #[derive(Debug, Clone)]
-pub(crate) struct Watched {
+pub(crate) struct WatchedProgram {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<String>,
     /// All of its environment.
@@ -33,7 +33,7 @@ pub(crate) struct Watched {
 
 /// The resources that a run used.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Used {
+pub(crate) struct ResourceUsage {
     /// When it was started, by [`platform::now`].
     pub(crate) at: f64,
     /// Seconds until it had ended.
@@ -48,15 +48,15 @@ pub(crate) struct Used {
 
 /// A run that has ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) used: Used,
+pub(crate) struct FinishedRun {
+    pub(crate) used: ResourceUsage,
     /// The text on both outputs.
     pub(crate) said: String,
 }
 
-impl Watched {
+impl WatchedProgram {
     /// Runs it with no input. A failure of the program itself is no error.
-    pub(crate) fn run(&self) -> Result<Ended> {
+    pub(crate) fn run(&self) -> Result<FinishedRun> {
         let own = std::env::current_exe().context("find this binary")?;
         #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
         let mut command = Command::new(own);
@@ -68,12 +68,12 @@ impl Watched {
         let used = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("run {}: {}", self.name(), String::from_utf8_lossy(&output.stderr)))?;
         let said = std::fs::read(said.path()).context("read what a program said")?;
-        Ok(Ended { used, said: String::from_utf8_lossy(&said).into_owned() })
+        Ok(FinishedRun { used, said: String::from_utf8_lossy(&said).into_owned() })
     }
 
     /// Runs it, and fails when it does.
-    pub(crate) fn succeed(&self) -> Result<Used> {
-        let Ended { used, said } = self.run()?;
+    pub(crate) fn run_successfully(&self) -> Result<ResourceUsage> {
+        let FinishedRun { used, said } = self.run()?;
         if !used.success {
             bail!("{} failed: {}", self.name(), last_lines(&said));
         }
@@ -92,7 +92,7 @@ pub(crate) fn last_lines(said: &str) -> String {
 }
 
 /// The role: runs the program with its outputs in a file, and says what it used.
-pub(crate) fn watch(said: &str, program: &str, args: &[&str]) -> io::Result<()> {
+pub(crate) fn watch_program(said: &str, program: &str, args: &[&str]) -> io::Result<()> {
     let said = File::options().append(true).open(said)?;
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     let mut command = Command::new(program);
@@ -110,6 +110,6 @@ pub(crate) fn watch(said: &str, program: &str, args: &[&str]) -> io::Result<()> 
     // What it left behind would work beside the next run.
     platform::kill_group(group);
     let (cpu, peak) = platform::children()?;
-    let used = Used { at, wall, cpu, peak, success: status.success() };
+    let used = ResourceUsage { at, wall, cpu, peak, success: status.success() };
     io::stdout().write_all(serde_json::to_string(&used)?.as_bytes())
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{ConfigFile, Layer, Place, SecretString};
+use haft_config::{ConfigFile, ConfigLayer, LayerSource, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 use haft_providers::PRESETS;
@@ -21,32 +21,32 @@ use haft_providers::PRESETS;
 use crate::console;
 use crate::exit::Exit;
 
-pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
-pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
+pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, HookImportSource, ExtensionScope, ExtensionSelector};
+pub(crate) use rpc::{ServerMode, ModeArgs, RpcArgs};
 pub(crate) use session::{
-    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommands, WhichSession,
+    CompactArgs, ExportArgs, ImportArgs, SessionArgs, SessionCommand, SessionCommandArgs, SessionSelector,
 };
-pub(crate) use trust::{TrustArgs, TrustProject};
+pub(crate) use trust::{TrustArgs, TrustProjectArgs};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
 #[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
 /// The commands of haft.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Install, list, update and remove extensions
     Ext(ExtArgs),
     /// Run as a JSON-lines server for editors and scripts
     Rpc(Box<RpcArgs>),
     /// List, show, fork, name, compact, export and delete sessions
-    Session(SessionCommands),
+    Session(SessionCommandArgs),
     /// Show the settings and the source of each
     Config(ConfigArgs),
     /// List skills
@@ -82,7 +82,7 @@ pub(crate) struct LoginArgs {
     /// Name the provider: anthropic, openai, …; haft asks without
     ///
     /// Providers of models.json are accepted, too.
-    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
+    #[arg(value_name = "PROVIDER", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// Save the key without verifying it
     #[arg(long)]
@@ -93,7 +93,7 @@ pub(crate) struct LoginArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LogoutArgs {
     /// Name the provider; optional if only one key is saved
-    #[arg(value_name = "PROVIDER", value_parser = Provider, hide_possible_values = true)]
+    #[arg(value_name = "PROVIDER", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
 }
 
@@ -151,7 +151,7 @@ pub(crate) struct ModelArgs {
     /// Select the provider: anthropic, openai, …
     ///
     /// By default, haft takes the one that it finds a key for, then a local server.
-    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = ProviderValueParser, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
@@ -224,11 +224,11 @@ pub(crate) struct ExtensionArgs {
     #[arg(long)]
     pub(crate) no_ext: bool,
     #[command(flatten)]
-    pub(crate) trust: TrustProject,
+    pub(crate) trust: TrustProjectArgs,
 }
 
 impl ModelArgs {
-    pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
+    pub(crate) fn layer(&self, agent: &AgentArgs) -> ConfigLayer {
         let values = ConfigFile {
             provider: self.provider.clone(),
             model: self.model.clone(),
@@ -239,17 +239,17 @@ impl ModelArgs {
             context_files: agent.no_context_files.then_some(false),
             ..ConfigFile::default()
         };
-        Layer::new(Place::Flags, values)
+        ConfigLayer::new(LayerSource::Flags, values)
     }
 }
 
 pub(crate) fn command() -> clap::Command {
-    Cli::command().after_help(help::SHORT).after_long_help(help::long())
+    Cli::command().after_help(help::SHORT).after_long_help(help::render_long_help())
 }
 
 /// The tables below `haft --help`.
 pub(crate) fn long_help() -> String {
-    help::long()
+    help::render_long_help()
 }
 
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
@@ -262,14 +262,14 @@ fn parse_from(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     let matches = definition.try_get_matches_from_mut(&args)?;
     let cli = Cli::from_arg_matches(&matches)?;
     if cli.command.is_none() {
-        misplaced::check(&mut definition, &cli.run, &args)?;
+        misplaced::reject_misplaced_command(&mut definition, &cli.run, &args)?;
     }
     Ok(cli)
 }
 
 /// Shows what [`parse`] returned instead of arguments.
-pub(crate) fn show(help: &clap::Error) -> Exit {
-    match quoted_safely(help) {
+pub(crate) fn print_clap_error(help: &clap::Error) -> Exit {
+    match sanitized_error_text(help) {
         // Nobody to read it is no reason to end otherwise.
         None => _ = help.print(),
         Some(text) => console::note(text.trim_end()),
@@ -278,7 +278,7 @@ pub(crate) fn show(help: &clap::Error) -> Exit {
 }
 
 /// The text of an error that quotes what a terminal would obey; none for all others, which have colours of their own.
-pub(crate) fn quoted_safely(help: &clap::Error) -> Option<String> {
+pub(crate) fn sanitized_error_text(help: &clap::Error) -> Option<String> {
     let plain = help.render().to_string();
     let safe = sanitize(&plain);
     (help.use_stderr() && safe != plain).then_some(safe)
@@ -314,7 +314,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) trust: TrustProject,
+    pub(crate) trust: TrustProjectArgs,
 }
 
 /// `haft doctor …`.
@@ -345,15 +345,15 @@ pub(crate) enum SkillCommand {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         cwd: Option<PathBuf>,
         #[command(flatten)]
-        trust: TrustProject,
+        trust: TrustProjectArgs,
     },
 }
 
 /// A provider: any name, since `--base-url` makes a provider of any; completions offer those that haft knows.
 #[derive(Debug, Clone)]
-struct Provider;
+struct ProviderValueParser;
 
-impl TypedValueParser for Provider {
+impl TypedValueParser for ProviderValueParser {
     type Value = String;
 
     fn parse_ref(
@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn a_prompt_may_be_a_commands_name_behind_a_flag() {
         assert_eq!(parse(&["-p", "demo"]).run.prompt, ["demo"]);
-        assert!(matches!(parse(&["demo"]).command, Some(Command::Demo)));
+        assert!(matches!(parse(&["demo"]).command, Some(CliCommand::Demo)));
     }
 
     #[test]

@@ -17,17 +17,17 @@ pub(crate) const BANNER: usize = 80;
 
 /// A line for people, on standard error, or wherever [`notes`] sends it. Nobody to read it is no reason to fail.
 pub(crate) fn note(text: &str) {
-    if !notes::taken(text) {
-        let _ = io::stderr().lock().write_all(line(text).as_bytes());
+    if !notes::try_redirect(text) {
+        let _ = io::stderr().lock().write_all(terminal_line(text).as_bytes());
     }
 }
 
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    write(line(text).as_bytes())
+    write(terminal_line(text).as_bytes())
 }
 
 /// A line that was asked for and must not be overlooked, on standard output: it begins with `!`, and is red on a terminal.
-pub(crate) fn mark(text: &str) -> anyhow::Result<()> {
+pub(crate) fn print_marked(text: &str) -> anyhow::Result<()> {
     let text = format!("! {}", text.trim_start());
     match io::stdout().is_terminal() {
         // Nothing of the text reaches a terminal that was not made harmless first.
@@ -36,32 +36,32 @@ pub(crate) fn mark(text: &str) -> anyhow::Result<()> {
     }
 }
 
-pub(crate) fn line(text: &str) -> String {
+pub(crate) fn terminal_line(text: &str) -> String {
     format!("{}\n", sanitize(text))
 }
 
 /// The columns of the terminal that people look at; none when there is no terminal.
-pub(crate) fn width() -> Option<usize> {
+pub(crate) fn terminal_width() -> Option<usize> {
     let columns = |size: (Width, Height)| usize::from(size.0.0);
     let (out, err) = (terminal_size_of(io::stdout()), terminal_size_of(io::stderr()));
     out.into_iter().chain(err).map(columns).min()
 }
 
 /// The columns of a list: those of the terminal, or 80 where there is none.
-pub(crate) fn columns() -> usize {
-    width().unwrap_or(80)
+pub(crate) fn list_width() -> usize {
+    terminal_width().unwrap_or(80)
 }
 
 /// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
 /// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
-pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
+pub(crate) fn prefixed_rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
     /// On a terminal as narrow as this there is no room for prefixes and text.
     const NARROW: usize = 20;
     let prefix = first.width().max(rest.width());
     let room = width.filter(|width| *width >= prefix + NARROW).map(|width| width - prefix);
     let text = sanitize(text);
     let lines = text.trim_end_matches('\n').split('\n');
-    let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| broken(line, room)));
+    let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| wrap_line(line, room)));
     let rest = if is_up(Defence::RowPrefix) { rest } else { "" };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
@@ -69,7 +69,7 @@ pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) ->
 
 /// A line in pieces of at most `room` columns, cut between words where there are any, and long paths between their parts.
 /// Tabs become blanks: how far one goes only the terminal knows.
-fn broken(line: &str, room: usize) -> Vec<String> {
+fn wrap_line(line: &str, room: usize) -> Vec<String> {
     let (mut rows, mut row, mut columns) = (Vec::new(), String::new(), 0);
     for c in line.replace('\t', "    ").chars() {
         // Counted one by one, nothing is taken for narrower than any terminal takes it.
@@ -81,7 +81,7 @@ fn broken(line: &str, room: usize) -> Vec<String> {
                 columns = 0;
                 continue;
             }
-            let next = begun_word(&mut row);
+            let next = split_off_last_word(&mut row);
             columns = next.chars().map(|c| c.width().unwrap_or_default()).sum();
             rows.push(std::mem::replace(&mut row, next));
         }
@@ -93,7 +93,7 @@ fn broken(line: &str, room: usize) -> Vec<String> {
 }
 
 /// Takes the word that a row ends with, unless it is all there is in it; then, of a path, the part that it ends with.
-fn begun_word(row: &mut String) -> String {
+fn split_off_last_word(row: &mut String) -> String {
     let has_text = |at: &usize| row.get(..*at).is_some_and(|before| !before.trim().is_empty());
     let at = row.rfind(' ').filter(has_text).or_else(|| row.rfind('/').filter(has_text));
     at.map_or_else(String::new, |at| row.split_off(at + 1))
@@ -114,9 +114,9 @@ pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
 }
 
 /// Asks on standard error and reads the answer from standard input; everything but a yes is a no.
-pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
+pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     let question = sanitize_line(&format!("{question} [y/N] "));
-    forget_typed();
+    discard_typeahead();
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;
@@ -129,16 +129,16 @@ pub(crate) fn confirmed(question: &str) -> anyhow::Result<bool> {
 ///
 /// # Errors
 /// When no person is at a terminal.
-pub(crate) fn agreed(question: &str) -> anyhow::Result<bool> {
+pub(crate) fn confirm_at_terminal(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),
         "nobody to ask; look at what is shown, then use --yes"
     );
-    confirmed(question)
+    confirm(question)
 }
 
 /// Drops what was typed before the question was there: it was no answer to it.
-fn forget_typed() {
+fn discard_typeahead() {
     #[cfg(unix)]
     if is_up(Defence::TypeAhead) {
         use rustix::termios::{QueueSelector, tcflush};
@@ -153,7 +153,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, width: Option<usize>, expect: &str) {
-        assert_eq!(rows("[x] ", "[x] ", text, width), expect);
+        assert_eq!(prefixed_rows("[x] ", "[x] ", text, width), expect);
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         check("", None, "[x] ");
         check("one\n\nAllow? [y]\n", None, "[x] one\n[x] \n[x] Allow? [y]");
         check("one\r\n\x1b[1A\x1b[2Ktwo", None, "[x] one\n[x] two");
-        assert_eq!(rows("haft: ", "  | ", "one\ntwo", None), "haft: one\n  | two");
+        assert_eq!(prefixed_rows("haft: ", "  | ", "one\ntwo", None), "haft: one\n  | two");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
-use crate::run::{Output, Parts, run_with};
+use crate::run::{RunOutput, RunParts, run_with_parts};
 
 const SCRIPT: &str = include_str!("demo/script.json");
 
@@ -32,11 +32,11 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     }
     let search = Search { explicit: explicit.to_vec(), ..Search::default() };
     let model = Arc::new(Scripted::from_json(SCRIPT)?);
-    let parts = Parts::plain(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
+    let parts = RunParts::with_defaults(Session::in_memory(&project), model, Home::at(place.path()), &project, search);
     note(&format!(
         "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
     ));
-    run_with(parts, PROMPT.to_owned(), Output::story())
+    run_with_parts(parts, PROMPT.to_owned(), RunOutput::with_progress())
 }
 
 /// The demo's extensions are this program itself, started in another role.

@@ -46,7 +46,7 @@ impl Exit {
         self as u8
     }
 
-    pub(crate) const fn meaning(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Ok => "done",
             Self::Failure => "something failed that has no code of its own",
@@ -67,18 +67,18 @@ impl Exit {
     }
 
     /// An error that ends haft with this code.
-    pub(crate) fn with(self, error: anyhow::Error) -> anyhow::Error {
-        anyhow::Error::new(Coded { exit: self, error })
+    pub(crate) fn attach_to(self, error: anyhow::Error) -> anyhow::Error {
+        anyhow::Error::new(ExitCodeError { exit: self, error })
     }
 
     /// Fails with a message for people, and ends haft with this code.
     pub(crate) fn fail<T>(self, message: impl Into<String>) -> anyhow::Result<T> {
-        Err(self.with(anyhow::Error::msg(message.into())))
+        Err(self.attach_to(anyhow::Error::msg(message.into())))
     }
 
     /// The code an error was given by [`OrExit`].
-    pub(crate) fn of(error: &anyhow::Error) -> Self {
-        error.downcast_ref::<Coded>().map_or(Self::Failure, |coded| coded.exit)
+    pub(crate) fn from_error(error: &anyhow::Error) -> Self {
+        error.downcast_ref::<ExitCodeError>().map_or(Self::Failure, |coded| coded.exit)
     }
 }
 
@@ -92,25 +92,25 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> anyhow::Result<T> {
         self.map_err(|error| {
             let error = error.into();
-            if error.is::<Coded>() { error } else { exit.with(error) }
+            if error.is::<ExitCodeError>() { error } else { exit.attach_to(error) }
         })
     }
 }
 
 /// An error with its exit code; it reads like the error itself.
 #[derive(Debug)]
-struct Coded {
+struct ExitCodeError {
     exit: Exit,
     error: anyhow::Error,
 }
 
-impl fmt::Display for Coded {
+impl fmt::Display for ExitCodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.error.fmt(f)
     }
 }
 
-impl std::error::Error for Coded {
+impl std::error::Error for ExitCodeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }
@@ -128,7 +128,7 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         let documented: Vec<_> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         let table: Vec<_> =
-            Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.meaning())).collect();
+            Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.description())).collect();
         assert_eq!(documented, table);
     }
 
@@ -136,9 +136,9 @@ mod tests {
     fn an_error_keeps_its_code_and_its_text() {
         let inner =
             std::fs::read("/no/such/file").or_exit(Exit::Configuration).context("reading").unwrap_err();
-        assert_eq!(Exit::of(&inner), Exit::Configuration);
+        assert_eq!(Exit::from_error(&inner), Exit::Configuration);
         assert_eq!(format!("{inner:#}").matches("No such file").count(), 1);
-        assert_eq!(Exit::of(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()), Exit::Configuration);
-        assert_eq!(Exit::of(&anyhow::anyhow!("plain")), Exit::Failure);
+        assert_eq!(Exit::from_error(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()), Exit::Configuration);
+        assert_eq!(Exit::from_error(&anyhow::anyhow!("plain")), Exit::Failure);
     }
 }

@@ -3,37 +3,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
+use haft_config::{Config, GrantSettings, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::{Found, SpecSource};
 use haft_packages::discovery::{Discovery, Search, SkipReason, Skipped};
 use haft_packages::{ExtensionSpec, Origin};
 
-use crate::console::{BANNER, note, rows};
+use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
-use crate::hooks::{self, Ground, Joined};
+use crate::hooks::{self, HookLaunchContext, MergedSpecs};
 
 /// Settings of a trusted project for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OnlyProjects {
+pub(crate) struct ProjectOnlySettings {
     names: BTreeMap<String, SettingOrigin>,
 }
 
-impl OnlyProjects {
+impl ProjectOnlySettings {
     /// Reads the files. Where the user lets the project add something, what it sets beside that is passed over as that
     /// says.
-    pub(crate) fn of(config: &Config) -> Self {
-        let may_add = |name: &str| config.grant.get(name).is_some_and(Granted::project_may_add);
+    pub(crate) fn from_config(config: &Config) -> Self {
+        let may_add = |name: &str| config.grant.get(name).is_some_and(GrantSettings::project_may_add);
         let only =
             config.extension.iter().filter(|(name, _)| !may_add(name)).filter_map(|(name, settings)| {
-                let (_, first) = settings.only_projects().next()?;
+                let (_, first) = settings.project_only().next()?;
                 Some((name.clone(), first.origin.clone()))
             });
         Self { names: only.collect() }
     }
 
     /// Returns a note about settings of the project for an extension that is not its own.
-    fn told(&self, spec: &ExtensionSpec) -> Option<String> {
+    fn unused_note(&self, spec: &ExtensionSpec) -> Option<String> {
         let name = spec.name.as_str();
         let origin = self.names.get(name).filter(|_| spec.origin != Origin::Project)?;
         Some(format!(
@@ -65,11 +65,11 @@ fn banner(spec: &ExtensionSpec, config: &Config) -> String {
         Some(level) => format!("unpinned, in a sandbox of level {}", level.name()),
     };
     let dir = sanitize_line(&spec.dir.display().to_string());
-    rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
+    prefixed_rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
 }
 
 /// Those of a project that is not trusted, in one line.
-fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
+fn untrusted_note(skipped: &[&Skipped]) -> Option<String> {
     let names: Vec<_> = skipped.iter().map(|skipped| skipped.name.as_str()).collect();
     let (first, rest) = names.split_first()?;
     let them = if rest.is_empty() {
@@ -84,11 +84,11 @@ fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
 
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
-pub(crate) fn source(
+pub(crate) fn spec_source(
     search: Search,
     hooks: Vec<ProcessHook>,
-    ground: Ground,
-    only_projects: OnlyProjects,
+    ground: HookLaunchContext,
+    only_projects: ProjectOnlySettings,
     granted: Vec<String>,
 ) -> SpecSource {
     Arc::new(move || {
@@ -102,16 +102,16 @@ pub(crate) fn source(
         let (untrusted, told): (Vec<_>, Vec<_>) =
             told.partition(|skipped| skipped.reason == SkipReason::Untrusted);
         told.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
-        not_trusted(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
-        let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
+        untrusted_note(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
+        let not_handed = found.specs.iter().filter_map(|spec| only_projects.unused_note(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
         // Any other may be for an extension of another project.
-        let mut names = names(&found);
+        let mut names = extension_names(&found);
         names.extend(hooks.iter().map(|hook| hook.name.as_str()));
-        let unborne = unborne(granted.iter().map(String::as_str), &names);
+        let unborne = unmatched_grants(granted.iter().map(String::as_str), &names);
         let misspelt = unborne.iter().filter(|(_, is_meant)| *is_meant);
         misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
-        let Joined { specs, told } = hooks::join(found.specs.clone(), &hooks, &ground);
+        let MergedSpecs { specs, notes: told } = hooks::merge_specs(found.specs.clone(), &hooks, &ground);
         told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
         Found { specs, ..found.into() }
     })
@@ -121,14 +121,14 @@ pub(crate) fn source(
 const MISSPELT: usize = 2;
 
 /// Those of `granted` that are none of `known`, each in a line; with `known` alone that is likely meant, if any is.
-pub(crate) fn unborne<'a>(
+pub(crate) fn unmatched_grants<'a>(
     granted: impl Iterator<Item = &'a str>,
     known: &BTreeSet<&str>,
 ) -> Vec<(String, bool)> {
     let unborne = granted.filter(|name| !known.contains(name));
     unborne
         .map(|name| {
-            let meant = known.iter().copied().find(|other| is_meant(name, other));
+            let meant = known.iter().copied().find(|other| is_likely_typo(name, other));
             let rest = match meant {
                 Some(other) => format!("is {other} meant?"),
                 None => "a project elsewhere may have one".to_owned(),
@@ -139,13 +139,13 @@ pub(crate) fn unborne<'a>(
 }
 
 /// All names that were found, whether what bears them runs or not.
-pub(crate) fn names(found: &Discovery) -> BTreeSet<&str> {
+pub(crate) fn extension_names(found: &Discovery) -> BTreeSet<&str> {
     let specs = found.specs.iter().map(|spec| spec.name.as_str());
     let skipped = found.skipped.iter().map(|skipped| skipped.name.as_str());
     specs.chain(skipped).chain(found.errors.iter().map(|error| error.name.as_str())).collect()
 }
 
-fn is_meant(name: &str, other: &str) -> bool {
+fn is_likely_typo(name: &str, other: &str) -> bool {
     let plain = |text: &str| text.to_ascii_lowercase().replace('_', "-");
     let (name, other) = (plain(name), plain(other));
     name == other || (name.len() > 2 * MISSPELT && strsim::osa_distance(&name, &other) <= MISSPELT)
@@ -158,7 +158,7 @@ mod tests {
     #[track_caller]
     fn check(granted: &str, known: &[&str], expect: &[(&str, bool)]) {
         let known = known.iter().copied().collect();
-        let told = unborne(std::iter::once(granted), &known);
+        let told = unmatched_grants(std::iter::once(granted), &known);
         let told: Vec<_> = told.iter().map(|(text, meant)| (text.as_str(), *meant)).collect();
         assert_eq!(told, expect);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use haft_config::{
-    Config, EventKind, Grant, Granted, Home, HookProcess, HooksFile, OnTimeout, Owner, ProcessHook,
+    Config, EventKind, Grant, GrantSettings, Home, HookProcess, HooksFile, OnTimeout, Owner, ProcessHook,
     SettingOrigin, ToolNames,
 };
 use haft_core::sanitize::sanitize_line;
@@ -13,23 +13,23 @@ use haft_packages::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeout
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
-use crate::console::{BANNER, note, rows};
+use crate::console::{BANNER, note, prefixed_rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::sandbox;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Ground {
+pub(crate) struct HookLaunchContext {
     pub(crate) home: Home,
     pub(crate) cwd: PathBuf,
     pub(crate) is_trusted: bool,
 }
 
-impl Ground {
+impl HookLaunchContext {
     /// Why a hook is not started here, if it is not: a project that nobody trusts would decide what it runs. What the
     /// command line names is the user's word for this run.
-    pub(crate) fn forbids(&self, hook: &ProcessHook) -> Option<String> {
+    pub(crate) fn start_refusal(&self, hook: &ProcessHook) -> Option<String> {
         let is_asked = hook.owner == Owner::User && !matches!(hook.origin, SettingOrigin::Flag(_));
-        (is_asked && !self.is_trusted).then(|| hook.told_by_project(&self.home, &self.cwd))?
+        (is_asked && !self.is_trusted).then(|| hook.untrusted_project_note(&self.home, &self.cwd))?
     }
 }
 
@@ -38,7 +38,7 @@ impl Ground {
 ///
 /// # Errors
 /// What is wrong with a file; and which name two of them have.
-pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
+pub(crate) fn collect_run_hooks(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
     let mut hooks: Vec<ProcessHook> = Vec::new();
     for path in &args.hooks_config {
         let file = HooksFile::load(path).or_exit(Exit::Configuration)?;
@@ -46,7 +46,7 @@ pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Ve
             note(&sanitize_line(&format!("haft: {} enables no process hook", path.display())));
         }
         for hook in file.hooks() {
-            if hooks.iter().any(|other| same(&other.name, &hook.name)) {
+            if hooks.iter().any(|other| is_same_name(&other.name, &hook.name)) {
                 let told = anyhow::anyhow!("--hooks-config: two files have a hook of the name {}", hook.name);
                 return Err(told).or_exit(Exit::Configuration);
             }
@@ -55,7 +55,7 @@ pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Ve
     }
     let configured = config.hooks.iter().filter(|_| !args.no_ext);
     let (replaced, configured): (Vec<_>, Vec<_>) =
-        configured.partition(|hook| hooks.iter().any(|named| same(&named.name, &hook.name)));
+        configured.partition(|hook| hooks.iter().any(|named| is_same_name(&named.name, &hook.name)));
     for ProcessHook { name, origin, .. } in replaced {
         note(&sanitize_line(&format!(
             "haft: {origin}: the hook {name} is not run: --hooks-config names another one"
@@ -66,7 +66,7 @@ pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Ve
 }
 
 /// The same, whatever the case of the letters.
-fn same(one: &str, other: &str) -> bool {
+fn is_same_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
 }
 
@@ -74,12 +74,12 @@ fn same(one: &str, other: &str) -> bool {
 ///
 /// # Errors
 /// Which name a hook of the user's has in common with one of the user's extensions.
-pub(crate) fn check(hooks: &[ProcessHook], search: &Search, config: &Config) -> anyhow::Result<()> {
+pub(crate) fn check_hook_names(hooks: &[ProcessHook], search: &Search, config: &Config) -> anyhow::Result<()> {
     if hooks.is_empty() {
         return Ok(());
     }
     let found = Discovery::run(search);
-    if let Some((hook, extension)) = ambiguous(&found.specs, hooks) {
+    if let Some((hook, extension)) = find_name_conflict(&found.specs, hooks) {
         let told = anyhow::anyhow!(
             "{}: the hook {} has the name of an extension, in {}; rename the hook",
             hook.origin,
@@ -98,12 +98,12 @@ fn banner(hook: &ProcessHook, config: &Config) -> String {
         None => "unconfined, unpinned".to_owned(),
         Some(level) => format!("unpinned, in a sandbox of level {level}"),
     };
-    let told = format!("haft: running the hook {} ({}) {how}", hook.name, command(hook));
-    rows("", "  ", &sanitize_line(&told), Some(BANNER))
+    let told = format!("haft: running the hook {} ({}) {how}", hook.name, command_text(hook));
+    prefixed_rows("", "  ", &sanitize_line(&told), Some(BANNER))
 }
 
 /// A hook as the host starts it, if it may be started there.
-pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
+pub(crate) fn hook_spec(hook: &ProcessHook, ground: &HookLaunchContext) -> ExtensionSpec {
     let host = HookSpec {
         event_form: match hook.event_kind {
             None => EventForm::Runtime,
@@ -120,12 +120,12 @@ pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
             ToolNames::PicoClaw => haft_packages::ToolNames::PicoClaw,
         },
         of_project: hook.owner == Owner::Project,
-        code: hook.code(&ground.cwd).into_iter().map(|named| named.path).collect(),
+        code: hook.code_files(&ground.cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
     let spec = ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
-    match ground.forbids(hook) {
+    match ground.start_refusal(hook) {
         None => spec,
         Some(why) => {
             ExtensionSpec { launch: Launch::Impossible { why: format!("cannot be started: {why}") }, ..spec }
@@ -134,14 +134,14 @@ pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
 }
 
 /// The command, as people write it; it is not safe to be shown.
-pub(crate) fn command(hook: &ProcessHook) -> String {
+pub(crate) fn command_text(hook: &ProcessHook) -> String {
     let place = hook.dir.as_ref().map(|dir| format!(" in {}", dir.display())).unwrap_or_default();
-    let words: Vec<_> = hook.command.iter().map(|part| word(part)).collect();
+    let words: Vec<_> = hook.command.iter().map(|part| shell_word(part)).collect();
     format!("{}{place}", words.join(" "))
 }
 
 /// A word as it is typed into a shell, so that nobody takes it for several.
-pub(crate) fn word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| !c.is_whitespace() && !"'\"\\$`;&|<>()*?~#".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
@@ -150,14 +150,14 @@ pub(crate) fn word(text: &str) -> String {
 }
 
 /// Where it is asked, and whether it is told what happens.
-pub(crate) fn asked(hook: &ProcessHook) -> String {
+pub(crate) fn hook_points_text(hook: &ProcessHook) -> String {
     let points = hook.watch.intercepts.iter().map(|point| point.name());
     let told = (!hook.watch.observed.is_nothing()).then_some("told what happens");
     points.chain(told).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the confinement in words, and true if there is none.
-pub(crate) fn confined(config: &Config, name: &str) -> (String, bool) {
+pub(crate) fn sandbox_text(config: &Config, name: &str) -> (String, bool) {
     match sandbox::level_of_hook(config, name) {
         Some(level) => (level.to_string(), false),
         None => ("none, so it runs UNCONFINED, with all your rights".to_owned(), true),
@@ -165,84 +165,84 @@ pub(crate) fn confined(config: &Config, name: &str) -> (String, bool) {
 }
 
 /// All that a hook would do, a line each, and whether the line must not be overlooked.
-pub(crate) fn lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> {
+pub(crate) fn summary_lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> {
     let mut lines =
-        vec![(format!("hook: {}", hook.name), false), (format!("  runs: {}", command(hook)), false)];
+        vec![(format!("hook: {}", hook.name), false), (format!("  runs: {}", command_text(hook)), false)];
     if !hook.env.is_empty() {
         let names: Vec<_> = hook.env.keys().map(String::as_str).collect();
         lines.push((format!("  sets: {}", names.join(", ")), false));
     }
-    lines.push((format!("  asked: {}", asked(hook)), false));
+    lines.push((format!("  asked: {}", hook_points_text(hook)), false));
     if hook.tool_names == ToolNames::PicoClaw {
         lines.push(("  tools: by PicoClaw's names, exec for bash".to_owned(), false));
     }
-    let (confined, is_nothing) = confined(config, &hook.name);
+    let (confined, is_nothing) = sandbox_text(config, &hook.name);
     lines.push((format!("  sandbox: {confined}"), is_nothing));
-    lines.extend(Loosened::of(config, hook).lines().into_iter().map(|line| (format!("  {line}"), true)));
+    lines.extend(GateRelaxation::for_hook(config, hook).warning_lines().into_iter().map(|line| (format!("  {line}"), true)));
     lines
 }
 
 /// The degree to which a gate is loosened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Loosened {
+pub(crate) struct GateRelaxation {
     /// Where it does not decide in time, the call is made.
-    pub(crate) lets_pass: bool,
+    pub(crate) allows_on_timeout: bool,
     /// For which tools it may answer without approval.
     pub(crate) vouches: Vec<String>,
 }
 
-impl Loosened {
+impl GateRelaxation {
     /// A hook that runs, with what the user grants it.
-    pub(crate) fn of(config: &Config, hook: &ProcessHook) -> Self {
-        let lets_pass = hook.on_timeout == OnTimeout::Allow || by_grant(config, &hook.name);
-        Self { lets_pass, vouches: hook.vouches.clone() }
+    pub(crate) fn for_hook(config: &Config, hook: &ProcessHook) -> Self {
+        let lets_pass = hook.on_timeout == OnTimeout::Allow || grant_allows_on_timeout(config, &hook.name);
+        Self { allows_on_timeout: lets_pass, vouches: hook.vouches.clone() }
     }
 
     /// A hook as it is written, whether it runs or not.
-    pub(crate) fn written(process: &HookProcess) -> Self {
+    pub(crate) fn from_process(process: &HookProcess) -> Self {
         Self {
-            lets_pass: process.on_timeout == Some(OnTimeout::Allow),
+            allows_on_timeout: process.on_timeout == Some(OnTimeout::Allow),
             vouches: process.vouches.clone().unwrap_or_default(),
         }
     }
 
     /// With what a grant of the user's adds.
-    pub(crate) fn with(self, grant: Option<&Grant>) -> Self {
+    pub(crate) fn with_grant(self, grant: Option<&Grant>) -> Self {
         let granted = grant.and_then(|grant| grant.on_timeout) == Some(OnTimeout::Allow);
-        Self { lets_pass: self.lets_pass || granted, ..self }
+        Self { allows_on_timeout: self.allows_on_timeout || granted, ..self }
     }
 
     /// As settings, each with what it means; none where nothing is loosened.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub(crate) fn warning_lines(&self) -> Vec<String> {
         let passes = "on_timeout = \"allow\": a call that it does not decide about in time is made";
         let tools = self.vouches.iter().map(|tool| format!("{tool:?}")).collect::<Vec<_>>().join(", ");
         let vouches =
             format!("vouches = [{tools}]: its answers in place of these tools count without approval");
-        let all = [(self.lets_pass, passes.to_owned()), (!self.vouches.is_empty(), vouches)];
+        let all = [(self.allows_on_timeout, passes.to_owned()), (!self.vouches.is_empty(), vouches)];
         all.into_iter().filter_map(|(holds, line)| holds.then_some(line)).collect()
     }
 }
 
 /// True if the user's `[grant.NAME]` says that its silence allows.
-pub(crate) fn by_grant(config: &Config, name: &str) -> bool {
-    let said = config.grant.get(name).and_then(|granted: &Granted| granted.on_timeout.as_ref());
+pub(crate) fn grant_allows_on_timeout(config: &Config, name: &str) -> bool {
+    let said = config.grant.get(name).and_then(|granted: &GrantSettings| granted.on_timeout.as_ref());
     said.is_some_and(|said| said.value == OnTimeout::Allow)
 }
 
 /// The extensions and hooks that a run starts.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct MergedSpecs {
     pub(crate) specs: Vec<ExtensionSpec>,
     /// The hooks that are not started because another one has their name.
-    pub(crate) told: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Extensions and hooks, each name once. Of the user's own nothing gives way to what a project brings: a gate would be
 /// missing. Otherwise who was there first keeps the name, and a hook was: an extension that takes its name later was
 /// installed while haft ran.
-pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &Ground) -> Joined {
+pub(crate) fn merge_specs(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &HookLaunchContext) -> MergedSpecs {
     let mut told = Vec::new();
-    let users = |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && same(&hook.name, name));
+    let users = |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && is_same_name(&hook.name, name));
     let mut specs: Vec<ExtensionSpec> = Vec::new();
     for extension in found {
         match users(extension.name.as_str()) {
@@ -256,26 +256,26 @@ pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &Gr
         }
     }
     for hook in hooks {
-        let taken = specs.iter().find(|other| same(other.name.as_str(), &hook.name));
+        let taken = specs.iter().find(|other| is_same_name(other.name.as_str(), &hook.name));
         match taken {
-            None => specs.push(spec(hook, ground)),
+            None => specs.push(hook_spec(hook, ground)),
             Some(_) => told.push(format!(
                 "{}: the hook {} is not run: there is an extension of that name",
                 hook.origin, hook.name
             )),
         }
     }
-    Joined { specs, told }
+    MergedSpecs { specs, notes: told }
 }
 
 /// The first hook of the user's that has the name of an extension of the user's: which of them is meant, nobody can tell.
-pub(crate) fn ambiguous<'a>(
+pub(crate) fn find_name_conflict<'a>(
     found: &'a [ExtensionSpec],
     hooks: &'a [ProcessHook],
 ) -> Option<(&'a ProcessHook, &'a ExtensionSpec)> {
     let own = found.iter().filter(|extension| extension.origin != Origin::Project);
     let mut own = own.filter_map(|extension| {
-        let hook = hooks.iter().find(|hook| same(&hook.name, extension.name.as_str()))?;
+        let hook = hooks.iter().find(|hook| is_same_name(&hook.name, extension.name.as_str()))?;
         (hook.owner == Owner::User).then_some((hook, extension))
     });
     own.next()
@@ -285,12 +285,12 @@ pub(crate) fn ambiguous<'a>(
 mod tests {
     use std::path::PathBuf;
 
-    use haft_config::{Files, Home, Layer, Place, Project, Trust};
+    use haft_config::{ConfigFiles, Home, ConfigLayer, LayerSource, Project, Trust};
 
     use super::*;
 
-    fn ground() -> Ground {
-        Ground { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
+    fn ground() -> HookLaunchContext {
+        HookLaunchContext { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
     }
 
     /// Hooks of these names and owners.
@@ -299,9 +299,9 @@ mod tests {
         let text = "[hooks.processes.x]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n";
         std::fs::write(root.path().join("config.toml"), text).unwrap();
         let project = Project { dir: root.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(root.path()), &project).unwrap();
+        let files = ConfigFiles::read(&Home::at(root.path()), &project).unwrap();
         let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
         let like = |(name, owner): &(&str, Owner)| ProcessHook {
             name: (*name).to_owned(),
             owner: *owner,
@@ -311,16 +311,16 @@ mod tests {
     }
 
     fn extension(name: &str, origin: Origin) -> ExtensionSpec {
-        let like = spec(&hooks(&[(name, Owner::User)])[0], &ground());
+        let like = hook_spec(&hooks(&[(name, Owner::User)])[0], &ground());
         ExtensionSpec { origin, dialect: haft_packages::Dialect::Native, dir: PathBuf::from("/e"), ..like }
     }
 
     #[track_caller]
     fn check(extensions: &[(&str, Origin)], named: &[(&str, Owner)], runs: &[(&str, Origin)], told: usize) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
-        let joined = join(found, &hooks(named), &ground());
+        let joined = merge_specs(found, &hooks(named), &ground());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
-        assert_eq!((specs.as_slice(), joined.told.len()), (runs, told), "{:?}", joined.told);
+        assert_eq!((specs.as_slice(), joined.notes.len()), (runs, told), "{:?}", joined.notes);
     }
 
     #[test]
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn two_of_the_users_with_one_name_are_ambiguous() {
         let found = [extension("a", Origin::Global), extension("b", Origin::Project)];
-        let is_ambiguous = |name, owner| ambiguous(&found, &hooks(&[(name, owner)])).is_some();
+        let is_ambiguous = |name, owner| find_name_conflict(&found, &hooks(&[(name, owner)])).is_some();
         assert!(is_ambiguous("A", Owner::User));
         assert!(!is_ambiguous("a", Owner::Project) && !is_ambiguous("b", Owner::User));
     }

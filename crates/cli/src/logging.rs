@@ -23,9 +23,9 @@ const MAX_FILE: u64 = 10 * 1024 * 1024;
 /// # Errors
 /// When the filter in `HAFT_LOG` cannot be understood.
 pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
-    match asked()? {
-        Some(filter) => start(filter, || Safe(io::stderr())),
-        None => into_file(home, EnvFilter::new("info")),
+    match filter_from_env()? {
+        Some(filter) => start(filter, || SanitizingWriter(io::stderr())),
+        None => start_file_log(home, EnvFilter::new("info")),
     }
     Ok(())
 }
@@ -38,12 +38,12 @@ pub(crate) fn init_beside_screen(home: &Home) -> anyhow::Result<()> {
     if !io::stderr().is_terminal() {
         return init(home);
     }
-    into_file(home, asked()?.unwrap_or_else(|| EnvFilter::new("info")));
+    start_file_log(home, filter_from_env()?.unwrap_or_else(|| EnvFilter::new("info")));
     Ok(())
 }
 
 /// Reads `HAFT_LOG`.
-fn asked() -> anyhow::Result<Option<EnvFilter>> {
+fn filter_from_env() -> anyhow::Result<Option<EnvFilter>> {
     let Some(filter) = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) else {
         return Ok(None);
     };
@@ -55,9 +55,9 @@ fn asked() -> anyhow::Result<Option<EnvFilter>> {
     Ok(Some(filter.add_directive(quiet)))
 }
 
-fn into_file(home: &Home, filter: EnvFilter) {
+fn start_file_log(home: &Home, filter: EnvFilter) {
     if let Ok(file) = log_file(home) {
-        start(filter, Mutex::new(Safe(file)));
+        start(filter, Mutex::new(SanitizingWriter(file)));
     }
 }
 
@@ -66,9 +66,9 @@ fn start(filter: EnvFilter, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 
 }
 
 /// Lines that quote what extensions and models said, for whoever looks at them in a terminal.
-pub(crate) struct Safe<W>(pub(crate) W);
+pub(crate) struct SanitizingWriter<W>(pub(crate) W);
 
-impl<W: io::Write> io::Write for Safe<W> {
+impl<W: io::Write> io::Write for SanitizingWriter<W> {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         self.0.write_all(sanitize(&String::from_utf8_lossy(lines)).as_bytes())?;
         Ok(lines.len())

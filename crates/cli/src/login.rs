@@ -3,7 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{Auth, ConfigFile, Files, Home, Layer, Place, Project, SecretString, Settings, Trust};
+use haft_config::{AuthFile, ConfigFile, ConfigFiles, Home, ConfigLayer, LayerSource, Project, SecretString, Settings, Trust};
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
@@ -13,7 +13,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 use crate::setup;
 use crate::timeouts::PROMPT_END;
 
@@ -22,13 +22,13 @@ const MAX_KEY: u64 = 64 * 1024;
 
 /// Stores a key, once its provider has taken it. Whoever interrupts that finds the terminal as it was.
 pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
-    let terminal = Terminal::stdin();
+    let terminal = SavedTerminal::save_stdin();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let exit = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen()?;
+        let mut interrupts = InterruptListener::listen()?;
         let mut work = tokio::task::spawn_blocking(move || log_in(args));
-        let done = match interrupts.unless_first(&mut work).await {
+        let done = match interrupts.run_until_first(&mut work).await {
             Some(done) => Some(done),
             // The prompt makes the terminal what it found, which is silent: the last word is not its.
             None => tokio::time::timeout(PROMPT_END, work).await.ok(),
@@ -57,15 +57,15 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let provider = match args.provider {
         Some(name) => name,
-        None => asked_provider(&models)?,
+        None => ask_provider(&models)?,
     };
-    let KeyHome { stored_as, .. } = known(&provider, &models)?;
+    let KeyHome { stored_as, .. } = require_key_home(&provider, &models)?;
     let key = read_key(&stored_as)?;
     if !args.no_probe {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the runtime")?;
         let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
-        runtime.block_on(probe(&home, &provider, &key, &models, note)).context(hint)?;
+        runtime.block_on(verify_key(&home, &provider, &key, &models, note)).context(hint)?;
     }
     store(&home, &provider, &key, &models)?.iter().for_each(|told| note(told));
     Ok(Exit::Ok)
@@ -78,15 +78,15 @@ pub(crate) fn store(
     key: &SecretString,
     models: &Models,
 ) -> anyhow::Result<Vec<String>> {
-    let KeyHome { stored_as, variable } = known(provider, models)?;
+    let KeyHome { stored_as, variable } = require_key_home(provider, models)?;
     let file = home.auth_file();
-    Auth::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
+    AuthFile::store(&file, &stored_as, key).or_exit(Exit::Failure)?;
     let stored = format!("stored the key of {stored_as} in {}", file.display());
-    let stronger = set(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
+    let stronger = filter_set_variable(variable).map(|variable| format!("{variable} is set, too, and is stronger"));
     Ok(std::iter::once(stored).chain(stronger).collect())
 }
 
-fn set(variable: Option<String>) -> Option<String> {
+fn filter_set_variable(variable: Option<String>) -> Option<String> {
     variable.filter(|name| std::env::var_os(name).is_some())
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let named = match args.provider {
         Some(name) => name,
-        None => only_stored(&Auth::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
+        None => only_stored_provider(&AuthFile::load(&home.auth_file()).or_exit(Exit::Failure)?)?,
     };
     remove(&home, named, &models)?.iter().for_each(|told| note(told));
     Ok(Exit::Ok)
@@ -111,7 +111,7 @@ pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Res
     };
     let mut removed = None;
     for name in [named, stored_as.clone()] {
-        if removed.is_none() && Auth::remove(&file, &name).or_exit(Exit::Failure)? {
+        if removed.is_none() && AuthFile::remove(&file, &name).or_exit(Exit::Failure)? {
             removed = Some(name);
         }
     }
@@ -119,11 +119,11 @@ pub(crate) fn remove(home: &Home, named: String, models: &Models) -> anyhow::Res
         anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
     };
     let removed = format!("removed the key of {provider} from {}", file.display());
-    let stays = set(variable).map(|variable| format!("{variable} is still set and goes on being used"));
+    let stays = filter_set_variable(variable).map(|variable| format!("{variable} is still set and goes on being used"));
     Ok(std::iter::once(removed).chain(stays).collect())
 }
 
-fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
+fn require_key_home(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
     key_home(name, models).map_or_else(
         || {
             let known: Vec<&str> =
@@ -138,7 +138,7 @@ fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
     )
 }
 
-fn asked_provider(models: &Models) -> anyhow::Result<String> {
+fn ask_provider(models: &Models) -> anyhow::Result<String> {
     if !io::stdin().is_terminal() {
         return Exit::Usage.fail("whose key is it? name the provider: haft login PROVIDER");
     }
@@ -153,7 +153,7 @@ fn asked_provider(models: &Models) -> anyhow::Result<String> {
     Ok(if name.is_empty() { "anthropic".to_owned() } else { name.to_owned() })
 }
 
-fn only_stored(auth: &Auth) -> anyhow::Result<String> {
+fn only_stored_provider(auth: &AuthFile) -> anyhow::Result<String> {
     let stored: Vec<&str> = auth.providers().collect();
     match stored.as_slice() {
         [] => anyhow::bail!("no key is stored"),
@@ -166,7 +166,7 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
         let prompt = format!("key of {provider} (it is not shown): ");
-        secret(&prompt).context("cannot read the key from the terminal")?
+        prompt_secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
         let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
@@ -177,11 +177,11 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
         }
         text
     };
-    usable(&text)
+    parse_key(&text)
 }
 
 /// A key without what stands around it.
-pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
+pub(crate) fn parse_key(text: &str) -> anyhow::Result<SecretString> {
     let text = text.trim();
     let unusable = text.chars().any(|c| c.is_whitespace() || c.is_control());
     if text.is_empty() || unusable {
@@ -193,27 +193,27 @@ pub(crate) fn usable(text: &str) -> anyhow::Result<SecretString> {
 }
 
 /// The address at which a run would ask this provider, where the user's settings name one.
-fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
+fn configured_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
     // A key is not sent where a project says, whoever trusts it.
-    let project = Project { dir: setup::cwd(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
-    let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
-    let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let project = Project { dir: setup::working_directory(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
+    let files = ConfigFiles::read(home, &project).or_exit(Exit::Configuration)?;
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);
     let named = ConfigFile { provider: Some(provider.to_owned()), ..ConfigFile::default() };
-    let named = Layer::new(Place::Flags, named);
-    let Settings { base_url, .. } = files.below_unchecked(named, env, &apart).settings;
+    let named = ConfigLayer::new(LayerSource::Flags, named);
+    let Settings { base_url, .. } = files.merge_unchecked(named, env, &apart).settings;
     Ok(base_url.map(|set| set.value))
 }
 
 /// Asks the provider whether it takes a key; `asking` is told whom.
-pub(crate) async fn probe(
+pub(crate) async fn verify_key(
     home: &Home,
     provider: &str,
     key: &SecretString,
     models: &Models,
     asking: impl FnOnce(&str),
 ) -> anyhow::Result<()> {
-    let base_url = set_address(home, provider, models)?;
+    let base_url = configured_address(home, provider, models)?;
     let machine = Machine::default();
     if let Some(server) = key_server(provider, base_url.as_deref(), models, &machine) {
         asking(&format!("asking {server} whether it takes the key"));
@@ -225,13 +225,13 @@ pub(crate) async fn probe(
 
 /// The former state of the terminal of standard input; none where it is not one, or cannot be changed.
 #[derive(Debug, Clone)]
-pub(crate) struct Terminal {
+pub(crate) struct SavedTerminal {
     #[cfg(unix)]
     before: Option<Termios>,
 }
 
-impl Terminal {
-    pub(crate) fn stdin() -> Self {
+impl SavedTerminal {
+    pub(crate) fn save_stdin() -> Self {
         Self {
             #[cfg(unix)]
             before: tcgetattr(io::stdin()).ok(),
@@ -246,7 +246,7 @@ impl Terminal {
     }
 
     /// From here on what is typed is not shown. What was typed before is dropped: it was no answer.
-    fn silence(&self) {
+    fn disable_echo(&self) {
         #[cfg(unix)]
         if let Some(before) = &self.before {
             let mut silent = before.clone();
@@ -256,10 +256,10 @@ impl Terminal {
     }
 }
 
-fn secret(prompt: &str) -> io::Result<String> {
-    let terminal = Terminal::stdin();
+fn prompt_secret(prompt: &str) -> io::Result<String> {
+    let terminal = SavedTerminal::save_stdin();
     // Before the prompt: what is typed or pasted at once would be shown.
-    terminal.silence();
+    terminal.disable_echo();
     let typed = rpassword::prompt_password(prompt);
     terminal.restore();
     typed

@@ -16,11 +16,11 @@ const MAX_PIPED: u64 = 10 * 1024 * 1024;
 /// The words joined by spaces, with what is piped in below them; none when there is neither.
 pub(crate) fn read(words: &[String]) -> anyhow::Result<Option<String>> {
     let words = words.join(" ");
-    let piped = if io::stdin().is_terminal() { String::new() } else { piped(!words.trim().is_empty())? };
-    Ok(joined(words.trim(), piped.trim_end()))
+    let piped = if io::stdin().is_terminal() { String::new() } else { read_piped(!words.trim().is_empty())? };
+    Ok(join_prompt(words.trim(), piped.trim_end()))
 }
 
-fn joined(words: &str, piped: &str) -> Option<String> {
+fn join_prompt(words: &str, piped: &str) -> Option<String> {
     match (words.is_empty(), piped.is_empty()) {
         (true, true) => None,
         (false, true) => Some(words.into()),
@@ -31,7 +31,7 @@ fn joined(words: &str, piped: &str) -> Option<String> {
 
 /// Reads standard input to its end. Where there is a prompt already, an input that stays silent is left alone
 /// after a while: a pipe that somebody forgot to close must not stall a script.
-fn piped(has_words: bool) -> anyhow::Result<String> {
+fn read_piped(has_words: bool) -> anyhow::Result<String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // The thread is left behind when the input stays silent; it ends with the process.
     thread::spawn(move || read_in_two(io::stdin().lock(), &sender));
@@ -84,7 +84,7 @@ mod tests {
 
     #[track_caller]
     fn check(words: &str, piped: &str, expect: Option<&str>) {
-        assert_eq!(joined(words, piped).as_deref(), expect);
+        assert_eq!(join_prompt(words, piped).as_deref(), expect);
     }
 
     #[test]

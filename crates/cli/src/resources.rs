@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use haft_config::{
-    ContextFile, ContextFiles, Expanded, Home, Project, Skill, Skills, Templates, Unused, system_prompt,
+    ContextFile, ContextFiles, TemplateExpansion, Home, Project, Skill, SkillSet, TemplateSet, UntrustedItem, find_system_prompt,
 };
 use haft_core::prompt::{ContextText, SkillSummary, SystemPrompt};
 use haft_tools::SkillSource;
@@ -14,29 +14,29 @@ use crate::exit::{Exit, OrExit as _};
 
 /// All of it, as it was when the run began.
 #[derive(Debug, Default)]
-pub(crate) struct Resources {
+pub(crate) struct PromptResources {
     pub(crate) context: ContextFiles,
-    pub(crate) skills: Skills,
+    pub(crate) skills: SkillSet,
     home: Option<Home>,
     project: Option<Project>,
 }
 
-impl Resources {
+impl PromptResources {
     /// Looks at all places; context files only where they are wanted.
     pub(crate) fn find(home: &Home, project: &Project, context_files: bool) -> Self {
         Self {
             context: if context_files { ContextFiles::find(home, project) } else { ContextFiles::default() },
-            skills: Skills::find(home, std::env::home_dir().as_deref(), project),
+            skills: SkillSet::find(home, std::env::home_dir().as_deref(), project),
             home: Some(home.clone()),
             project: Some(project.clone()),
         }
     }
 
     /// Returns the names that are not used, because the project is not trusted.
-    pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
-        let system = self.project.as_ref().and_then(Unused::system_prompt);
+    pub(crate) fn untrusted_items(&self) -> impl Iterator<Item = UntrustedItem> {
+        let system = self.project.as_ref().and_then(UntrustedItem::system_prompt);
         let templates = self.home.as_ref().zip(self.project.as_ref());
-        let templates = templates.and_then(|(home, project)| Templates::unused(home, project));
+        let templates = templates.and_then(|(home, project)| TemplateSet::untrusted_templates(home, project));
         let found = self.context.unused.iter().chain(&self.skills.unused).cloned();
         system.into_iter().chain(found).chain(templates)
     }
@@ -49,7 +49,7 @@ impl Resources {
     pub(crate) fn system_prompt(&self, args: &AgentArgs, facts: Vec<String>) -> anyhow::Result<SystemPrompt> {
         let identity = match &args.system_prompt {
             Some(text) => Some(text.clone()),
-            None => self.own_system_prompt()?.map(|file| file.text),
+            None => self.custom_system_prompt()?.map(|file| file.text),
         };
         let context = self.context.files.iter().map(|file| ContextText {
             path: file.path.display().to_string(),
@@ -71,9 +71,9 @@ impl Resources {
     }
 
     /// The file that replaces haft's own system prompt, if there is one.
-    pub(crate) fn own_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
+    pub(crate) fn custom_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
         let Some((home, project)) = self.home.as_ref().zip(self.project.as_ref()) else { return Ok(None) };
-        system_prompt(home, project)
+        find_system_prompt(home, project)
             .map_err(|(path, error)| anyhow::anyhow!("cannot read {}: {error}", path.display()))
             .or_exit(Exit::Configuration)
     }
@@ -81,30 +81,30 @@ impl Resources {
     /// Where the skill tool loads from; none where there are no skills.
     pub(crate) fn skill_source(&self) -> Option<Arc<dyn SkillSource>> {
         let skills = self.skills.skills.clone();
-        (!skills.is_empty()).then(|| Arc::new(Loader { skills }) as Arc<dyn SkillSource>)
+        (!skills.is_empty()).then(|| Arc::new(SkillLoader { skills }) as Arc<dyn SkillSource>)
     }
 
     /// The templates. Looked for when a prompt looks like a command, and not before.
-    pub(crate) fn templates(&self) -> Templates {
+    pub(crate) fn find_templates(&self) -> TemplateSet {
         match (&self.home, &self.project) {
-            (Some(home), Some(project)) => Templates::find(home, project),
-            _ => Templates::default(),
+            (Some(home), Some(project)) => TemplateSet::find(home, project),
+            _ => TemplateSet::default(),
         }
     }
 
     /// Expands `/name arguments`.
-    pub(crate) fn expand(&self, templates: &Templates, name: &str, arguments: &str) -> Expanded {
+    pub(crate) fn expand(&self, templates: &TemplateSet, name: &str, arguments: &str) -> TemplateExpansion {
         templates.expand(&self.skills.skills, name, arguments)
     }
 }
 
-struct Loader {
+struct SkillLoader {
     skills: Vec<Skill>,
 }
 
-impl SkillSource for Loader {
+impl SkillSource for SkillLoader {
     fn load(&self, name: &str, file: Option<&str>) -> Result<String, String> {
-        let skill = Skill::among(&self.skills, name)?;
+        let skill = Skill::find_in(&self.skills, name)?;
         match file {
             None => skill.load(),
             Some(file) => skill.load_file(file),
@@ -113,7 +113,7 @@ impl SkillSource for Loader {
 }
 
 /// A path as people write it: below the home directory with `~`.
-pub(crate) fn shown(path: &Path, home: Option<&Path>) -> String {
+pub(crate) fn display_path(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
-use haft_launch::sandbox::{Level, Net};
+use haft_config::{Config, GrantSettings, SandboxLevel, SandboxNet, SourcedValue};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::ids::ExtensionName;
 
@@ -13,13 +13,13 @@ use haft_protocol::ids::ExtensionName;
 ///
 /// # Errors
 /// Where in which file a path stands that names no place, or a grant that nothing would confine.
-pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
+pub(crate) fn sandbox_grants(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
     let home = std::env::home_dir();
     let mut all = BTreeMap::new();
     for (name, granted) in &config.grant {
-        match level(granted) {
+        match granted_level(granted) {
             Some(level) => {
-                let grant = grant(name, level, granted, home.as_deref())?;
+                let grant = sandbox_grant(name, level, granted, home.as_deref())?;
                 all.insert(ExtensionName::new(name.as_str()), Some(grant));
             }
             None => {
@@ -34,35 +34,35 @@ pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName,
 }
 
 /// The level that an extension is to run at: what the user grants it, else its own.
-pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<Level> {
+pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
     match config.grant.get(spec.name.as_str()) {
-        Some(granted) if granted.sandbox.is_some() => level(granted),
+        Some(granted) if granted.sandbox.is_some() => granted_level(granted),
         Some(_) | None => spec.level,
     }
 }
 
 /// The level that a process hook is to run at: what the user grants it.
-pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<Level> {
-    config.grant.get(name).and_then(level)
+pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<ConfinementLevel> {
+    config.grant.get(name).and_then(granted_level)
 }
 
-fn level(granted: &Granted) -> Option<Level> {
+fn granted_level(granted: &GrantSettings) -> Option<ConfinementLevel> {
     match granted.sandbox.as_ref()?.value {
         SandboxLevel::None => None,
-        SandboxLevel::Standard => Some(Level::Standard),
-        SandboxLevel::Strict => Some(Level::Strict),
+        SandboxLevel::Standard => Some(ConfinementLevel::Standard),
+        SandboxLevel::Strict => Some(ConfinementLevel::Strict),
     }
 }
 
-fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> anyhow::Result<SandboxGrant> {
-    let paths = |key: &str, said: &Option<Sourced<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
+fn sandbox_grant(name: &str, level: ConfinementLevel, granted: &GrantSettings, home: Option<&Path>) -> anyhow::Result<SandboxGrant> {
+    let paths = |key: &str, said: &Option<SourcedValue<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
         let Some(said) = said else { return Ok(Vec::new()) };
         let parsed = said.value.iter().map(|text| GrantedPath::parse(text, home));
         let parsed: Result<Vec<_>, _> = parsed.collect();
         parsed.with_context(|| format!("{}: grant.{name}.{key}", said.origin))
     };
     let net = granted.net.as_ref().map_or(SandboxNet::None, |said| said.value);
-    if let (Level::Standard, SandboxNet::Loopback, Some(said)) = (level, net, &granted.net) {
+    if let (ConfinementLevel::Standard, SandboxNet::Loopback, Some(said)) = (level, net, &granted.net) {
         anyhow::bail!("{}: grant.{name}.net: \"loopback\" needs sandbox = \"strict\"", said.origin);
     }
     Ok(SandboxGrant {
@@ -72,15 +72,15 @@ fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> an
         exec: paths("exec", &granted.exec)?,
         programs: ExecPermission::Any,
         net: match net {
-            SandboxNet::None => Net::None,
-            SandboxNet::Loopback => Net::Loopback,
-            SandboxNet::All => Net::All,
+            SandboxNet::None => NetworkAccess::None,
+            SandboxNet::Loopback => NetworkAccess::Loopback,
+            SandboxNet::All => NetworkAccess::All,
         },
     })
 }
 
 /// Whoever lists what an extension may believes it confined.
-fn refuse_unbounded(name: &str, granted: &Granted) -> anyhow::Result<()> {
+fn refuse_unbounded(name: &str, granted: &GrantSettings) -> anyhow::Result<()> {
     let paths = [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)];
     let paths = paths.into_iter().filter_map(|(key, said)| Some((key, &said.as_ref()?.origin)));
     let net = granted.net.as_ref().map(|said| ("net", &said.origin));
@@ -95,7 +95,7 @@ fn refuse_unbounded(name: &str, granted: &Granted) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{Files, Home, Layer, Project, Trust};
+    use haft_config::{ConfigFiles, Home, ConfigLayer, Project, Trust};
 
     use super::*;
 
@@ -103,9 +103,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
         let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
-        let layer = || Layer::from_env(|_| None).unwrap();
-        granted(&files.below_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
+        let layer = || ConfigLayer::from_env(|_| None).unwrap();
+        sandbox_grants(&files.merge_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
     }
 
     #[track_caller]
@@ -123,17 +123,17 @@ mod tests {
         let all = granted_by(text).unwrap();
         let path = |text| vec![GrantedPath::parse(text, None).unwrap()];
         let expect = [
-            (ExtensionName::new("a"), Some(SandboxGrant::new(Level::Standard))),
+            (ExtensionName::new("a"), Some(SandboxGrant::new(ConfinementLevel::Standard))),
             (ExtensionName::new("b"), None),
             (
                 ExtensionName::new("d"),
                 Some(SandboxGrant {
-                    level: Level::Strict,
+                    level: ConfinementLevel::Strict,
                     read: path("/r"),
                     write: path("$DATA/w"),
                     exec: path("/e"),
                     programs: ExecPermission::Any,
-                    net: Net::Loopback,
+                    net: NetworkAccess::Loopback,
                 }),
             ),
         ];

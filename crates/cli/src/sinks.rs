@@ -17,11 +17,11 @@ use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
-use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
+use haft_test_support::terminal::{ATTACKS, TextSink, terminal_actions, survey};
 
-use crate::run::ends::Printed;
-use crate::run::output::sent;
-use crate::run::queue::queue;
+use crate::run::ends::PrintingFrontend;
+use crate::run::output::rendered_event;
+use crate::run::queue::event_queue;
 use crate::{args, console, ext, logging};
 
 /// Random texts of an ordinary run. The sanitizer itself is tested with more: `crates/core/tests/it/sanitize.rs`.
@@ -34,7 +34,7 @@ fn name(text: &str) -> ExtensionName {
 }
 
 fn bytes(event: &AgentEvent) -> Vec<u8> {
-    sent(event, COLUMNS).into_bytes()
+    rendered_event(event, COLUMNS).into_bytes()
 }
 
 fn notify(text: &str) -> Vec<u8> {
@@ -46,21 +46,21 @@ fn display(text: &str) -> Vec<u8> {
 }
 
 fn panel(text: &str) -> Vec<u8> {
-    let (sender, mut events) = queue();
+    let (sender, mut events) = event_queue();
     let panel = Panel {
         id: PanelId::new("p"),
         title: text.into(),
         lines: vec![text.into(), text.into()],
         footer: text.into(),
     };
-    Printed::new(sender).open_panel(&name("x"), &panel);
+    PrintingFrontend::new(sender).open_panel(&name("x"), &panel);
     bytes(&events.try_recv().unwrap())
 }
 
 /// Returns the text that an extension's command puts into an editor.
 fn insertion(text: &str) -> Vec<u8> {
-    let (sender, mut events) = queue();
-    Printed::new(sender).insert(&name("x"), text);
+    let (sender, mut events) = event_queue();
+    PrintingFrontend::new(sender).insert(&name("x"), text);
     bytes(&events.try_recv().unwrap())
 }
 
@@ -135,10 +135,10 @@ fn tool(text: &str) -> Vec<u8> {
 }
 
 fn answer(text: &str) -> Vec<u8> {
-    console::line(text).into_bytes()
+    console::terminal_line(text).into_bytes()
 }
 
-fn listed(text: &str) -> ext::listed::Listed {
+fn listed(text: &str) -> ext::listed::ListedExtension {
     let row = Row {
         origin: Origin::Global,
         name: text.into(),
@@ -152,20 +152,20 @@ fn listed(text: &str) -> ext::listed::Listed {
         entry: None,
         state: State::Broken(text.into()),
     };
-    ext::listed::Listed {
+    ext::listed::ListedExtension {
         row,
         failure: None,
         is_slow: false,
-        behind: None,
+        shadowed_by: None,
         trusted: false,
         sandbox: None,
-        loosened: crate::hooks::Loosened { lets_pass: true, vouches: vec![text.into()] },
+        relaxation: crate::hooks::GateRelaxation { allows_on_timeout: true, vouches: vec![text.into()] },
         hook: None,
     }
 }
 
 /// The same after it failed.
-fn failed(text: &str) -> ext::listed::Listed {
+fn failed(text: &str) -> ext::listed::ListedExtension {
     let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
@@ -174,18 +174,18 @@ fn failed(text: &str) -> ext::listed::Listed {
 
 /// `haft ext list`, from a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
-    let told = |listed: &ext::listed::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
+    let told = |listed: &ext::listed::ListedExtension| ext::list::problem_lines(listed, SystemTime::now()).join("\n");
     let (broken, listed) = (told(&listed(text)), [failed(text)]);
     let failed = told(&listed[0]);
-    let places = ext::table::Places { cwd: "/w".into(), home: None };
+    let places = ext::table::PathShortener { cwd: "/w".into(), home: None };
     answer(
-        &[ext::table::text(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed].join("\n"),
+        &[ext::table::render_table(&listed, &places, 80), ext::listed::long_text(&listed), broken, failed].join("\n"),
     )
 }
 
 /// `haft ext list --json`, from the same.
 fn list_json(text: &str) -> Vec<u8> {
-    let line = |listed: &ext::listed::Listed| ext::listed::json_line(listed, SystemTime::now());
+    let line = |listed: &ext::listed::ListedExtension| ext::listed::json_line(listed, SystemTime::now());
     [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 
@@ -193,7 +193,7 @@ fn list_json(text: &str) -> Vec<u8> {
 fn log(text: &str) -> Vec<u8> {
     let mut sanitizer = Sanitizer::default();
     let lines = text.split_inclusive('\n');
-    lines.flat_map(|line| ext::logs::shown(&mut sanitizer, line.as_bytes()).into_bytes()).collect()
+    lines.flat_map(|line| ext::logs::sanitize_log_line(&mut sanitizer, line.as_bytes()).into_bytes()).collect()
 }
 
 /// A question to the person, which names something.
@@ -202,7 +202,7 @@ fn prompt(text: &str) -> Vec<u8> {
 }
 
 fn own_log(text: &str) -> Vec<u8> {
-    let mut out = logging::Safe(Vec::new());
+    let mut out = logging::SanitizingWriter(Vec::new());
     out.write_all(text.as_bytes()).unwrap();
     out.0
 }
@@ -211,10 +211,10 @@ fn own_log(text: &str) -> Vec<u8> {
 fn usage(text: &str) -> Vec<u8> {
     let error = args::command().error(clap::error::ErrorKind::InvalidValue, text);
     // What quotes nothing harmful is printed as the parser of arguments would.
-    args::quoted_safely(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
+    args::sanitized_error_text(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
 }
 
-const SINKS: &[Sink<'_>] = &[
+const SINKS: &[TextSink<'_>] = &[
     ("notify", &notify),
     ("display", &display),
     ("panel", &panel),
@@ -249,7 +249,7 @@ fn a_line_of_json_holds_no_control_character() {
         let lines = [line.into_bytes(), list_json(attack)];
         for line in lines {
             let text = String::from_utf8_lossy(&line);
-            assert_eq!(obeys(&line), Vec::<String>::new(), "{what}: {text:?}");
+            assert_eq!(terminal_actions(&line), Vec::<String>::new(), "{what}: {text:?}");
             assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{what}: {text:?}");
         }
     }

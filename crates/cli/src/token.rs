@@ -15,7 +15,7 @@ pub(crate) const VARIABLES: [&str; 2] = ["HAFT_RPC_TOKEN", "ZOTCORE_RPC_TOKEN"];
 ///
 /// # Errors
 /// When one is no text, so that no client could show it.
-pub(crate) fn given(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
+pub(crate) fn token_from_env(var: impl Fn(&str) -> Option<OsString>) -> anyhow::Result<Option<Token>> {
     let set =
         VARIABLES.into_iter().filter_map(|name| Some((name, var(name).filter(|value| !value.is_empty())?)));
     let Some((name, value)) = set.into_iter().next() else { return Ok(None) };
@@ -34,7 +34,7 @@ mod tests {
     #[track_caller]
     fn check(haft: Option<&str>, zot: Option<&str>, expect: Option<&str>) {
         let var = |name: &str| if name == "HAFT_RPC_TOKEN" { haft } else { zot }.map(OsString::from);
-        assert_eq!(given(var).unwrap().map(|Token(token)| token).as_deref(), expect);
+        assert_eq!(token_from_env(var).unwrap().map(|Token(token)| token).as_deref(), expect);
     }
 
     #[test]
@@ -51,8 +51,8 @@ mod tests {
     #[test]
     fn one_that_is_no_text_is_no_open_door() {
         use std::os::unix::ffi::OsStringExt as _;
-        let error = given(|_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
-        assert_eq!(Exit::of(&error), Exit::Configuration);
+        let error = token_from_env(|_| Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+        assert_eq!(Exit::from_error(&error), Exit::Configuration);
         assert!(error.to_string().contains("HAFT_RPC_TOKEN"), "{error:#}");
     }
 }

@@ -6,16 +6,16 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Digest, Home, Record, Snapshot, TrustFile};
+use haft_config::{ProjectDigest, Home, TrustRecord, Snapshot, TrustFile};
 use haft_core::sanitize::sanitize_line;
 use haft_tui::app::Trusted;
 use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
-use crate::console::{confirmed, mark, note, print};
+use crate::console::{confirm, print_marked, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
-use inventory::Inventory;
+use inventory::ProjectInventory;
 
 pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
@@ -28,20 +28,20 @@ pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     if let Some(missing) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
         return Exit::Usage.fail(format!("there is no directory {}", missing.display()));
     }
-    let dir = setup::cwd(args.dir).or_exit(Exit::Usage)?;
+    let dir = setup::working_directory(args.dir).or_exit(Exit::Usage)?;
     // Before anything is shown: what is recorded is never newer than what was looked at.
     let snapshot = Snapshot::take(&home, &dir).or_exit(Exit::Trust)?;
     let recorded = TrustFile::load(&home).map(|file| file.record(snapshot.dir()).cloned());
     let outcome = if args.show {
         show(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.json)
     } else {
-        grant(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.digest)
+        grant_trust(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.digest)
     };
     outcome.or_exit(Exit::Trust).map(|()| Exit::Ok)
 }
 
-fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool) -> anyhow::Result<()> {
-    let inventory = Inventory::of(home, snapshot.dir());
+fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&TrustRecord>, json: bool) -> anyhow::Result<()> {
+    let inventory = ProjectInventory::of_project(home, snapshot.dir());
     if json {
         let text = serde_json::to_string_pretty(&as_json(snapshot, recorded, &inventory));
         return print(&text.context("cannot write JSON")?);
@@ -49,11 +49,11 @@ fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool)
     print_all(snapshot, recorded, &inventory)
 }
 
-fn grant(
+fn grant_trust(
     home: &Home,
     snapshot: &Snapshot,
-    recorded: Option<&Record>,
-    named: Option<Digest>,
+    recorded: Option<&TrustRecord>,
+    named: Option<ProjectDigest>,
 ) -> anyhow::Result<()> {
     if snapshot.files().is_empty() {
         note("the project brings nothing that haft would run or obey; there is nothing to trust");
@@ -63,7 +63,7 @@ fn grant(
         note(&format!("the project is trusted already, with the digest {}", snapshot.digest()));
         return Ok(());
     }
-    print_all(snapshot, recorded, &Inventory::of(home, snapshot.dir()))?;
+    print_all(snapshot, recorded, &ProjectInventory::of_project(home, snapshot.dir()))?;
     match named {
         Some(named) => anyhow::ensure!(
             named == snapshot.digest(),
@@ -75,7 +75,7 @@ fn grant(
             snapshot.digest()
         ),
         None => {
-            if !confirmed(&format!("trust {} as it is now?", snapshot.dir().display()))? {
+            if !confirm(&format!("trust {} as it is now?", snapshot.dir().display()))? {
                 note("nothing was changed: the project is not trusted");
                 return Ok(());
             }
@@ -86,7 +86,7 @@ fn grant(
     anyhow::ensure!(
         now.digest() == snapshot.digest(),
         "the project has changed meanwhile: {}; nothing was recorded",
-        sanitize_line(&now.since(snapshot.files()).to_string())
+        sanitize_line(&now.difference_from(snapshot.files()).to_string())
     );
     TrustFile::grant(home, snapshot, env!("CARGO_PKG_VERSION"))?;
     note(&sanitize_line(&format!("trusted {} until it changes", snapshot.dir().display())));
@@ -122,19 +122,19 @@ fn list(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> anyhow::Result<()> {
+fn print_all(snapshot: &Snapshot, recorded: Option<&TrustRecord>, inventory: &ProjectInventory) -> anyhow::Result<()> {
     print(&sanitize_line(&format!("project: {}", snapshot.dir().display())))?;
     for (text, red) in inventory.lines() {
         match red {
-            true => mark(&sanitize_line(&text))?,
+            true => print_marked(&sanitize_line(&text))?,
             false => print(&sanitize_line(&format!("  {text}")))?,
         }
     }
-    standing(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
+    trust_status_lines(snapshot, recorded).iter().try_for_each(|line| print(&sanitize_line(line)))
 }
 
 /// Returns the size of the project's parts, and the state of its trust.
-fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
+fn trust_status_lines(snapshot: &Snapshot, recorded: Option<&TrustRecord>) -> Vec<String> {
     let mut lines = Vec::new();
     if snapshot.files().is_empty() {
         lines.push("it brings nothing that haft would run or obey".to_owned());
@@ -149,7 +149,7 @@ fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
         Some(record) => format!(
             "it was trusted at {} and has changed, so it is not trusted any more: {}",
             record.time,
-            snapshot.since(&record.files)
+            snapshot.difference_from(&record.files)
         ),
     });
     lines
@@ -157,16 +157,16 @@ fn standing(snapshot: &Snapshot, recorded: Option<&Record>) -> Vec<String> {
 
 /// Returns the parts of a project, for a front end that shows them and asks: as `haft trust` shows it, what must not be
 /// overlooked first, with a `!`.
-pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
+pub(crate) fn describe_project(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
     // Before anything is shown: what is recorded is never newer than what was looked at.
     let snapshot = Snapshot::take(home, dir)?;
     let recorded = TrustFile::load(home)?.record(snapshot.dir()).cloned();
-    let inventory = Inventory::of(home, snapshot.dir());
+    let inventory = ProjectInventory::of_project(home, snapshot.dir());
     let brought = inventory.lines().map(|(text, red)| if red { format!("! {text}") } else { text });
     Ok(Trusted {
         project: snapshot.dir().display().to_string(),
         granted: recorded.as_ref().is_some_and(|record| record.digest == snapshot.digest()),
-        items: brought.chain(standing(&snapshot, recorded.as_ref())).collect(),
+        items: brought.chain(trust_status_lines(&snapshot, recorded.as_ref())).collect(),
         digest: snapshot.digest().to_string(),
     })
 }
@@ -175,7 +175,7 @@ pub(crate) fn shown(home: &Home, dir: &Path) -> anyhow::Result<Trusted> {
 ///
 /// # Errors
 /// That it is not any more what was shown, or that it cannot be recorded.
-pub(crate) fn trust(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
+pub(crate) fn trust_project(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<String> {
     let now = Snapshot::take(home, dir)?;
     anyhow::ensure!(!now.files().is_empty(), "the project brings nothing that haft would run or obey");
     anyhow::ensure!(
@@ -187,14 +187,14 @@ pub(crate) fn trust(home: &Home, dir: &Path, digest: &str) -> anyhow::Result<Str
     Ok(trusted + "; what it brings is used from the next session on: /new")
 }
 
-fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {
-    let difference = recorded.map(|record| snapshot.since(&record.files));
+fn as_json(snapshot: &Snapshot, recorded: Option<&TrustRecord>, inventory: &ProjectInventory) -> Value {
+    let difference = recorded.map(|record| snapshot.difference_from(&record.files));
     json!({
         "project": snapshot.dir(),
         "digest": snapshot.digest(),
         "trusted": recorded.is_some_and(|record| record.digest == snapshot.digest()),
         "files": snapshot.files(),
-        "brings": inventory.json(),
+        "brings": inventory.to_json(),
         "recorded": recorded.map(|record| json!({
             "digest": record.digest,
             "time": record.time,

@@ -17,7 +17,7 @@ const MAX_FILE: u64 = 1024 * 1024;
 /// The content of `auth.json`: `{"anthropic":{"key":"…"},"openai":{"key":"…"}}`. Keys are never shown by
 /// `Debug`, and fields that haft does not know are left alone.
 #[derive(Debug, Clone, Default)]
-pub struct Auth {
+pub struct AuthFile {
     keys: BTreeMap<String, SecretString>,
 }
 
@@ -68,7 +68,7 @@ impl AuthError {
     }
 }
 
-impl Auth {
+impl AuthFile {
     /// Reads the file; a file that does not exist holds no keys.
     ///
     /// # Errors
@@ -79,16 +79,16 @@ impl Auth {
         let metadata = file.metadata().map_err(|source| AuthError::Read { path: path.into(), source })?;
         match exposed_mode(&metadata) {
             Some(mode) => Err(AuthError::Exposed { path: path.into(), mode }),
-            None => Self::parse(path, &whole(path, file)?),
+            None => Self::parse(path, &read_limited(path, file)?),
         }
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, AuthError> {
         #[derive(Deserialize)]
-        struct Entry {
+        struct StoredKey {
             key: String,
         }
-        let entries: BTreeMap<String, Entry> =
+        let entries: BTreeMap<String, StoredKey> =
             serde_json::from_str(text).map_err(|error| AuthError::not_of_form(path, &error))?;
         Ok(Self { keys: entries.into_iter().map(|(provider, entry)| (provider, entry.key.into())).collect() })
     }
@@ -109,7 +109,7 @@ impl Auth {
     /// # Errors
     /// [`AuthError`] when the file is of another form, or cannot be written; it is then as it was.
     pub fn store(path: &Path, provider: &str, key: &SecretString) -> Result<(), AuthError> {
-        edit(path, |entries| {
+        edit_file(path, |entries| {
             let entry = entries.entry(provider).or_insert_with(|| json!({}));
             entry["key"] = json!(key.expose_secret());
             true
@@ -125,18 +125,18 @@ impl Auth {
         if !path.exists() {
             return Ok(false);
         }
-        edit(path, |entries| entries.shift_remove(provider).is_some())
+        edit_file(path, |entries| entries.shift_remove(provider).is_some())
     }
 }
 
 /// Changes the file, if `change` says that it changed something.
-fn edit(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) -> Result<bool, AuthError> {
+fn edit_file(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) -> Result<bool, AuthError> {
     let failed = |source| AuthError::Write { path: path.into(), source };
     let dir = path.parent().unwrap_or(Path::new("."));
     let _lock = write::lock(dir, "auth.lock").map_err(failed)?;
     // Who keeps the file elsewhere, behind a link, keeps the link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-    let mut entries = entries(path)?;
+    let mut entries = read_entries(path)?;
     if !change(&mut entries) {
         return Ok(false);
     }
@@ -144,11 +144,11 @@ fn edit(path: &Path, change: impl FnOnce(&mut Map<String, Value>) -> bool) -> Re
     Ok(true)
 }
 
-fn entries(path: &Path) -> Result<Map<String, Value>, AuthError> {
+fn read_entries(path: &Path) -> Result<Map<String, Value>, AuthError> {
     let Some(file) = open(path)? else { return Ok(Map::new()) };
-    let text = whole(path, file)?;
+    let text = read_limited(path, file)?;
     // The same check as when it is read: what haft could not read, it does not write over.
-    Auth::parse(path, &text)?;
+    AuthFile::parse(path, &text)?;
     serde_json::from_str(&text).map_err(|error| AuthError::not_of_form(path, &error))
 }
 
@@ -161,7 +161,7 @@ fn open(path: &Path) -> Result<Option<File>, AuthError> {
     }
 }
 
-fn whole(path: &Path, file: File) -> Result<String, AuthError> {
+fn read_limited(path: &Path, file: File) -> Result<String, AuthError> {
     let mut text = String::new();
     let read = file.take(MAX_FILE).read_to_string(&mut text);
     read.map_err(|source| AuthError::Read { path: path.into(), source })?;
@@ -202,7 +202,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path =
             file(dir.path(), r#"{"anthropic":{"key":"sk-1","note":1},"openai":{"key":"sk-2"}}"#, 0o600);
-        let auth = Auth::load(&path).unwrap();
+        let auth = AuthFile::load(&path).unwrap();
         assert_eq!(auth.key("anthropic").unwrap().expose_secret(), "sk-1");
         assert!(auth.key("groq").is_none());
         assert_eq!(auth.providers().collect::<Vec<_>>(), ["anthropic", "openai"]);
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn no_file_is_no_keys() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(Auth::load(&dir.path().join("auth.json")).unwrap().providers().count(), 0);
+        assert_eq!(AuthFile::load(&dir.path().join("auth.json")).unwrap().providers().count(), 0);
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for mode in [0o640, 0o604, 0o660] {
             let path = file(dir.path(), "{}", mode);
-            let error = Auth::load(&path).unwrap_err();
+            let error = AuthFile::load(&path).unwrap_err();
             assert!(matches!(error, AuthError::Exposed { mode: got, .. } if got == mode), "{error}");
             assert!(error.to_string().contains("chmod 600"), "{error}");
         }
@@ -231,7 +231,7 @@ mod tests {
     fn a_mistake_is_named_by_place_and_without_the_key() {
         let dir = tempfile::tempdir().unwrap();
         let path = file(dir.path(), "{\n\"anthropic\": \"sk-secret\"}", 0o600);
-        let error = Auth::load(&path).unwrap_err().to_string();
+        let error = AuthFile::load(&path).unwrap_err().to_string();
         assert!(error.contains("line 2") && !error.contains("sk-secret"), "{error}");
     }
 
@@ -243,18 +243,18 @@ mod tests {
     fn a_key_is_stored_replaced_and_removed_and_the_rest_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new").join("auth.json");
-        Auth::store(&path, "openai", &"sk-1".into()).unwrap();
+        AuthFile::store(&path, "openai", &"sk-1".into()).unwrap();
         fs::write(&path, r#"{"z": {"key": "sk-z", "note": 1}, "openai": {"key": "sk-1", "more": [2]}}"#)
             .unwrap();
-        Auth::store(&path, "openai", &"sk-2".into()).unwrap();
-        Auth::store(&path, "anthropic", &"sk-3".into()).unwrap();
+        AuthFile::store(&path, "openai", &"sk-2".into()).unwrap();
+        AuthFile::store(&path, "anthropic", &"sk-3".into()).unwrap();
         let expect = json!({"z": {"key": "sk-z", "note": 1}, "openai": {"key": "sk-2", "more": [2]},
             "anthropic": {"key": "sk-3"}});
         assert_eq!(serde_json::from_str::<Value>(&text(&path)).unwrap(), expect);
-        assert!(Auth::remove(&path, "openai").unwrap() && !Auth::remove(&path, "openai").unwrap());
-        let auth = Auth::load(&path).unwrap();
+        assert!(AuthFile::remove(&path, "openai").unwrap() && !AuthFile::remove(&path, "openai").unwrap());
+        let auth = AuthFile::load(&path).unwrap();
         assert_eq!(auth.providers().collect::<Vec<_>>(), ["anthropic", "z"]);
-        assert!(!Auth::remove(&dir.path().join("none.json"), "x").unwrap());
+        assert!(!AuthFile::remove(&dir.path().join("none.json"), "x").unwrap());
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
         fs::write(&real, "{}").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o644)).unwrap();
         std::os::unix::fs::symlink(&real, &path).unwrap();
-        Auth::store(&path, "openai", &"sk-1".into()).unwrap();
+        AuthFile::store(&path, "openai", &"sk-1".into()).unwrap();
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(text(&real).contains("sk-1"));
@@ -278,7 +278,7 @@ mod tests {
         let path = dir.path().join("auth.json");
         for broken in ["{", "7", r#"{"openai": "sk-1"}"#] {
             fs::write(&path, broken).unwrap();
-            let error = Auth::store(&path, "x", &"sk-2".into()).unwrap_err();
+            let error = AuthFile::store(&path, "x", &"sk-2".into()).unwrap_err();
             assert!(
                 matches!(error, AuthError::Parse { .. }) && !error.to_string().contains("sk-"),
                 "{error}"
@@ -296,11 +296,11 @@ mod tests {
                 let path = &path;
                 scope.spawn(move || {
                     for key in 0..10 {
-                        Auth::store(path, &format!("p{writer}-{key}"), &"sk".into()).unwrap();
+                        AuthFile::store(path, &format!("p{writer}-{key}"), &"sk".into()).unwrap();
                     }
                 });
             }
         });
-        assert_eq!(Auth::load(&path).unwrap().providers().count(), 40);
+        assert_eq!(AuthFile::load(&path).unwrap().providers().count(), 40);
     }
 }

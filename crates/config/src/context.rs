@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::project::Project;
 
 use crate::home::Home;
-use crate::project::{self, Unused};
+use crate::project::{self, UntrustedItem};
 use crate::read;
 
 /// The most that is used of one file, in bytes: 64 KiB.
@@ -17,7 +17,7 @@ const MAX_CONTEXT: u64 = 128 * 1024;
 /// The names of context files; a directory's first one counts.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-pub(crate) fn is_named(name: &str) -> bool {
+pub(crate) fn is_context_file_name(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
@@ -38,7 +38,7 @@ pub struct ContextFiles {
     /// The user's own first, then from the outermost directory inwards.
     pub files: Vec<ContextFile>,
     /// Files that are not used, because the project is not trusted.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UntrustedItem>,
     /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
@@ -53,7 +53,7 @@ impl ContextFiles {
         let users = found.read(&global, &mut room);
         let own = global.canonicalize().ok();
         let mut inwards = Vec::new();
-        for path in outwards(&project.dir, owners) {
+        for path in context_files_outwards(&project.dir, owner_ids) {
             if own.is_some() && path.canonicalize().ok() == own {
                 continue;
             }
@@ -61,7 +61,7 @@ impl ContextFiles {
                 // The nearest has the first claim on the room that there is.
                 inwards.extend(found.read(&path, &mut room));
             } else {
-                found.unused.push(Unused { path, sets: Vec::new() });
+                found.unused.push(UntrustedItem { path, sets: Vec::new() });
             }
         }
         inwards.reverse();
@@ -71,7 +71,7 @@ impl ContextFiles {
 
     fn read(&mut self, path: &Path, room: &mut u64) -> Option<ContextFile> {
         let limit = MAX_CONTEXT_FILE.min(*room);
-        let (bytes, len) = match read::head(path, limit) {
+        let (bytes, len) = match read::read_prefix(path, limit) {
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => {
@@ -94,7 +94,7 @@ impl ContextFiles {
 }
 
 /// The context file of each directory from here to the root, if it has one.
-pub(crate) fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
+pub(crate) fn context_files_outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
     // Not the owner of a link that leads here.
     let own = owners(dir).last().copied();
     let trusted = |path: &Path| {
@@ -113,7 +113,7 @@ pub(crate) fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<Pa
 
 /// Returns the owner of a path and that of the file it links to; empty where the system does not tell.
 #[cfg(unix)]
-pub(crate) fn owners(path: &Path) -> Vec<u32> {
+pub(crate) fn owner_ids(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let both = [std::fs::symlink_metadata(path), std::fs::metadata(path)];
     let both: Result<Vec<_>, _> = both.into_iter().map(|read| read.map(|metadata| metadata.uid())).collect();
@@ -129,7 +129,7 @@ pub(crate) fn owners(_: &Path) -> Vec<u32> {
 ///
 /// # Errors
 /// The file that cannot be read, and why.
-pub fn system_prompt(
+pub fn find_system_prompt(
     home: &Home,
     project: &Project,
 ) -> Result<Option<ContextFile>, (PathBuf, std::io::Error)> {
@@ -199,14 +199,14 @@ mod tests {
         let dir = ground.0.path().join("src/repo/a/b");
         let of = |theirs: &'static str| {
             let owners = move |path: &Path| vec![if path.ends_with(theirs) { 7 } else { 5 }];
-            ground.names(outwards(&dir, owners).into_iter()).len()
+            ground.names(context_files_outwards(&dir, owners).into_iter()).len()
         };
         assert_eq!(of("none"), 4);
         assert_eq!(of("repo/CLAUDE.md"), 4, "inside one's own repository all files count");
         assert_eq!(of("src/AGENTS.md"), 3);
         let both =
             |path: &Path| vec![if path.ends_with("CLAUDE.md") || path.ends_with(".git") { 7 } else { 5 }];
-        let found = ground.names(outwards(&dir, both).into_iter());
+        let found = ground.names(context_files_outwards(&dir, both).into_iter());
         assert_eq!(found, ["src/repo/a/b/AGENTS.md", "src/repo/a/AGENTS.md", "src/AGENTS.md"]);
         assert_eq!(of("src/repo"), 3, "whose directory it is counts, too");
     }
@@ -265,7 +265,7 @@ mod tests {
         std::fs::write(dir.join(".haft/SYSTEM.md"), "projects").unwrap();
         let home = Home::at(ground.0.path().join("home"));
         let prompt = |trust| {
-            let found = system_prompt(&home, &Project { dir: dir.clone(), trust }).unwrap();
+            let found = find_system_prompt(&home, &Project { dir: dir.clone(), trust }).unwrap();
             found.map(|file| (file.path, file.text))
         };
         let projects = (dir.join(".haft/SYSTEM.md"), "projects".to_owned());

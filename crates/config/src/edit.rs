@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
-use crate::file::{ConfigError, MAX_FILE, ReadFile, read_text};
-use crate::keys::{Key, ValueKind, all_keys};
+use crate::file::{ConfigError, MAX_FILE, ParsedConfigFile, read_text};
+use crate::keys::{ConfigKey, ValueKind, all_keys};
 use crate::write;
 
-pub use hooks::{AddError, add_hooks};
+pub use hooks::{AddHooksError, add_hooks};
 
 /// A `config.toml` could not be changed; it is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum EditError {
 /// A setting could not be written; `config.toml` is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SetError {
+pub enum SetKeyError {
     /// The file has a mistake, or the key does not take the value.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -69,23 +69,23 @@ pub enum SetError {
 ///
 /// # Errors
 /// [`SetError`]; nothing is written then.
-pub fn set(path: &Path, key: &str, value: &str) -> Result<(), SetError> {
+pub fn set_key(path: &Path, key: &str, value: &str) -> Result<(), SetKeyError> {
     let known = all_keys().find(|known| known.path == key && can_be_set(known));
-    let known = known.ok_or_else(|| SetError::Key { key: key.to_owned(), path: path.into() })?;
-    let value = known.kind.read(value.trim()).as_ref().and_then(written);
-    let value = value.ok_or_else(|| SetError::Value { key: key.to_owned(), takes: known.kind.takes() })?;
-    edit(path, |_, document| Ok(set_value(path, document, known, value)?))
+    let known = known.ok_or_else(|| SetKeyError::Key { key: key.to_owned(), path: path.into() })?;
+    let value = known.kind.read(value.trim()).as_ref().and_then(toml_edit_value);
+    let value = value.ok_or_else(|| SetKeyError::Value { key: key.to_owned(), takes: known.kind.expected_text() })?;
+    edit_file(path, |_, document| Ok(set_value(path, document, known, value)?))
 }
 
 /// True if a key has one value, which a person may write in a line.
-fn can_be_set(key: &Key) -> bool {
+fn can_be_set(key: &ConfigKey) -> bool {
     !key.path.contains("NAME") && !key.path.starts_with("hooks.") && !matches!(key.kind, ValueKind::Table(_))
 }
 
 /// Changes a file; one writer at a time, and whole or not at all.
-pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
+pub(crate) fn edit_file<E: From<EditError> + From<ConfigError>>(
     path: &Path,
-    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
+    change: impl FnOnce(&ParsedConfigFile, &mut DocumentMut) -> Result<(), E>,
 ) -> Result<(), E> {
     let failed = |source| EditError::Write { path: path.into(), source };
     let dir = path.parent().unwrap_or(Path::new("."));
@@ -94,42 +94,42 @@ pub(crate) fn edit<E: From<EditError> + From<ConfigError>>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|source| EditError::Read { path: path.into(), source })?,
     };
-    let text = changed(path, &text, change)?;
+    let text = edited_text(path, &text, change)?;
     // Who keeps the file elsewhere, behind a link, keeps the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let permissions = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
     Ok(write::replace(&target, &text, permissions).map_err(failed)?)
 }
 
-pub(crate) fn changed<E: From<ConfigError>>(
+pub(crate) fn edited_text<E: From<ConfigError>>(
     path: &Path,
     text: &str,
-    change: impl FnOnce(&ReadFile, &mut DocumentMut) -> Result<(), E>,
+    change: impl FnOnce(&ParsedConfigFile, &mut DocumentMut) -> Result<(), E>,
 ) -> Result<String, E> {
-    let file = ReadFile::parse(path, text)?;
-    let mut document: DocumentMut = text.parse().map_err(|error| mistake(path, format!("{error}")))?;
+    let file = ParsedConfigFile::parse(path, text)?;
+    let mut document: DocumentMut = text.parse().map_err(|error| parse_error(path, format!("{error}")))?;
     change(&file, &mut document)?;
     let text = document.to_string().trim_start_matches('\n').to_owned();
     // What haft could not read again is not written.
-    ReadFile::parse(path, &text)?;
+    ParsedConfigFile::parse(path, &text)?;
     Ok(text)
 }
 
 /// The error for what stands in the way of a change.
-pub(crate) fn mistake(path: &Path, detail: String) -> ConfigError {
+pub(crate) fn parse_error(path: &Path, detail: String) -> ConfigError {
     ConfigError::Parse { path: path.into(), detail }
 }
 
 fn set_value(
     path: &Path,
     document: &mut DocumentMut,
-    key: &Key,
+    key: &ConfigKey,
     mut value: Value,
 ) -> Result<(), ConfigError> {
     let (tables, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
     let mut place: &mut dyn TableLike = document.as_table_mut();
     for above in tables.split('.').filter(|above| !above.is_empty()) {
-        place = table(place, above).ok_or_else(|| mistake(path, format!("`{above}` must be a table")))?;
+        place = table_entry(place, above).ok_or_else(|| parse_error(path, format!("`{above}` must be a table")))?;
     }
     // Under the name that it has there.
     let name = key.former.filter(|former| place.contains_key(former)).unwrap_or(name);
@@ -145,17 +145,17 @@ fn set_value(
 }
 
 /// A value that [`ValueKind::read`] returned, to be written.
-fn written(value: &toml::Value) -> Option<Value> {
+fn toml_edit_value(value: &toml::Value) -> Option<Value> {
     Some(match value {
         toml::Value::String(text) => text.into(),
         toml::Value::Integer(number) => (*number).into(),
         toml::Value::Boolean(yes) => (*yes).into(),
-        toml::Value::Array(values) => values.iter().map(written).collect::<Option<Array>>()?.into(),
+        toml::Value::Array(values) => values.iter().map(toml_edit_value).collect::<Option<Array>>()?.into(),
         toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => return None,
     })
 }
 
-pub(crate) fn table<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
+pub(crate) fn table_entry<'a>(above: &'a mut dyn TableLike, name: &str) -> Option<&'a mut dyn TableLike> {
     let made = || {
         let mut table = Table::new();
         table.set_implicit(true);
@@ -175,7 +175,7 @@ mod tests {
         if !text.is_empty() {
             fs::write(&path, text).unwrap();
         }
-        set(&path, key, value).unwrap();
+        set_key(&path, key, value).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), expect);
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
         let told = |key: &str, value: &str| {
-            let told = set(&path, key, value).unwrap_err().to_string();
+            let told = set_key(&path, key, value).unwrap_err().to_string();
             assert!(!path.exists(), "{told}");
             told.replace(&path.display().to_string(), "FILE")
         };
@@ -218,7 +218,7 @@ mod tests {
             );
         }
         fs::write(&path, "modle = 1\n").unwrap();
-        assert!(set(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
+        assert!(set_key(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "modle = 1\n");
     }
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::de::DeTable;
 
-use crate::hooks::{HookTimeouts, Mistake, ProcessHook};
-use crate::keys::{ConfigFile, Layer, Place};
-use crate::origin::{Owner, SettingOrigin, Source};
+use crate::hooks::{HookTimeouts, HookMistake, ProcessHook};
+use crate::keys::{ConfigFile, ConfigLayer, LayerSource};
+use crate::origin::{Owner, SettingOrigin, KeyLocations};
 
 pub(crate) use crate::read::text as read_text;
 pub(crate) use check::kind_of;
@@ -19,11 +19,11 @@ pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 
 /// A file that was read: what it sets, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReadFile {
+pub struct ParsedConfigFile {
     /// The settings of the file.
     pub content: ConfigFile,
     /// The file.
-    pub source: Source,
+    pub source: KeyLocations,
 }
 
 /// `config.toml` could not be used.
@@ -124,7 +124,7 @@ fn advice(key: &str, nearest: &[String]) -> String {
     }
 }
 
-impl ReadFile {
+impl ParsedConfigFile {
     /// Reads the file; a file that does not exist sets nothing.
     ///
     /// # Errors
@@ -143,9 +143,9 @@ impl ReadFile {
     /// [`ConfigError`] when it has a mistake in it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mistake =
-            |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: detail(text, &error) };
+            |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: mistake_detail(text, &error) };
         let table = DeTable::parse(text).map_err(mistake)?;
-        let lines = check::lines(path, text, table.get_ref())?;
+        let lines = check::key_lines(path, text, table.get_ref())?;
         let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
             // The check above leaves none. The reader's own words would show the value, which may be a secret.
             let line = line_of(text, error.span().map_or(0, |span| span.start));
@@ -154,7 +154,7 @@ impl ReadFile {
                 detail: format!("line {line}: this value cannot be used"),
             }
         })?;
-        let file = Self { content, source: Source::new(path, lines) };
+        let file = Self { content, source: KeyLocations::new(path, lines) };
         file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
             path: path.into(),
             line: Some(file.source.line(&wrong.key)),
@@ -165,12 +165,12 @@ impl ReadFile {
     }
 
     /// Returns the values of the file as a layer of the settings.
-    pub(crate) fn layer(&self) -> Layer {
-        Layer::new(Place::File(self.source.clone()), self.content.clone())
+    pub(crate) fn layer(&self) -> ConfigLayer {
+        ConfigLayer::new(LayerSource::File(self.source.clone()), self.content.clone())
     }
 
-    pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, Mistake> {
-        self.content.hooks.made(owner, below, |key| self.source.origin(key))
+    pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, HookMistake> {
+        self.content.hooks.process_hooks(owner, below, |key| self.source.origin(key))
     }
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
 }
 
 /// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.
-fn detail(text: &str, error: &toml::de::Error) -> String {
+fn mistake_detail(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
     let column = 1 + before.chars().rev().take_while(|char| *char != '\n').count();
@@ -206,8 +206,8 @@ mod tests {
     use crate::keys::OnTimeout;
     use haft_protocol::thinking::Thinking;
 
-    fn parse(text: &str) -> Result<ReadFile, ConfigError> {
-        ReadFile::parse(Path::new("config.toml"), text)
+    fn parse(text: &str) -> Result<ParsedConfigFile, ConfigError> {
+        ParsedConfigFile::parse(Path::new("config.toml"), text)
     }
 
     #[test]
@@ -332,11 +332,11 @@ mod tests {
     #[test]
     fn no_file_sets_nothing_and_an_unreadable_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(ReadFile::load(&dir.path().join("none.toml")).unwrap(), ReadFile::default());
-        assert!(matches!(ReadFile::load(dir.path()), Err(ConfigError::Read { .. })));
+        assert_eq!(ParsedConfigFile::load(&dir.path().join("none.toml")).unwrap(), ParsedConfigFile::default());
+        assert!(matches!(ParsedConfigFile::load(dir.path()), Err(ConfigError::Read { .. })));
         let path = dir.path().join("config.toml");
         std::fs::write(&path, "provider = ").unwrap();
-        let error = ReadFile::load(&path).unwrap_err().to_string();
+        let error = ParsedConfigFile::load(&path).unwrap_err().to_string();
         assert!(error.contains("config.toml has a mistake: ") && error.contains("line 1"), "{error}");
     }
 

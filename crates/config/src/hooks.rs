@@ -9,7 +9,7 @@ use std::time::Duration;
 use haft_protocol::hook::{InterceptPoint, Kind, Watch, WatchError};
 
 use crate::keys::{EventKind, HookProcess, Hooks, OnTimeout, ToolNames};
-use crate::nearest::most_like;
+use crate::nearest::nearest_name;
 use crate::origin::{Owner, SettingOrigin};
 use crate::timeouts::{APPROVAL, INTERCEPTOR, LONGEST};
 
@@ -66,27 +66,27 @@ impl Default for HookTimeouts {
 
 impl HookTimeouts {
     /// Returns these times in milliseconds, each of them if it is more than 0; otherwise the present ones.
-    fn with(self, interceptor: Option<i64>, approval: Option<i64>) -> Self {
+    fn with_millis(self, interceptor: Option<i64>, approval: Option<i64>) -> Self {
         Self {
-            interceptor: time(interceptor).unwrap_or(self.interceptor),
-            approval: time(approval).unwrap_or(self.approval),
+            interceptor: positive_duration(interceptor).unwrap_or(self.interceptor),
+            approval: positive_duration(approval).unwrap_or(self.approval),
         }
     }
 
     /// The times of a hook that says some of its own.
-    pub(crate) fn of(self, process: &HookProcess) -> Self {
-        self.with(process.timeout_ms, process.approval_timeout_ms)
+    pub(crate) fn for_process(self, process: &HookProcess) -> Self {
+        self.with_millis(process.timeout_ms, process.approval_timeout_ms)
     }
 }
 
-fn time(milliseconds: Option<i64>) -> Option<Duration> {
+fn positive_duration(milliseconds: Option<i64>) -> Option<Duration> {
     let said = milliseconds.and_then(|said| u64::try_from(said).ok()).filter(|said| *said > 0)?;
     Some(Duration::from_millis(said).min(LONGEST))
 }
 
 /// A mistake that keeps a hook from running as it is described.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mistake {
+pub(crate) struct HookMistake {
     pub(crate) key: String,
     /// The mistake, and the next step.
     pub(crate) detail: String,
@@ -95,16 +95,16 @@ pub(crate) struct Mistake {
 impl Hooks {
     /// The times that hold for the hooks of this table that say nothing else, over `below`.
     pub(crate) fn timeouts(&self, below: HookTimeouts) -> HookTimeouts {
-        below.with(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
+        below.with_millis(self.defaults.interceptor_timeout_ms, self.defaults.approval_timeout_ms)
     }
 
     /// The hooks that shall run, with times over `below`. What shall not run is not looked at.
-    pub(crate) fn made(
+    pub(crate) fn process_hooks(
         &self,
         owner: Owner,
         below: HookTimeouts,
         origin: impl Fn(&str) -> SettingOrigin,
-    ) -> Result<Vec<ProcessHook>, Mistake> {
+    ) -> Result<Vec<ProcessHook>, HookMistake> {
         if self.enabled == Some(false) {
             return Ok(Vec::new());
         }
@@ -114,7 +114,7 @@ impl Hooks {
             .iter()
             .find(|(_, builtin)| !matches!(builtin.get("enabled"), None | Some(toml::Value::Boolean(false))))
         {
-            return Err(Mistake {
+            return Err(HookMistake {
                 key: format!("hooks.builtins.{name}"),
                 detail:
                     "is a hook that is part of PicoClaw, and haft has none of these; run it as a process in \
@@ -124,20 +124,20 @@ impl Hooks {
         }
         let mut made: Vec<ProcessHook> = Vec::new();
         for (name, process) in self.processes.iter().filter(|(_, process)| process.enabled == Some(true)) {
-            let mistake = |(own, detail)| Mistake { key: format!("hooks.processes.{name}{own}"), detail };
+            let mistake = |(own, detail)| HookMistake { key: format!("hooks.processes.{name}{own}"), detail };
             if let Some(other) = made.iter().find(|other| other.name.eq_ignore_ascii_case(name)) {
                 let detail = format!("differs from {} in upper and lower case alone; rename one", other.name);
                 return Err(mistake(("", detail)));
             }
             let origin = origin(&format!("hooks.processes.{name}"));
-            made.push(hook(name, process, owner, origin, timeouts).map_err(mistake)?);
+            made.push(build_hook(name, process, owner, origin, timeouts).map_err(mistake)?);
         }
         Ok(made)
     }
 }
 
 /// One hook; or which of its own keys has which mistake.
-fn hook(
+fn build_hook(
     name: &str,
     process: &HookProcess,
     owner: Owner,
@@ -146,7 +146,7 @@ fn hook(
 ) -> Result<ProcessHook, (&'static str, String)> {
     check_name(name).map_err(|detail| ("", detail))?;
     check_transport(process.transport.as_deref()).map_err(|detail| (".transport", detail))?;
-    let command = command(process).map_err(|detail| (".command", detail))?;
+    let command = check_command(process).map_err(|detail| (".command", detail))?;
     let env = process.env.clone().unwrap_or_default();
     check_env(&env).map_err(|detail| (".env", detail))?;
     Ok(ProcessHook {
@@ -157,10 +157,10 @@ fn hook(
         command,
         dir: process.dir.as_ref().filter(|dir| !dir.is_empty()).map(PathBuf::from),
         env,
-        watch: watch(process)?,
+        watch: parse_watch(process)?,
         event_kind: process.event_kind,
         tool_names: process.tool_names.unwrap_or_default(),
-        timeouts: timeouts.of(process),
+        timeouts: timeouts.for_process(process),
         on_timeout: process.on_timeout.unwrap_or(OnTimeout::Block),
         vouches: process.vouches.clone().unwrap_or_default(),
     })
@@ -183,7 +183,7 @@ fn check_transport(transport: Option<&str>) -> Result<(), String> {
     }
 }
 
-fn command(process: &HookProcess) -> Result<Vec<String>, String> {
+fn check_command(process: &HookProcess) -> Result<Vec<String>, String> {
     let command = process.command.clone().unwrap_or_default();
     match command.first().is_none_or(String::is_empty) {
         true => {
@@ -204,7 +204,7 @@ fn check_env(env: &BTreeMap<String, String>) -> Result<(), String> {
     }
 }
 
-fn watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
+fn parse_watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
     let observe = process.observe.as_deref().unwrap_or_default();
     let intercept = process.intercept.as_deref().unwrap_or_default();
     Watch::parse(observe, intercept).map_err(|error| {
@@ -215,11 +215,11 @@ fn watch(process: &HookProcess) -> Result<Watch, (&'static str, String)> {
         match &error {
             WatchError::UnsupportedIntercept { name } => {
                 let known = InterceptPoint::ALL.iter().map(|point| point.name());
-                (".intercept", told(most_like(&name.to_ascii_lowercase(), known)))
+                (".intercept", told(nearest_name(&name.to_ascii_lowercase(), known)))
             }
             WatchError::UnsupportedEvent(event) => {
                 let known = Kind::ALL.iter().flat_map(|kind| [kind.legacy_name(), kind.name()]);
-                (".observe", told(most_like(&event.name.to_ascii_lowercase(), known)))
+                (".observe", told(nearest_name(&event.name.to_ascii_lowercase(), known)))
             }
             WatchError::Nothing => {
                 ("", format!("{error}: give it `observe` or `intercept`, or set enabled = false"))

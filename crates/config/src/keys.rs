@@ -10,12 +10,12 @@ use haft_protocol::thinking::Thinking;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::origin::{SettingOrigin, Sourced};
+use crate::origin::{SettingOrigin, SourcedValue};
 use ValueKind::{Bool, Choice, Int, List, Table, Text};
 
 /// The owners whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum KeyScope {
     /// Only the user's own: what a project says is ignored, even that of a trusted one.
     User,
     /// The user's own, and that of a project that the user trusts.
@@ -24,7 +24,7 @@ pub enum Reach {
 
 /// A key of `config.toml`, as it is declared.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
+pub struct ConfigKey {
     /// As it is written, with `.` between tables; `NAME` stands for a name of the user's choice.
     pub path: &'static str,
     /// The description of the key, as lines of text.
@@ -36,7 +36,7 @@ pub struct Key {
     /// A description of the default, or of what haft does without a value.
     pub unset: &'static str,
     /// The owners whose files may set it.
-    pub reach: Reach,
+    pub reach: KeyScope,
     /// The environment variables that set it, too; the first is the strongest.
     pub variables: &'static [&'static str],
     /// The flag that sets it, too.
@@ -47,7 +47,7 @@ pub struct Key {
     pub brief: Option<&'static str>,
 }
 
-impl Key {
+impl ConfigKey {
     /// The default in words.
     pub fn default_text(&self) -> String {
         let shown = |value: Value| match value.as_array().is_some_and(Vec::is_empty) {
@@ -85,9 +85,9 @@ use row::RowValue as _;
 
 pub use hooks::{EventKind, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use kind::{TableKind, ValueKind, value_text};
-pub use layer::{Layer, LayerError, Place, TakeApart};
-pub use row::Row;
-pub(crate) use row::{HIDDEN, written};
+pub use layer::{ConfigLayer, LayerError, LayerSource, ModelNameSplitter};
+pub use row::ConfigRow;
+pub(crate) use row::{HIDDEN, quoted_key};
 pub use tui::{Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch};
 
 keys! {
@@ -223,7 +223,7 @@ keys! {
 
 keys! {
     /// What the user lets one extension do.
-    Grant as Granted {
+    Grant as GrantSettings {
         /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
         /// pattern.
         env: Vec<String> = "grant.NAME.env" {
@@ -310,11 +310,11 @@ choices! {
 
 /// True for a key that only the user's own file may set.
 fn is_user_only(path: &str) -> bool {
-    all_keys().any(|key| key.path == path && key.reach == Reach::User)
+    all_keys().any(|key| key.path == path && key.reach == KeyScope::User)
 }
 
 /// All keys, tables within tables included, in the order of the documentation.
-pub fn all_keys() -> impl Iterator<Item = &'static Key> {
+pub fn all_keys() -> impl Iterator<Item = &'static ConfigKey> {
     let tables = [
         ConfigFile::KEYS,
         Compaction::KEYS,
@@ -389,6 +389,6 @@ mod tests {
         .unwrap();
         assert_eq!(file.remove_user_only(), ["grant.NAME"]);
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
-        assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));
+        assert!(Grant::KEYS.iter().all(|key| key.reach == KeyScope::User));
     }
 }

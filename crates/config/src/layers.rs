@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use haft_protocol::project::Project;
 use serde_json::Value;
 
-use crate::file::{ConfigError, ReadFile, top_keys};
+use crate::file::{ConfigError, ParsedConfigFile, top_keys};
 use crate::home::Home;
 use crate::hooks::{HookTimeouts, ProcessHook};
 use crate::keys::{
-    CompactionSettings, Granted, HIDDEN, HookDefaults, HookProcess, Hooks, Key, Layer, Row, Settings,
-    TableKind, TakeApart, TuiSettings, ValueKind, written,
+    CompactionSettings, GrantSettings, HIDDEN, HookDefaults, HookProcess, Hooks, ConfigKey, ConfigLayer, ConfigRow, Settings,
+    TableKind, ModelNameSplitter, TuiSettings, ValueKind, quoted_key,
 };
-use crate::origin::{Owner, SettingOrigin, Sourced};
-use crate::project::{self, Unused};
+use crate::origin::{Owner, SettingOrigin, SourcedValue};
+use crate::project::{self, UntrustedItem};
 
 /// The two files.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Files {
-    user: ReadFile,
-    project: ReadFile,
-    refused: Refused,
-    unused: Option<Unused>,
+pub struct ConfigFiles {
+    user: ParsedConfigFile,
+    project: ParsedConfigFile,
+    refused: RefusedSettings,
+    unused: Option<UntrustedItem>,
 }
 
 /// Settings of a trusted project's file that are not used.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Refused {
+struct RefusedSettings {
     /// Keys that only the user may set.
     keys: Vec<String>,
     /// Hooks that the user has one of the same name of.
@@ -48,21 +48,21 @@ pub struct Config {
     /// The settings of each extension, by its name.
     pub extension: BTreeMap<String, ExtensionSettings>,
     /// The grants of each extension, by its name.
-    pub grant: BTreeMap<String, Granted>,
+    pub grant: BTreeMap<String, GrantSettings>,
     /// The process hooks that shall run, the user's before the project's.
     pub hooks: Vec<ProcessHook>,
     /// The process hooks that are named and shall not run.
     pub disabled_hooks: Vec<DisabledHook>,
     /// True if the user keeps all of them from running.
     pub hooks_off: bool,
-    pub(crate) hook_rows: Vec<Row>,
+    pub(crate) hook_rows: Vec<ConfigRow>,
     /// Settings that are not used, because the project is not trusted.
-    pub unused: Option<Unused>,
+    pub unused: Option<UntrustedItem>,
     /// A sentence about settings of a trusted project that only the user may set.
     pub refused: Option<String>,
 }
 
-impl Granted {
+impl GrantSettings {
     /// True if a trusted project may add to its settings; not if nothing is said.
     pub fn project_may_add(&self) -> bool {
         self.project_settings.as_ref().is_some_and(|said| said.value)
@@ -77,14 +77,14 @@ impl Granted {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExtensionSettings {
     /// The settings of the user's extension, by key.
-    pub user: BTreeMap<String, Sourced<toml::Value>>,
+    pub user: BTreeMap<String, SourcedValue<toml::Value>>,
     /// The settings of the project's extension, by key: the user's table with the project's over it.
-    pub project: BTreeMap<String, Sourced<toml::Value>>,
+    pub project: BTreeMap<String, SourcedValue<toml::Value>>,
 }
 
 impl ExtensionSettings {
     /// Returns the settings of this owner's extension.
-    pub fn of(&self, owner: Owner) -> &BTreeMap<String, Sourced<toml::Value>> {
+    pub fn for_owner(&self, owner: Owner) -> &BTreeMap<String, SourcedValue<toml::Value>> {
         match owner {
             Owner::User => &self.user,
             Owner::Project => &self.project,
@@ -92,7 +92,7 @@ impl ExtensionSettings {
     }
 
     /// Returns the settings of the project's extension alone.
-    pub fn only_projects(&self) -> impl Iterator<Item = (&str, &Sourced<toml::Value>)> {
+    pub fn project_only(&self) -> impl Iterator<Item = (&str, &SourcedValue<toml::Value>)> {
         let only = self.project.iter().filter(|(key, set)| self.user.get(*key) != Some(set));
         only.map(|(key, set)| (key.as_str(), set))
     }
@@ -120,23 +120,23 @@ pub struct DisabledHook {
     pub origin: SettingOrigin,
 }
 
-impl Files {
+impl ConfigFiles {
     /// Reads both; a file that does not exist sets nothing. That of an untrusted project is not obeyed, whatever it says.
     ///
     /// # Errors
     /// [`ConfigError`] when one of them cannot be read or has a mistake in it.
     pub fn read(home: &Home, project: &Project) -> Result<Self, ConfigError> {
-        let (files, mistakes) = Self::read_what_can_be(home, project);
+        let (files, mistakes) = Self::read_leniently(home, project);
         mistakes.into_iter().next().map_or(Ok(files), Err)
     }
 
     /// As [`read`](Self::read), with nothing from a file that has a mistake, and the mistakes.
-    pub fn read_what_can_be(home: &Home, project: &Project) -> (Self, Vec<ConfigError>) {
+    pub fn read_leniently(home: &Home, project: &Project) -> (Self, Vec<ConfigError>) {
         let mut mistakes = Vec::new();
         let mut load = |path: &Path| {
-            ReadFile::load(path).unwrap_or_else(|mistake| {
+            ParsedConfigFile::load(path).unwrap_or_else(|mistake| {
                 mistakes.push(mistake);
-                ReadFile::default()
+                ParsedConfigFile::default()
             })
         };
         let mut files = Self { user: load(&home.config_file()), ..Self::default() };
@@ -147,9 +147,9 @@ impl Files {
         }
         if project.is_trusted() {
             files.project = load(&path);
-            files.refused = Refused::take_out(&mut files.project, &files.user);
+            files.refused = RefusedSettings::remove_from(&mut files.project, &files.user);
         } else if path.exists() {
-            files.unused = Some(Unused { sets: top_keys(&path), path });
+            files.unused = Some(UntrustedItem { sets: top_keys(&path), path });
         }
         (files, mistakes)
     }
@@ -158,14 +158,14 @@ impl Files {
     ///
     /// # Errors
     /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
-    pub fn below(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Result<Config, ConfigError> {
-        let config = self.below_unchecked(flags, env, apart);
+    pub fn merge(&self, flags: ConfigLayer, env: ConfigLayer, apart: ModelNameSplitter<'_>) -> Result<Config, ConfigError> {
+        let config = self.merge_unchecked(flags, env, apart);
         let missing = config.missing_places().next();
         missing.map_or(Ok(config), Err)
     }
 
     /// As [`below`](Self::below), with places of extensions whether they are there or not.
-    pub fn below_unchecked(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Config {
+    pub fn merge_unchecked(&self, flags: ConfigLayer, env: ConfigLayer, apart: ModelNameSplitter<'_>) -> Config {
         let mut layers = [flags, env, self.project.layer(), self.user.layer()];
         let settings = Settings::merge(&mut layers, apart);
         // A project can set neither of these, whatever its file says.
@@ -173,29 +173,29 @@ impl Files {
         let user = std::slice::from_ref(user);
         let tui = TuiSettings::from_layers(user, "", |file| Some(&file.tui));
         let names = self.user.content.grant.keys();
-        let granted = |name: &String| Granted::from_layers(user, name, |file| file.grant.get(name));
+        let granted = |name: &String| GrantSettings::from_layers(user, name, |file| file.grant.get(name));
         let grant: BTreeMap<_, _> = names.map(|name| (name.clone(), granted(name))).collect();
-        let may_add = |name: &str| grant.get(name).is_some_and(Granted::project_may_add);
+        let may_add = |name: &str| grant.get(name).is_some_and(GrantSettings::project_may_add);
         Config {
             settings,
             compaction: CompactionSettings::from_layers(&layers, "", |file| Some(&file.compaction)),
             tui,
-            extensions: places(&self.user, Owner::User)
-                .chain(places(&self.project, Owner::Project))
+            extensions: extension_places(&self.user, Owner::User)
+                .chain(extension_places(&self.project, Owner::Project))
                 .collect(),
             extension: extension_settings(&self.user, &self.project, may_add),
             grant,
             unused: self.unused.clone(),
-            hooks: self.hooks(),
+            hooks: self.enabled_hooks(),
             disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
             hook_rows: [&self.user, &self.project].into_iter().flat_map(hook_rows).collect(),
-            refused: self.refused.told(self.project.source.path()),
+            refused: self.refused.message(self.project.source.path()),
         }
     }
 
     /// Those that shall run. A mistake in one has been told when its file was read.
-    fn hooks(&self) -> Vec<ProcessHook> {
+    fn enabled_hooks(&self) -> Vec<ProcessHook> {
         let (user, project) = (&self.user, &self.project);
         if user.content.hooks.enabled == Some(false) {
             return Vec::new();
@@ -224,8 +224,8 @@ impl Files {
     }
 }
 
-impl Refused {
-    fn take_out(project: &mut ReadFile, user: &ReadFile) -> Self {
+impl RefusedSettings {
+    fn remove_from(project: &mut ParsedConfigFile, user: &ParsedConfigFile) -> Self {
         let content = &mut project.content;
         let mut refused = Self::default();
         let removed = content.remove_user_only();
@@ -246,7 +246,7 @@ impl Refused {
     }
 
     /// All of it as a sentence, with what becomes of it.
-    fn told(&self, path: &Path) -> Option<String> {
+    fn message(&self, path: &Path) -> Option<String> {
         let path = path.display();
         let keys = (!self.keys.is_empty()).then(|| {
             format!(
@@ -265,10 +265,10 @@ impl Refused {
     }
 }
 
-fn hook_rows(file: &ReadFile) -> Vec<Row> {
+fn hook_rows(file: &ParsedConfigFile) -> Vec<ConfigRow> {
     let Ok(hooks) = serde_json::to_value(&file.content.hooks) else { return Vec::new() };
     let mut rows = Vec::new();
-    let mut add = |keys: &'static [Key], table: &str, shown: &str, value: Option<&Value>| {
+    let mut add = |keys: &'static [ConfigKey], table: &str, shown: &str, value: Option<&Value>| {
         for (own, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let known = keys.iter().find(|key| key.path.rsplit('.').next() == Some(own));
             // A table has rows of its own.
@@ -277,37 +277,37 @@ fn hook_rows(file: &ReadFile) -> Vec<Row> {
             let Some(known) = known else { continue };
             let origin = file.source.origin(&format!("{table}.{own}"));
             // What hooks are handed this way are secrets more often than not.
-            let value = if own == "env" { hidden(value) } else { value.clone() };
-            rows.push(Row::new(known, format!("{shown}.{own}"), Some((value, origin))));
+            let value = if own == "env" { hide_values(value) } else { value.clone() };
+            rows.push(ConfigRow::new(known, format!("{shown}.{own}"), Some((value, origin))));
         }
     };
     add(Hooks::KEYS, "hooks", "hooks", Some(&hooks));
     add(HookDefaults::KEYS, "hooks.defaults", "hooks.defaults", hooks.get("defaults"));
     for (name, process) in hooks.get("processes").and_then(Value::as_object).into_iter().flatten() {
-        let [table, shown] = [name.as_str(), &written(name)].map(|name| format!("hooks.processes.{name}"));
+        let [table, shown] = [name.as_str(), &quoted_key(name)].map(|name| format!("hooks.processes.{name}"));
         add(HookProcess::KEYS, &table, &shown, Some(process));
     }
     rows
 }
 
 /// The names of variables, without their values.
-fn hidden(env: &Value) -> Value {
+fn hide_values(env: &Value) -> Value {
     let names = env.as_object().into_iter().flat_map(|env| env.keys().cloned());
     names.map(|name| (name, Value::from(HIDDEN))).collect()
 }
 
 fn extension_settings(
-    user: &ReadFile,
-    project: &ReadFile,
+    user: &ParsedConfigFile,
+    project: &ParsedConfigFile,
     may_add: impl Fn(&str) -> bool,
 ) -> BTreeMap<String, ExtensionSettings> {
     let mut all = BTreeMap::<String, ExtensionSettings>::new();
-    for (name, key, set) in set_in(user) {
+    for (name, key, set) in extension_values(user) {
         let settings = all.entry(name.to_owned()).or_default();
         settings.user.insert(key.to_owned(), set.clone());
         settings.project.insert(key.to_owned(), set);
     }
-    for (name, key, set) in set_in(project) {
+    for (name, key, set) in extension_values(project) {
         let settings = all.entry(name.to_owned()).or_default();
         if may_add(name) {
             settings.user.entry(key.to_owned()).or_insert_with(|| set.clone());
@@ -318,16 +318,16 @@ fn extension_settings(
 }
 
 /// Name, key and value of everything that a file sets for extensions.
-fn set_in(file: &ReadFile) -> impl Iterator<Item = (&str, &str, Sourced<toml::Value>)> {
+fn extension_values(file: &ParsedConfigFile) -> impl Iterator<Item = (&str, &str, SourcedValue<toml::Value>)> {
     file.content.extension.iter().flat_map(move |(name, table)| {
         table.iter().map(move |(key, value)| {
             let origin = file.source.origin(&format!("extension.{name}.{key}"));
-            (name.as_str(), key.as_str(), Sourced { value: value.clone(), origin })
+            (name.as_str(), key.as_str(), SourcedValue { value: value.clone(), origin })
         })
     })
 }
 
-pub(crate) fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
+pub(crate) fn extension_places(file: &ParsedConfigFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
     let dir = file.source.path().parent().unwrap_or(Path::new(""));
     file.content.extensions.iter().map(move |path| {
         let path = match (path.strip_prefix("~/"), etcetera::home_dir()) {
@@ -357,22 +357,22 @@ impl Config {
     /// Returns the settings of this owner's extension of a name, as JSON; none when nothing is set for it. Times are
     /// strings.
     pub fn extension_json(&self, name: &str, owner: Owner) -> Option<serde_json::Map<String, Value>> {
-        let table = self.extension.get(name)?.of(owner);
-        let json = || table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect();
+        let table = self.extension.get(name)?.for_owner(owner);
+        let json = || table.iter().map(|(key, set)| (key.clone(), toml_to_json(&set.value))).collect();
         (!table.is_empty()).then(json)
     }
 }
 
 /// A value as JSON, which has neither times nor numbers that are none.
-pub(crate) fn json(value: &toml::Value) -> Value {
+pub(crate) fn toml_to_json(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.as_str().into(),
         toml::Value::Integer(number) => (*number).into(),
         toml::Value::Float(number) => (*number).into(),
         toml::Value::Boolean(yes) => (*yes).into(),
         toml::Value::Datetime(time) => time.to_string().into(),
-        toml::Value::Array(values) => values.iter().map(json).collect(),
-        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), json(value))).collect(),
+        toml::Value::Array(values) => values.iter().map(toml_to_json).collect(),
+        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), toml_to_json(value))).collect(),
     }
 }
 

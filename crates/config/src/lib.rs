@@ -33,28 +33,28 @@ mod timeouts;
 mod trust;
 mod write;
 
-pub use auth::{Auth, AuthError};
-pub use context::{ContextFile, ContextFiles, system_prompt};
-pub use edit::{AddError, EditError, SetError, add_hooks, set};
-pub use file::{ConfigError, ReadFile};
+pub use auth::{AuthFile, AuthError};
+pub use context::{ContextFile, ContextFiles, find_system_prompt};
+pub use edit::{AddHooksError, EditError, SetKeyError, add_hooks, set_key};
+pub use file::{ConfigError, ParsedConfigFile};
 pub use haft_protocol::project::{Project, Trust};
 pub use home::{Home, HomeError};
 pub use hooks::{HookTimeouts, NamedFile, ProcessHook};
 pub use keys::{
-    Compaction, CompactionSettings, ConfigFile, EventKind, Grant, Granted, HookDefaults, HookProcess, Hooks,
-    Key, Layer, LayerError, OnTimeout, Place, Reach, Row, SandboxLevel, SandboxNet, Settings, TableKind,
-    TakeApart, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
+    Compaction, CompactionSettings, ConfigFile, EventKind, Grant, GrantSettings, HookDefaults, HookProcess, Hooks,
+    ConfigKey, ConfigLayer, LayerError, OnTimeout, LayerSource, KeyScope, ConfigRow, SandboxLevel, SandboxNet, Settings, TableKind,
+    ModelNameSplitter, ToolNames, Tui, TuiImages, TuiScreen, TuiSettings, TuiShown, TuiSwitch, ValueKind, all_keys,
     value_text,
 };
-pub use layers::{Config, DisabledHook, ExtensionPlace, ExtensionSettings, Files};
-pub use origin::{Owner, SettingOrigin, Source, Sourced};
+pub use layers::{Config, DisabledHook, ExtensionPlace, ExtensionSettings, ConfigFiles};
+pub use origin::{Owner, SettingOrigin, KeyLocations, SourcedValue};
 pub use picoclaw::HooksFile;
-pub use project::Unused;
+pub use project::UntrustedItem;
 pub use read::text as read_text;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use skill::{Skill, Skills};
-pub use template::{Expanded, Template, Templates};
+pub use skill::{Skill, SkillSet};
+pub use template::{TemplateExpansion, Template, TemplateSet};
 pub use trust::{
-    Asked, Decision, Difference, Digest, NoDigest, PinError, Record, Snapshot, SnapshotError, TrustError,
+    TrustRequest, TrustDecision, Difference, ProjectDigest, NoDigest, ProjectDigestError, TrustRecord, Snapshot, SnapshotError, TrustError,
     TrustFile,
 };

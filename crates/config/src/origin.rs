@@ -34,7 +34,7 @@ impl fmt::Display for SettingOrigin {
 
 /// A value and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
+pub struct SourcedValue<T> {
     /// The value.
     pub value: T,
     /// Its origin.
@@ -43,7 +43,7 @@ pub struct Sourced<T> {
 
 /// Where the keys of a file stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct KeyLocations {
     path: PathBuf,
     /// Lines counted from 1, by the key with its tables.
     lines: BTreeMap<String, usize>,
@@ -58,7 +58,7 @@ pub enum Owner {
     Project,
 }
 
-impl Source {
+impl KeyLocations {
     /// The keys of the file at `path`, with the lines they stand in.
     pub(crate) fn new(path: &Path, lines: BTreeMap<String, usize>) -> Self {
         Self { path: path.into(), lines }

@@ -12,7 +12,7 @@ const MAX_NAME: usize = 40;
 
 /// Something of a project that is not used, because the user does not trust it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unused {
+pub struct UntrustedItem {
     /// The file or directory.
     pub path: PathBuf,
     /// The settings that it would make, for people; empty where its name says it.
@@ -29,7 +29,7 @@ pub(crate) fn system_prompt_file(project: &Project) -> PathBuf {
     project.own_dir().join("SYSTEM.md")
 }
 
-impl Unused {
+impl UntrustedItem {
     /// The system prompt of a project that is not trusted, if it has one.
     pub fn system_prompt(project: &Project) -> Option<Self> {
         let path = system_prompt_file(project);
@@ -38,7 +38,7 @@ impl Unused {
 
     /// All that is not used in one sentence, with what to do; nothing where there is nothing. Where it `was_said` that the
     /// project is not trusted any more, that is not said again.
-    pub fn told(unused: &[Self], project: &Project, was_said: bool) -> Option<String> {
+    pub fn summarize(unused: &[Self], project: &Project, was_said: bool) -> Option<String> {
         if unused.is_empty() {
             return None;
         }
@@ -47,7 +47,7 @@ impl Unused {
             let name = unused.path.strip_prefix(&project.dir).unwrap_or(&unused.path).display();
             match unused.sets.is_empty() {
                 true => name.to_string(),
-                false => format!("{name} (sets {})", some(&unused.sets)),
+                false => format!("{name} (sets {})", first_names(&unused.sets)),
             }
         });
         let names = names.collect::<Vec<_>>().join(", ");
@@ -63,15 +63,15 @@ impl Unused {
 }
 
 /// The first of these names: a file that nobody trusts does not fill the screen.
-fn some(names: &[String]) -> String {
-    let shown: Vec<_> = names.iter().take(MAX_NAMES).map(|name| cut(name)).collect();
+fn first_names(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(MAX_NAMES).map(|name| truncate_name(name)).collect();
     match names.len().saturating_sub(MAX_NAMES) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
-fn cut(name: &str) -> String {
+fn truncate_name(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME) {
         Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
         None => name.to_owned(),
@@ -88,16 +88,16 @@ mod tests {
     fn what_is_not_used_is_one_sentence() {
         let project = Project { dir: "/w".into(), trust: Trust::Untrusted };
         let config =
-            Unused { path: "/w/.haft/config.toml".into(), sets: vec!["base_url".into(), "model".into()] };
-        let context = Unused { path: "/AGENTS.md".into(), sets: Vec::new() };
+            UntrustedItem { path: "/w/.haft/config.toml".into(), sets: vec!["base_url".into(), "model".into()] };
+        let context = UntrustedItem { path: "/AGENTS.md".into(), sets: Vec::new() };
         let expect = "not used, because the project is not trusted: .haft/config.toml (sets base_url, model), \
                       /AGENTS.md; `haft trust` shows and allows it";
-        assert_eq!(Unused::told(&[config, context], &project, false).as_deref(), Some(expect));
-        assert_eq!(Unused::told(&[], &project, false), None);
+        assert_eq!(UntrustedItem::summarize(&[config, context], &project, false).as_deref(), Some(expect));
+        assert_eq!(UntrustedItem::summarize(&[], &project, false), None);
         let many = (0..60_000).map(|n| format!("k{n}")).collect();
-        let told = Unused::told(&[Unused { path: "/w/c".into(), sets: many }], &project, false).unwrap();
+        let told = UntrustedItem::summarize(&[UntrustedItem { path: "/w/c".into(), sets: many }], &project, false).unwrap();
         assert!(told.contains("(sets k0, k1, k2, k3, k4, k5, k6, k7 and 59992 more); "), "{told:.400}");
-        let long = Unused { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
-        assert!(Unused::told(&[long], &project, true).unwrap().len() < 200);
+        let long = UntrustedItem { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
+        assert!(UntrustedItem::summarize(&[long], &project, true).unwrap().len() < 200);
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 /// # Errors
 /// When it cannot be read, is no such file, or is not UTF-8 text.
 pub fn text(path: &Path, limit: u64) -> io::Result<String> {
-    let (bytes, len) = head(path, limit)?;
+    let (bytes, len) = read_prefix(path, limit)?;
     if len > limit {
         return Err(io::Error::other(format!("it is longer than {limit} bytes")));
     }
@@ -18,7 +18,7 @@ pub fn text(path: &Path, limit: u64) -> io::Result<String> {
 }
 
 /// At most the first `limit` bytes of a regular file, and its length.
-pub(crate) fn head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
+pub(crate) fn read_prefix(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

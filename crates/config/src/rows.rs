@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::keys::{ConfigFile, HIDDEN, Key, Row, written};
-use crate::layers::{Config, json};
-use crate::origin::Sourced;
+use crate::keys::{ConfigFile, HIDDEN, ConfigKey, ConfigRow, quoted_key};
+use crate::layers::{Config, toml_to_json};
+use crate::origin::SourcedValue;
 
 /// Parts of the names of settings whose values are hidden.
 const SECRETS: &[&str] = &[
@@ -27,54 +27,54 @@ const SECRET_WORDS: &[&str] = &["pat", "pwd", "pass", "dsn", "private"];
 impl Config {
     /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
     /// sounds like a secret is not shown, nor are user and password in an address.
-    pub fn rows(&self) -> Vec<Row> {
+    pub fn rows(&self) -> Vec<ConfigRow> {
         let mut rows = self.settings.rows();
         rows.extend(ConfigFile::KEYS.iter().flat_map(|key| self.table_rows(key)));
-        rows.into_iter().map(|row| Row { value: row.value.map(without_secrets), ..row }).collect()
+        rows.into_iter().map(|row| ConfigRow { value: row.value.map(without_secrets), ..row }).collect()
     }
 
     /// The rows of a table, or of a list of the user's and the project's together.
-    fn table_rows(&self, key: &Key) -> Vec<Row> {
+    fn table_rows(&self, key: &ConfigKey) -> Vec<ConfigRow> {
         match key.path {
             "compaction" => self.compaction.rows(),
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "hooks" => self.hook_rows.clone(),
             "tui" => self.tui.rows(),
-            "grant.NAME" => self.grants(),
+            "grant.NAME" => self.grant_rows(),
             // A setting has its row already.
             _ => Vec::new(),
         }
     }
 
-    fn extension_places(&self, key: &Key) -> Vec<Row> {
+    fn extension_places(&self, key: &ConfigKey) -> Vec<ConfigRow> {
         let value =
             |place: &crate::ExtensionPlace| (place.path.display().to_string().into(), place.origin.clone());
         match self.extensions.is_empty() {
-            true => vec![Row::new(key, key.path, None)],
+            true => vec![ConfigRow::new(key, key.path, None)],
             false => {
-                self.extensions.iter().map(|place| Row::new(key, key.path, Some(value(place)))).collect()
+                self.extensions.iter().map(|place| ConfigRow::new(key, key.path, Some(value(place)))).collect()
             }
         }
     }
 
-    fn extension_settings(&self, key: &Key) -> Vec<Row> {
-        let row = |name: &str, own: &str, value: &Sourced<toml::Value>, only_projects: bool| {
-            let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
-            let path = format!("extension.{}.{}", written(name), written(own));
-            Row { only_projects, ..Row::new(key, path, Some((shown, value.origin.clone()))) }
+    fn extension_settings(&self, key: &ConfigKey) -> Vec<ConfigRow> {
+        let row = |name: &str, own: &str, value: &SourcedValue<toml::Value>, only_projects: bool| {
+            let shown = if is_secret(own) { HIDDEN.into() } else { toml_to_json(&value.value) };
+            let path = format!("extension.{}.{}", quoted_key(name), quoted_key(own));
+            ConfigRow { only_projects, ..ConfigRow::new(key, path, Some((shown, value.origin.clone()))) }
         };
         let tables = self.extension.iter().flat_map(|(name, settings)| {
             let users = settings.user.iter().map(move |(own, value)| row(name, own, value, false));
-            users.chain(settings.only_projects().map(move |(own, value)| row(name, own, value, true)))
+            users.chain(settings.project_only().map(move |(own, value)| row(name, own, value, true)))
         });
         tables.collect()
     }
 
-    fn grants(&self) -> Vec<Row> {
+    fn grant_rows(&self) -> Vec<ConfigRow> {
         let rows = self.grant.iter().flat_map(|(name, granted)| {
             let set = granted.rows().into_iter().filter(|row| row.value.is_some());
-            set.map(|row| Row { key: row.key.replacen("NAME", &written(name), 1), ..row })
+            set.map(|row| ConfigRow { key: row.key.replacen("NAME", &quoted_key(name), 1), ..row })
         });
         rows.collect()
     }
@@ -91,7 +91,7 @@ fn without_secrets(value: Value) -> Value {
             shown.collect()
         }
         Value::Array(values) => values.into_iter().map(without_secrets).collect(),
-        Value::String(text) => without_user(&text).into(),
+        Value::String(text) => without_credentials(&text).into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
@@ -112,7 +112,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// An address without its user and password; any other text as it is.
-fn without_user(text: &str) -> String {
+fn without_credentials(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     // A password may have a `/` in it, which ends the host too early: then what looks like a port is none.
@@ -130,22 +130,22 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::file::ReadFile;
-    use crate::keys::{Layer, Place};
-    use crate::layers::Files;
+    use crate::file::ParsedConfigFile;
+    use crate::keys::{ConfigLayer, LayerSource};
+    use crate::layers::ConfigFiles;
     use crate::{Home, Project, Trust};
 
     fn rows(text: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
         let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let flags = ConfigFile { model: Some("f".into()), ..ConfigFile::default() };
-        let flags = Layer::new(Place::Flags, flags);
-        let env = Layer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
-        let config = files.below_unchecked(flags, env, &|_, _| None);
+        let flags = ConfigLayer::new(LayerSource::Flags, flags);
+        let env = ConfigLayer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
+        let config = files.merge_unchecked(flags, env, &|_, _| None);
         let root = dir.path().display().to_string();
-        let shown = |row: Row| {
+        let shown = |row: ConfigRow| {
             let value = row.value.map_or_else(|| "-".into(), |value| value.to_string());
             format!("{} = {value} # {}", row.key, row.origin).replace(&root, "")
         };
@@ -227,6 +227,6 @@ mod tests {
             let name = key.path.split('.').next().unwrap();
             assert!(rows.iter().any(|row| row.split(['.', ' ']).next() == Some(name)), "{name} has no row");
         }
-        assert!(ReadFile::parse(Path::new("c"), text).is_ok());
+        assert!(ParsedConfigFile::parse(Path::new("c"), text).is_ok());
     }
 }

@@ -4,10 +4,10 @@ use std::path::{Component, Path, PathBuf};
 
 use haft_protocol::project::Project;
 
-use crate::front_matter::{self, Fields};
+use crate::front_matter::{self, FrontMatter};
 use crate::home::Home;
 use crate::origin::Owner;
-use crate::project::Unused;
+use crate::project::UntrustedItem;
 use crate::read;
 
 /// The file that makes a directory a skill.
@@ -51,16 +51,16 @@ pub struct Skill {
 
 /// The skills of a place of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skills {
+pub struct SkillSet {
     /// Those that can be loaded, the user's before the project's, each place by name.
     pub skills: Vec<Skill>,
     /// Skills that are not used, because the project is not trusted.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UntrustedItem>,
     /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
 
-impl Skills {
+impl SkillSet {
     /// Looks in `$HAFT_HOME/skills` and `~/.agents/skills` and, for a project that is trusted, in its `.haft/skills` and
     /// `.agents/skills`. The first one keeps a name: a project can add a skill and never replace one of the user's.
     pub fn find(home: &Home, user_home: Option<&Path>, project: &Project) -> Self {
@@ -78,7 +78,7 @@ impl Skills {
             }
             match project.is_trusted() {
                 true => found.scan(&dir, Owner::Project),
-                false => found.unused.push(Unused { path: dir, sets: Vec::new() }),
+                false => found.unused.push(UntrustedItem { path: dir, sets: Vec::new() }),
             }
         }
         found
@@ -142,11 +142,11 @@ impl Skill {
         let yaml = yaml.ok_or("it does not begin with a front matter between two lines of `---`")?;
         let fields = front_matter::parse(yaml)?;
         Ok(Self {
-            name: name(&fields)?,
-            description: description(&fields)?,
-            license: front_matter::text(&fields, "license")?,
-            compatibility: front_matter::text(&fields, "compatibility")?,
-            allowed_tools: front_matter::words(&fields, "allowed-tools")?,
+            name: parse_name(&fields)?,
+            description: parse_description(&fields)?,
+            license: front_matter::text_field(&fields, "license")?,
+            compatibility: front_matter::text_field(&fields, "compatibility")?,
+            allowed_tools: front_matter::words_field(&fields, "allowed-tools")?,
             dir: dir.to_owned(),
             owner,
         })
@@ -156,7 +156,7 @@ impl Skill {
     ///
     /// # Errors
     /// That there is none, and which there are, for people and for the model.
-    pub fn among<'a>(skills: &'a [Self], name: &str) -> Result<&'a Self, String> {
+    pub fn find_in<'a>(skills: &'a [Self], name: &str) -> Result<&'a Self, String> {
         skills.iter().find(|skill| skill.name == name).ok_or_else(|| {
             let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
             let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -187,14 +187,14 @@ impl Skill {
     /// # Errors
     /// Why it cannot be read: what lies outside of the directory is refused, whatever links lead there.
     pub fn load_file(&self, file: &str) -> Result<String, String> {
-        let path = within(&self.dir, file)?;
+        let path = resolve_inside(&self.dir, file)?;
         read::text(&path, MAX_FILE)
             .map_err(|error| format!("cannot read {file} of skill {}: {error}", self.name))
     }
 }
 
-fn name(fields: &Fields) -> Result<String, String> {
-    let name = front_matter::text(fields, "name")?.ok_or("it has no `name`")?;
+fn parse_name(fields: &FrontMatter) -> Result<String, String> {
+    let name = front_matter::text_field(fields, "name")?.ok_or("it has no `name`")?;
     let plain = name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     if !plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
         return Err(format!(
@@ -207,8 +207,8 @@ fn name(fields: &Fields) -> Result<String, String> {
     }
 }
 
-fn description(fields: &Fields) -> Result<String, String> {
-    let text = front_matter::text(fields, "description")?.ok_or("it has no `description`")?;
+fn parse_description(fields: &FrontMatter) -> Result<String, String> {
+    let text = front_matter::text_field(fields, "description")?.ok_or("it has no `description`")?;
     match text.chars().count() {
         0..=MAX_DESCRIPTION => Ok(text),
         count => Err(format!("its description has {count} characters, and {MAX_DESCRIPTION} are the most")),
@@ -247,7 +247,7 @@ fn add_files(dir: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) {
     }
 }
 
-fn within(dir: &Path, file: &str) -> Result<PathBuf, String> {
+fn resolve_inside(dir: &Path, file: &str) -> Result<PathBuf, String> {
     let outside = || format!("{file} lies outside of the skill's directory; name a file of the skill");
     let plain =
         Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

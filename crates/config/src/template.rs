@@ -8,7 +8,7 @@ use haft_protocol::project::Project;
 
 use crate::front_matter;
 use crate::home::Home;
-use crate::project::Unused;
+use crate::project::UntrustedItem;
 use crate::read;
 use crate::skill::Skill;
 
@@ -31,18 +31,18 @@ pub struct Template {
 
 /// The templates of a place of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Templates {
+pub struct TemplateSet {
     /// Those that can be called, the user's before the project's, each place by name.
     pub templates: Vec<Template>,
     /// Templates that are not used, because the project is not trusted.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UntrustedItem>,
     /// Problems, a sentence each.
     pub problems: Vec<String>,
 }
 
 /// The expansion of a command of the user's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expanded {
+pub enum TemplateExpansion {
     /// The prompt to send.
     Prompt(String),
     /// There is a reason why not, for people.
@@ -51,7 +51,7 @@ pub enum Expanded {
     Unknown,
 }
 
-impl Templates {
+impl TemplateSet {
     /// Looks in `$HAFT_HOME/prompts` and, for a project that is trusted, in its `.haft/prompts`. The first one keeps a
     /// name.
     pub fn find(home: &Home, project: &Project) -> Self {
@@ -60,16 +60,16 @@ impl Templates {
         let Some(projects) = projects_dir(home, project) else { return found };
         match project.is_trusted() {
             true => found.scan(&projects),
-            false => found.unused.extend(Self::unused(home, project)),
+            false => found.unused.extend(Self::untrusted_templates(home, project)),
         }
         found
     }
 
     /// The templates of a project that is not trusted, if it has any. Reads none of them.
-    pub fn unused(home: &Home, project: &Project) -> Option<Unused> {
+    pub fn untrusted_templates(home: &Home, project: &Project) -> Option<UntrustedItem> {
         let path =
-            projects_dir(home, project).filter(|dir| !project.is_trusted() && !files(dir).is_empty())?;
-        Some(Unused { path, sets: Vec::new() })
+            projects_dir(home, project).filter(|dir| !project.is_trusted() && !template_files(dir).is_empty())?;
+        Some(UntrustedItem { path, sets: Vec::new() })
     }
 
     /// True if a template of this name is among what is not used.
@@ -84,22 +84,22 @@ impl Templates {
     }
 
     /// Expands `/name arguments`: a template, or `skill:NAME` with what follows.
-    pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
+    pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> TemplateExpansion {
         let Some(called) = name.strip_prefix("skill:") else {
             return match self.get(name) {
-                Some(template) => Expanded::Prompt(fill::fill(&template.body, arguments)),
-                None => Expanded::Unknown,
+                Some(template) => TemplateExpansion::Prompt(fill::fill(&template.body, arguments)),
+                None => TemplateExpansion::Unknown,
             };
         };
-        match Skill::among(skills, called).and_then(Skill::load) {
-            Ok(text) if arguments.trim().is_empty() => Expanded::Prompt(text),
-            Ok(text) => Expanded::Prompt(format!("{text}\n{}", arguments.trim())),
-            Err(error) => Expanded::Failed(error),
+        match Skill::find_in(skills, called).and_then(Skill::load) {
+            Ok(text) if arguments.trim().is_empty() => TemplateExpansion::Prompt(text),
+            Ok(text) => TemplateExpansion::Prompt(format!("{text}\n{}", arguments.trim())),
+            Err(error) => TemplateExpansion::Failed(error),
         }
     }
 
     fn scan(&mut self, dir: &Path) {
-        for path in files(dir) {
+        for path in template_files(dir) {
             match Template::read(&path) {
                 Ok(template) => self.add(template),
                 Err(problem) => {
@@ -128,7 +128,7 @@ fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
     (dir.is_dir() && !is_users()).then_some(dir)
 }
 
-fn files(dir: &Path) -> Vec<PathBuf> {
+fn template_files(dir: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
@@ -155,8 +155,8 @@ impl Template {
         }
         Ok(Self {
             name: name.to_owned(),
-            description: front_matter::text(&fields, "description")?.unwrap_or_else(|| first.to_owned()),
-            argument_hint: front_matter::text(&fields, "argument-hint")?,
+            description: front_matter::text_field(&fields, "description")?.unwrap_or_else(|| first.to_owned()),
+            argument_hint: front_matter::text_field(&fields, "argument-hint")?,
             path: path.to_owned(),
             body: body.to_owned(),
         })

@@ -8,17 +8,17 @@ mod store;
 
 use sha2::{Digest as _, Sha256};
 
-pub use decision::{Asked, Decision, PinError};
+pub use decision::{TrustRequest, TrustDecision, ProjectDigestError};
 pub use haft_protocol::difference::Difference;
 pub use haft_protocol::digest::NoDigest;
 pub use snapshot::{Snapshot, SnapshotError};
-pub use store::{Record, TrustError, TrustFile};
+pub use store::{TrustRecord, TrustError, TrustFile};
 
 /// A SHA-256 digest. Written as 64 hexadecimal digits.
-pub type Digest = haft_protocol::digest::Digest<false>;
+pub type ProjectDigest = haft_protocol::digest::Digest<false>;
 
-fn digest_of(hasher: Sha256) -> Digest {
-    Digest::new(hasher.finalize().into())
+fn digest_of(hasher: Sha256) -> ProjectDigest {
+    ProjectDigest::new(hasher.finalize().into())
 }
 
 #[cfg(test)]

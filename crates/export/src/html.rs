@@ -16,10 +16,10 @@ use std::fmt::Write as _;
 use haft_core::session::Recovered;
 use haft_protocol::message::Usage;
 
-use crate::select::{NoEntry, Selection};
-use entries::Writer;
-use facts::Facts;
-use thread::Tree;
+use crate::select::{NoSuchEntry, EntrySelection};
+use entries::ThreadWriter;
+use facts::SessionFacts;
+use thread::BranchTree;
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -35,14 +35,14 @@ const CONTENTS_FROM: usize = 3;
 ///
 /// # Errors
 /// [`NoEntry`].
-pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntry> {
-    let branch = selection.branch(&session.entries)?;
-    let thread = Tree::new(&session.entries).along(&branch, selection.all);
+pub fn render_page(session: &Recovered, selection: &EntrySelection) -> Result<String, NoSuchEntry> {
+    let branch = selection.branch_indices(&session.entries)?;
+    let thread = BranchTree::new(&session.entries).thread_along(&branch, selection.all);
     let turns: Vec<Usage> =
         thread.steps().filter_map(|step| step.answer).map(|answer| answer.usage).collect();
-    let facts = Facts::of(session);
-    let mut body = Writer::new(&session.entries);
-    body.thread(&thread);
+    let facts = SessionFacts::from_session(session);
+    let mut body = ThreadWriter::new(&session.entries);
+    body.write_thread(&thread);
     let mut out = String::with_capacity(body.out.len() + STYLE.len() + 4096);
     let title = facts.title();
     let _ = write!(
@@ -53,10 +53,10 @@ pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntr
          <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );
-    contents(&mut out, &body.prompts);
+    write_contents(&mut out, &body.prompts);
     out.push_str("<main>\n");
-    facts.head(&mut out, session);
-    plot::plot(&mut out, &turns);
+    facts.write_header(&mut out, session);
+    plot::write_charts(&mut out, &turns);
     out.push_str("<article>\n");
     out.push_str(&body.out);
     if thread.items.is_empty() {
@@ -66,7 +66,7 @@ pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntr
     Ok(out)
 }
 
-fn contents(out: &mut String, prompts: &[(usize, String)]) {
+fn write_contents(out: &mut String, prompts: &[(usize, String)]) {
     if prompts.len() < CONTENTS_FROM {
         return;
     }

@@ -12,11 +12,11 @@ use haft_core::session::{EntryId, SessionId};
 use haft_protocol::message::Time;
 use serde::Deserialize;
 
-use maker::Maker;
+use maker::EntryBuilder;
 
 /// The limits of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ImportLimits {
     /// Bytes of a file.
     pub bytes: usize,
     /// Bytes of a line.
@@ -25,7 +25,7 @@ pub struct Limits {
     pub lines: usize,
 }
 
-impl Default for Limits {
+impl Default for ImportLimits {
     fn default() -> Self {
         Self { bytes: 512 << 20, line: 64 << 20, lines: 1_000_000 }
     }
@@ -33,7 +33,7 @@ impl Default for Limits {
 
 /// The program that a session file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum SessionFormat {
     /// A session of haft, or one that it exported.
     Haft,
     /// A session of pi.
@@ -42,7 +42,7 @@ pub enum Format {
     Zot,
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for SessionFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Haft => "haft",
@@ -54,20 +54,20 @@ impl fmt::Display for Format {
 
 /// The session made of a file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedSession {
     /// The program it belonged to.
-    pub format: Format,
+    pub format: SessionFormat,
     /// Of a new session in the directory that was given.
     pub header: Header,
     /// Each behind its parent.
     pub entries: Vec<Entry>,
     /// Parts that could not be read as they were meant.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ImportProblem>,
 }
 
-impl Imported {
+impl ImportedSession {
     /// Gives the session a name.
-    pub fn name(&mut self, name: &str) {
+    pub fn set_name(&mut self, name: &str) {
         let Some(Entry { id, time, .. }) = self.entries.last() else { return };
         let body = Name { name: name.to_owned() }.into();
         let named = Entry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
@@ -77,14 +77,14 @@ impl Imported {
 
 /// Something that could not be read as it was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ImportProblem {
     /// The line, counted from 1; none where it is about the file.
     pub line: Option<u64>,
     /// The problem, and its effect.
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ImportProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.what),
@@ -96,7 +96,7 @@ impl fmt::Display for Problem {
 /// Why a file is not read at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadError {
+pub enum ImportError {
     /// It is larger than [`Limits`] allow.
     #[error("the file has more than {most} {what}; split it, or take what you need of it")]
     TooLarge {
@@ -123,16 +123,16 @@ pub enum ReadError {
 ///
 /// # Errors
 /// [`ReadError`] when there is nothing to import. What is wrong with single lines is among the problems.
-pub fn read(bytes: &[u8], cwd: &str, limits: &Limits) -> Result<Imported, ReadError> {
-    check(bytes, limits)?;
-    let format = format(bytes).ok_or(ReadError::UnknownFormat)?;
+pub fn import_session(bytes: &[u8], cwd: &str, limits: &ImportLimits) -> Result<ImportedSession, ImportError> {
+    check_limits(bytes, limits)?;
+    let format = detect_format(bytes).ok_or(ImportError::UnknownFormat)?;
     let source = match format {
-        Format::Haft => haft::read(bytes)?,
-        Format::Pi => pi::read(bytes),
-        Format::Zot => zot::read(bytes),
+        SessionFormat::Haft => haft::read(bytes)?,
+        SessionFormat::Pi => pi::read(bytes),
+        SessionFormat::Zot => zot::read(bytes),
     };
-    let Source { entries, problems, created, origin } = source;
-    let first = entries.first().ok_or(ReadError::Empty)?;
+    let ParsedSession { entries, problems, created, origin } = source;
+    let first = entries.first().ok_or(ImportError::Empty)?;
     let created = created.unwrap_or_else(|| first.time.clone());
     let header = Header {
         id: SessionId::new(),
@@ -141,27 +141,27 @@ pub fn read(bytes: &[u8], cwd: &str, limits: &Limits) -> Result<Imported, ReadEr
         created,
         forked_from: origin,
     };
-    Ok(Imported { format, header, entries, problems })
+    Ok(ImportedSession { format, header, entries, problems })
 }
 
 /// The session that the reader of one format found.
-struct Source {
+struct ParsedSession {
     entries: Vec<Entry>,
-    problems: Vec<Problem>,
+    problems: Vec<ImportProblem>,
     created: Option<Time>,
     origin: Option<Origin>,
 }
 
-impl Source {
-    fn made(maker: Maker, created: Option<Time>) -> Self {
+impl ParsedSession {
+    fn from_builder(maker: EntryBuilder, created: Option<Time>) -> Self {
         let (entries, problems) = maker.finish();
         Self { entries, problems, created, origin: None }
     }
 }
 
-fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
+fn check_limits(bytes: &[u8], limits: &ImportLimits) -> Result<(), ImportError> {
     let most = |found: usize, most: usize, what| match found > most {
-        true => Err(ReadError::TooLarge { what, most }),
+        true => Err(ImportError::TooLarge { what, most }),
         false => Ok(()),
     };
     most(bytes.len(), limits.bytes, "bytes")?;
@@ -178,9 +178,9 @@ fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
 const LOOKED_AT: usize = 20;
 
 /// Returns the format of a file, by the first line that tells. The first line of all may be damaged.
-fn format(bytes: &[u8]) -> Option<Format> {
+fn detect_format(bytes: &[u8]) -> Option<SessionFormat> {
     #[derive(Deserialize)]
-    struct Shape {
+    struct FormatProbe {
         #[serde(rename = "type")]
         kind: String,
         format_version: Option<serde_json::Value>,
@@ -192,13 +192,13 @@ fn format(bytes: &[u8]) -> Option<Format> {
         meta: Option<serde_json::Value>,
     }
     let shapes =
-        lines(bytes).take(LOOKED_AT).filter_map(|(_, line)| serde_json::from_str::<Shape>(line.ok()?).ok());
-    let format = |shape: Shape| match shape.kind.as_str() {
-        "meta" if shape.meta.is_some() => Some(Format::Zot),
-        "session" if shape.format_version.is_some() => Some(Format::Haft),
-        "session" if shape.timestamp.is_some() => Some(Format::Pi),
-        _ if shape.parent_id.is_some() || shape.timestamp.is_some() => Some(Format::Pi),
-        _ if shape.id.is_some() && shape.parent.is_some() => Some(Format::Haft),
+        lines(bytes).take(LOOKED_AT).filter_map(|(_, line)| serde_json::from_str::<FormatProbe>(line.ok()?).ok());
+    let format = |shape: FormatProbe| match shape.kind.as_str() {
+        "meta" if shape.meta.is_some() => Some(SessionFormat::Zot),
+        "session" if shape.format_version.is_some() => Some(SessionFormat::Haft),
+        "session" if shape.timestamp.is_some() => Some(SessionFormat::Pi),
+        _ if shape.parent_id.is_some() || shape.timestamp.is_some() => Some(SessionFormat::Pi),
+        _ if shape.id.is_some() && shape.parent.is_some() => Some(SessionFormat::Haft),
         _ => None,
     };
     shapes.into_iter().find_map(format)
@@ -212,7 +212,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, std::str::Utf8
 }
 
 /// The same with what each line says, or why it says nothing.
-fn rows<'b, T: Deserialize<'b>>(
+fn parse_rows<'b, T: Deserialize<'b>>(
     bytes: &'b [u8],
 ) -> impl Iterator<Item = (u64, Result<(&'b str, T), String>)> {
     lines(bytes).map(|(number, line)| {

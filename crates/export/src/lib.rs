@@ -13,7 +13,7 @@ mod import;
 mod portable;
 mod select;
 
-pub use html::page;
-pub use import::{Format, Imported, Limits, Problem, ReadError, read};
-pub use portable::{Places, PortableError, portable};
-pub use select::{NoEntry, Selection};
+pub use html::render_page;
+pub use import::{SessionFormat, ImportedSession, ImportLimits, ImportProblem, ImportError, import_session};
+pub use portable::{SenderDirectories, PortableError, export_portable};
+pub use select::{NoSuchEntry, EntrySelection};

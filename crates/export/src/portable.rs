@@ -6,12 +6,12 @@ use haft_core::session::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Said};
 use haft_core::session::{Recovered, SessionError, SessionId};
 use haft_protocol::message::{AssistantMessage, Message, Time};
 
-use crate::select::{NoEntry, Selection};
-use paths::Paths;
+use crate::select::{NoSuchEntry, EntrySelection};
+use paths::PathStripper;
 
 /// The directories of the sender, whose paths are taken out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct SenderDirectories {
     /// The sender's home directory, which becomes `~`. The directory that the session is about becomes `.`.
     pub home: Option<String>,
 }
@@ -22,7 +22,7 @@ pub struct Places {
 pub enum PortableError {
     /// The chosen entry is not there.
     #[error(transparent)]
-    NoEntry(#[from] NoEntry),
+    NoEntry(#[from] NoSuchEntry),
     /// An entry has no form on disk.
     #[error(transparent)]
     Unwritable(#[from] SessionError),
@@ -32,15 +32,15 @@ pub enum PortableError {
 ///
 /// # Errors
 /// [`PortableError`].
-pub fn portable(
+pub fn export_portable(
     session: &Recovered,
-    selection: &Selection,
-    places: &Places,
+    selection: &EntrySelection,
+    places: &SenderDirectories,
 ) -> Result<Vec<u8>, PortableError> {
     let cwd = session.header.as_ref().map(|header| header.cwd.as_str()).unwrap_or_default();
-    let paths = Paths::new(cwd, places.home.as_deref());
+    let paths = PathStripper::new(cwd, places.home.as_deref());
     let entries = selection.entries(&session.entries)?;
-    let mut file = header(session).to_line()?;
+    let mut file = portable_header(session).to_line()?;
     for entry in entries {
         let line = without_native(entry).to_line()?;
         // What an entry writes is JSON, which is UTF-8.
@@ -50,7 +50,7 @@ pub fn portable(
     Ok(file)
 }
 
-fn header(session: &Recovered) -> Header {
+fn portable_header(session: &Recovered) -> Header {
     let Recovered { header, entries, .. } = session;
     let made = || Header {
         id: SessionId::new(),

@@ -7,7 +7,7 @@ use haft_core::session::entry::Entry;
 
 /// Which entries of a session are meant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct EntrySelection {
     /// The last entry of the branch; the last one of the file without it.
     pub at: Option<EntryId>,
     /// All other branches, too.
@@ -17,18 +17,18 @@ pub struct Selection {
 /// The session has no such entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the session has no entry {0}; `haft session tree` shows those it has")]
-pub struct NoEntry(pub EntryId);
+pub struct NoSuchEntry(pub EntryId);
 
-impl Selection {
+impl EntrySelection {
     /// The places of the chosen branch's entries, oldest first.
     ///
     /// # Errors
     /// [`NoEntry`].
-    pub(crate) fn branch(&self, entries: &[Entry]) -> Result<Vec<usize>, NoEntry> {
+    pub(crate) fn branch_indices(&self, entries: &[Entry]) -> Result<Vec<usize>, NoSuchEntry> {
         let places: HashMap<EntryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut next = match self.at {
-            Some(id) => Some(*places.get(&id).ok_or(NoEntry(id))?),
+            Some(id) => Some(*places.get(&id).ok_or(NoSuchEntry(id))?),
             None => entries.len().checked_sub(1),
         };
         let mut branch = Vec::new();
@@ -46,8 +46,8 @@ impl Selection {
     ///
     /// # Errors
     /// [`NoEntry`].
-    pub(crate) fn entries<'a>(&self, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, NoEntry> {
-        let branch = self.branch(entries)?;
+    pub(crate) fn entries<'a>(&self, entries: &'a [Entry]) -> Result<Vec<&'a Entry>, NoSuchEntry> {
+        let branch = self.branch_indices(entries)?;
         match self.all {
             true => Ok(entries.iter().collect()),
             false => Ok(branch.into_iter().filter_map(|at| entries.get(at)).collect()),

@@ -14,7 +14,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::installer::Came;
+use crate::installer::InstallOutcome;
 pub(crate) use scene::Scene;
 
 pub(crate) use archives::ATTACKS as ARCHIVES;
@@ -30,12 +30,12 @@ pub(crate) struct Attack {
     pub(crate) name: &'static str,
     /// Prepares it, and says what is to be installed.
     pub(crate) make: fn(&mut Scene) -> Result<String>,
-    pub(crate) expect: Expect,
+    pub(crate) expect: ExpectedOutcome,
 }
 
 /// The expected outcome. That nothing is run goes without saying.
 #[derive(Clone, Copy)]
-pub(crate) enum Expect {
+pub(crate) enum ExpectedOutcome {
     /// `install_rejected`, and the reason holds this.
     Rejected(&'static str),
     /// Git does not clone it.
@@ -47,7 +47,7 @@ pub(crate) enum Expect {
 }
 
 /// The outcome of an attack.
-pub(crate) enum Tried {
+pub(crate) enum AttackOutcome {
     Refused,
     Harmless,
     /// It could not be prepared here.
@@ -56,10 +56,10 @@ pub(crate) enum Tried {
 
 impl Attack {
     /// Tries it in a scene below `dir`. An error says what got through.
-    pub(crate) fn try_in(&self, dir: &Path) -> Result<Tried> {
+    pub(crate) fn try_in(&self, dir: &Path) -> Result<AttackOutcome> {
         let mut scene = Scene::new(&dir.join(self.file_name()))?;
-        let tried = self.play(&mut scene).context(self.name)?;
-        scene.strike()?;
+        let tried = self.run_in_scene(&mut scene).context(self.name)?;
+        scene.remove()?;
         Ok(tried)
     }
 
@@ -68,28 +68,28 @@ impl Attack {
         self.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
     }
 
-    fn play(&self, scene: &mut Scene) -> Result<Tried> {
+    fn run_in_scene(&self, scene: &mut Scene) -> Result<AttackOutcome> {
         let source = (self.make)(scene)?;
-        if matches!(self.expect, Expect::IfMade(_)) && source.is_empty() {
-            return Ok(Tried::NotMade);
+        if matches!(self.expect, ExpectedOutcome::IfMade(_)) && source.is_empty() {
+            return Ok(AttackOutcome::NotMade);
         }
         let came = scene.installer().install(&source)?;
-        ensure!(!scene.fired(), "code was run; {came:?}");
+        ensure!(!scene.payload_ran(), "code was run; {came:?}");
         match (self.expect, &came) {
-            (Expect::Rejected(part) | Expect::IfMade(part), Came::Refused(code, why)) => {
+            (ExpectedOutcome::Rejected(part) | ExpectedOutcome::IfMade(part), InstallOutcome::Refused(code, why)) => {
                 ensure!(code == "install_rejected" && why.contains(part), "{code}: {why}");
             }
-            (Expect::NotCloned, Came::Refused(_, why)) => {
+            (ExpectedOutcome::NotCloned, InstallOutcome::Refused(_, why)) => {
                 ensure!(why.contains("git could not clone"), "{why}")
             }
-            (Expect::Harmless(look), Came::Installed(dir)) => {
+            (ExpectedOutcome::Harmless(look), InstallOutcome::Installed(dir)) => {
                 look(dir)?;
-                return Ok(Tried::Harmless);
+                return Ok(AttackOutcome::Harmless);
             }
             _ => anyhow::bail!("it came to {came:?}"),
         }
-        scene.is_empty()?;
-        Ok(Tried::Refused)
+        scene.check_empty()?;
+        Ok(AttackOutcome::Refused)
     }
 
     /// True if code is run by a program that gives the source to git without checks.
@@ -102,8 +102,8 @@ impl Attack {
         // Whether it came to an end does not matter.
         let mut command = scene.installer().command(&git, &words);
         let _ = command.stdout(Stdio::null()).status().context("start git")?;
-        let fired = scene.fired();
-        scene.strike()?;
+        let fired = scene.payload_ran();
+        scene.remove()?;
         Ok(fired)
     }
 }

@@ -32,50 +32,50 @@ const TIMED_OUT: &str = "did not answer within";
 
 /// One round trip: when it began, in microseconds since 1970, and how long it took.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trip {
+pub(crate) struct RoundTrip {
     pub(crate) at: u64,
     pub(crate) micros: u64,
 }
 
 /// The round trips of a world.
-pub(crate) struct Canary {
+pub(crate) struct CanaryMonitor {
     host: Host,
     stop: CancellationToken,
-    trips: Arc<Mutex<Vec<Trip>>>,
+    trips: Arc<Mutex<Vec<RoundTrip>>>,
     task: JoinHandle<Result<u64>>,
 }
 
 /// The health of a canary.
-pub(crate) struct Health {
+pub(crate) struct CanaryHealth {
     /// Events it was told.
     pub(crate) told: u64,
     /// Events it has seen.
     pub(crate) seen: u64,
     /// Its round trips.
-    pub(crate) trips: Vec<Trip>,
+    pub(crate) trips: Vec<RoundTrip>,
 }
 
-impl Canary {
+impl CanaryMonitor {
     /// Begins to call the canary of this host.
     pub(crate) fn watch(host: Host) -> Self {
         let (stop, trips) = (CancellationToken::new(), Arc::default());
-        let task = tokio::spawn(fly(host.clone(), stop.clone(), Arc::clone(&trips)));
+        let task = tokio::spawn(call_repeatedly(host.clone(), stop.clone(), Arc::clone(&trips)));
         Self { host, stop, trips, task }
     }
 
     /// The host is alive, as seen from outside; ends the calls and asks the canary what it has seen.
-    pub(crate) async fn land(self) -> Result<Health> {
+    pub(crate) async fn finish(self) -> Result<CanaryHealth> {
         self.stop.cancel();
         let told = timeout(PATIENCE, self.task).await.context("the canary was not answered")?;
         let told = told.context("the canary's task")??;
         let last = timeout(PATIENCE, call(&self.host)).await;
         let seen = last.context("the host does not answer")??;
         let trips = std::mem::take(&mut *self.trips.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Health { told, seen, trips })
+        Ok(CanaryHealth { told, seen, trips })
     }
 
     /// The round trips so far.
-    pub(crate) fn trips(&self) -> Vec<Trip> {
+    pub(crate) fn round_trips(&self) -> Vec<RoundTrip> {
         self.trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -86,15 +86,15 @@ impl Canary {
 }
 
 /// Calls and tells until it is stopped; returns how many events were told.
-async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) -> Result<u64> {
+async fn call_repeatedly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<RoundTrip>>>) -> Result<u64> {
     let mut told = 0;
-    there(&host).await?;
+    wait_for_tool(&host).await?;
     while !stop.is_cancelled() {
         for observer in host.hook_source().hooks().observers {
             observer.observe(&AgentEvent::TurnStart { step: STEPS });
         }
         told += 1;
-        let trip = timed(&host).await?;
+        let trip = call_timed(&host).await?;
         trips.lock().unwrap_or_else(PoisonError::into_inner).push(trip);
         // sleep: the pace of the calls
         tokio::time::sleep(PACE).await;
@@ -103,15 +103,15 @@ async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) 
 }
 
 /// Calls the canary once.
-pub(crate) async fn timed(host: &Host) -> Result<Trip> {
+pub(crate) async fn call_timed(host: &Host) -> Result<RoundTrip> {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock")?.as_micros();
     let start = Instant::now();
     call(host).await?;
-    Ok(Trip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
+    Ok(RoundTrip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
 }
 
 /// The canary's tool, as soon as it is there.
-pub(crate) async fn there(host: &Host) -> Result<Arc<dyn Tool>> {
+pub(crate) async fn wait_for_tool(host: &Host) -> Result<Arc<dyn Tool>> {
     let start = Instant::now();
     loop {
         if let Some(tool) = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool") {
@@ -128,7 +128,7 @@ pub(crate) async fn there(host: &Host) -> Result<Arc<dyn Tool>> {
 pub(crate) async fn call(host: &Host) -> Result<u64> {
     let start = Instant::now();
     loop {
-        let tool = there(host).await?;
+        let tool = wait_for_tool(host).await?;
         let context = ToolContext::new(CancellationToken::new(), |_| {});
         let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
         let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
@@ -143,22 +143,22 @@ pub(crate) async fn call(host: &Host) -> Result<u64> {
 }
 
 /// The measurements of a canary at the same time in a process without faults.
-pub(crate) struct Control {
+pub(crate) struct CanaryControl {
     file: PathBuf,
 }
 
-impl Control {
+impl CanaryControl {
     pub(crate) const fn new(file: PathBuf) -> Self {
         Self { file }
     }
 
     /// Its round trips within the time of these.
-    pub(crate) fn beside(&self, trips: &[Trip]) -> Result<Vec<Trip>> {
+    pub(crate) fn concurrent_trips(&self, trips: &[RoundTrip]) -> Result<Vec<RoundTrip>> {
         let (Some(first), Some(last)) = (trips.first(), trips.last()) else { return Ok(Vec::new()) };
         let text = std::fs::read_to_string(&self.file).context("read what the control wrote")?;
         let mut all = text.lines().filter_map(|line| {
             let (at, micros) = line.split_once(' ')?;
-            Some(Trip { at: at.parse().ok()?, micros: micros.parse().ok()? })
+            Some(RoundTrip { at: at.parse().ok()?, micros: micros.parse().ok()? })
         });
         let (from, to) = (first.at, last.at + last.micros);
         Ok(all.by_ref().filter(|trip| trip.at + trip.micros >= from && trip.at <= to).collect())
@@ -167,21 +167,21 @@ impl Control {
 
 /// The trip that 99 of 100 are not longer than. Of fewer than a hundred the longest one is left out: a single stall is
 /// no percentile.
-pub(crate) fn p99(trips: &[Trip]) -> Duration {
+pub(crate) fn p99(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, (trips.len() / 100).max(1))
 }
 
 /// The trip that half are not longer than.
-pub(crate) fn p50(trips: &[Trip]) -> Duration {
+pub(crate) fn p50(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, trips.len() / 2)
 }
 
 /// The longest.
-pub(crate) fn longest(trips: &[Trip]) -> Duration {
+pub(crate) fn longest(trips: &[RoundTrip]) -> Duration {
     nth_longest(trips, 0)
 }
 
-fn nth_longest(trips: &[Trip], nth: usize) -> Duration {
+fn nth_longest(trips: &[RoundTrip], nth: usize) -> Duration {
     let mut micros: Vec<u64> = trips.iter().map(|trip| trip.micros).collect();
     micros.sort_unstable();
     Duration::from_micros(micros.into_iter().rev().nth(nth).unwrap_or_default())

@@ -21,7 +21,7 @@ const NAME: &str = "gift";
 
 /// A change of extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum StoreChange {
     Install,
     Update,
     RollBack,
@@ -30,13 +30,13 @@ pub(crate) enum Change {
 
 /// The state afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum There {
+enum InstalledState {
     Nothing,
     /// All of a version.
     Whole(String),
 }
 
-impl Change {
+impl StoreChange {
     pub(crate) const ALL: [Self; 4] = [Self::Install, Self::Update, Self::RollBack, Self::Remove];
 
     pub(crate) fn name(self) -> &'static str {
@@ -49,10 +49,10 @@ impl Change {
     }
 
     /// True if this change may leave that state when it is stopped.
-    fn may_leave(self, there: &There) -> bool {
-        let whole = |text: &str| *there == There::Whole(text.to_owned());
+    fn may_leave(self, there: &InstalledState) -> bool {
+        let whole = |text: &str| *there == InstalledState::Whole(text.to_owned());
         match self {
-            Self::Install | Self::Remove => *there == There::Nothing || whole("one"),
+            Self::Install | Self::Remove => *there == InstalledState::Nothing || whole("one"),
             Self::Update | Self::RollBack => whole("one") || whole("two"),
         }
     }
@@ -72,15 +72,15 @@ impl Change {
         }
     }
 
-    fn make(self, store: &Store, dir: &Path) -> Result<()> {
+    fn apply(self, store: &Store, dir: &Path) -> Result<()> {
         match self {
-            Self::Install | Self::Update => accept(store, dir),
+            Self::Install | Self::Update => accept_source(store, dir),
             Self::RollBack => {
-                let row = found(store)?.context("nothing is there")?;
+                let row = find_row(store)?.context("nothing is there")?;
                 store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
             }
             Self::Remove => {
-                store.remove(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
+                store.remove(&find_row(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
             }
         }
     }
@@ -90,24 +90,24 @@ impl Change {
     pub(crate) fn at_every_call(self, dir: &Path) -> Result<usize> {
         let dir = dir.join(self.name().replace(' ', "-"));
         let rehearsal = dir.join("rehearsal");
-        let output = self.traced(&rehearsal, None)?;
+        let output = self.run_traced(&rehearsal, None)?;
         ensure!(output.status.success(), "{}: {}", self.name(), String::from_utf8_lossy(&output.stderr));
         let log = fs::read_to_string(log(&rehearsal)).context("read the calls")?;
         installer::clear(&rehearsal)?;
-        let calls = changes(&log);
+        let calls = disk_changes(&log);
         for (call, n) in &calls {
             let home = dir.join(format!("{call}-{n}"));
-            let output = self.traced(&home, Some(&format!("{call}:signal=KILL:when={n}")))?;
+            let output = self.run_traced(&home, Some(&format!("{call}:signal=KILL:when={n}")))?;
             let at = || format!("{} killed at {call} {n}", self.name());
             ensure!(strace::is_killed(&output), "{}: it ended with {}", at(), output.status);
-            self.judge(&home).with_context(at)?;
+            self.check_outcome(&home).with_context(at)?;
             installer::clear(&home)?;
         }
         Ok(calls.len())
     }
 
     /// Makes the change in a process of its own and in a new home.
-    fn traced(self, dir: &Path, inject: Option<&str>) -> Result<Output> {
+    fn run_traced(self, dir: &Path, inject: Option<&str>) -> Result<Output> {
         fs::create_dir_all(dir).context("make a home")?;
         self.prepare(&store(dir), dir)?;
         let calls: Vec<String> = CALLS.iter().map(|call| format!("?{call}")).collect();
@@ -117,9 +117,9 @@ impl Change {
 
     /// Checks that a killed change left all of a version or nothing, and that nothing is left of it after a start and
     /// another installation.
-    fn judge(self, dir: &Path) -> Result<()> {
+    fn check_outcome(self, dir: &Path) -> Result<()> {
         let store = store(dir);
-        let there = there(&store)?;
+        let there = installed_state(&store)?;
         ensure!(self.may_leave(&there), "there is {there:?}");
         // As a start of haft does.
         let search = Search {
@@ -129,14 +129,14 @@ impl Change {
         };
         let found = Discovery::run(&search);
         ensure!(found.errors.is_empty(), "a start finds {:?}", found.errors);
-        ensure!(found.specs.len() == usize::from(there != There::Nothing), "a start finds {:?}", found.specs);
-        let scraps = scraps(store.approved.trees().dir());
+        ensure!(found.specs.len() == usize::from(there != InstalledState::Nothing), "a start finds {:?}", found.specs);
+        let scraps = leftovers(store.approved.trees().dir());
         ensure!(scraps.is_empty(), "left behind by a start: {scraps:?}");
         // It goes on as if nothing had happened, and sweeps up.
         install(&store, dir, "two")?;
-        let there = self::there(&store)?;
-        ensure!(there == There::Whole("two".to_owned()), "there is {there:?} after another installation");
-        swept(&store, dir)
+        let there = self::installed_state(&store)?;
+        ensure!(there == InstalledState::Whole("two".to_owned()), "there is {there:?} after another installation");
+        check_swept(&store, dir)
     }
 }
 
@@ -174,7 +174,7 @@ const CALLS: &[&str] = &[
 ];
 
 /// The calls in a log that changed the disk: the name, and which of the calls of this name it is, counted from 1.
-fn changes(log: &str) -> Vec<(String, usize)> {
+fn disk_changes(log: &str) -> Vec<(String, usize)> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut changes = Vec::new();
     for line in log.lines() {
@@ -199,8 +199,8 @@ fn log(dir: &Path) -> PathBuf {
 /// Makes a change that is prepared: the process that is killed. Prints nothing when all is well, so that every `write`
 /// is one to the disk.
 pub(crate) fn run(change: &str, dir: &Path) -> ExitCode {
-    let change = Change::ALL.into_iter().find(|known| known.name() == change).context("no such change");
-    match change.and_then(|change| change.make(&store(dir), dir)) {
+    let change = StoreChange::ALL.into_iter().find(|known| known.name() == change).context("no such change");
+    match change.and_then(|change| change.apply(&store(dir), dir)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
@@ -215,11 +215,11 @@ fn store(dir: &Path) -> Store {
 
 fn install(store: &Store, dir: &Path, version: &str) -> Result<()> {
     source(dir, version)?;
-    accept(store, dir)
+    accept_source(store, dir)
 }
 
 /// Installs the version in the source directory.
-fn accept(store: &Store, dir: &Path) -> Result<()> {
+fn accept_source(store: &Store, dir: &Path) -> Result<()> {
     store.propose(&Source::Directory(dir.join("source")))?.accept(How::Yes, "test")?;
     Ok(())
 }
@@ -248,7 +248,7 @@ fn source(dir: &Path, version: &str) -> Result<()> {
     Ok(())
 }
 
-fn found(store: &Store) -> Result<Option<Row>> {
+fn find_row(store: &Store) -> Result<Option<Row>> {
     let (rows, error) = store.list();
     if let Some(error) = error {
         return Err(error).context("the lock file");
@@ -257,25 +257,25 @@ fn found(store: &Store) -> Result<Option<Row>> {
 }
 
 /// Returns the extensions that may run according to the lock file, if all of it is there.
-fn there(store: &Store) -> Result<There> {
-    let Some(row) = found(store)? else { return Ok(There::Nothing) };
+fn installed_state(store: &Store) -> Result<InstalledState> {
+    let Some(row) = find_row(store)? else { return Ok(InstalledState::Nothing) };
     let entry = row.entry.context("it is there and not approved")?;
     let trees = store.approved.trees();
     trees.verify(&entry.tree).context("it may run and is not whole")?;
     let place = trees.place(&entry.tree);
     let version = fs::read_to_string(place.join("lib/version")).context("its version")?;
     ensure!(place.join(&version).is_file(), "{version} lacks a file");
-    Ok(There::Whole(version))
+    Ok(InstalledState::Whole(version))
 }
 
 /// Returns the leftovers of preparations and removals there.
-fn scraps(dir: &Path) -> Vec<PathBuf> {
+fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir.join(".scraps")).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
 /// Nothing of what was prepared or thrown away is left.
-fn swept(store: &Store, dir: &Path) -> Result<()> {
+fn check_swept(store: &Store, dir: &Path) -> Result<()> {
     let file = store.approved.load().context("the lock file")?;
     let entries = file.extensions.values().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
     let trees: Vec<PathBuf> = entries.map(|entry| store.approved.trees().place(&entry.tree)).collect();
@@ -291,7 +291,7 @@ fn swept(store: &Store, dir: &Path) -> Result<()> {
             .chain(names(store.approved.trees().dir()).into_iter().filter(|path| {
                 !path.ends_with(".lock") && !path.ends_with(".scraps") && !trees.contains(path)
             }))
-            .chain(scraps(store.approved.trees().dir()))
+            .chain(leftovers(store.approved.trees().dir()))
             .collect::<Vec<_>>();
     ensure!(scraps.is_empty(), "left behind: {scraps:?}");
     // It runs in a copy, which has all of the new version; a file of the one before may be taken for the extension's own.
@@ -325,7 +325,7 @@ mod tests {
 7  write(6, "{\n  \"version\"", 506) = 506
 7  +++ exited with 0 +++
 "#;
-        let calls: Vec<String> = changes(log).iter().map(|(call, n)| format!("{call} {n}")).collect();
+        let calls: Vec<String> = disk_changes(log).iter().map(|(call, n)| format!("{call} {n}")).collect();
         assert_eq!(calls, ["mkdir 2", "openat 2", "copy_file_range 1", "fchmod 1", "write 1"]);
     }
 }

@@ -9,18 +9,18 @@ use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
 use crate::skip::skip;
-use crate::world::{EVIL, Setup, beside};
+use crate::world::{EVIL, WorldSetup, sibling_binary};
 
-pub(crate) use crate::world::{extension, misbehaving};
+pub(crate) use crate::world::{extension_spec, misbehaving_spec};
 
 /// The extensions that misbehave in a case, beside the canary.
-pub(crate) enum Evil {
+pub(crate) enum Misbehavior {
     /// None, or those that `setup` adds.
     Nobody,
     /// `misbehave` with this fault.
     Fault(&'static str),
     /// `misbehave`, which writes bytes at some moment.
-    Inject(Inject),
+    Inject(Injection),
     /// A process hook that is asked and told everything, with a fault that happens at this point (`misbehave hook`).
     Hook { fault: &'static str, point: &'static str },
     /// A script with this fault: the first of these programs that is installed, and the script's text.
@@ -29,8 +29,8 @@ pub(crate) enum Evil {
 
 /// Bytes at some moment.
 #[derive(Clone, Copy)]
-pub(crate) struct Inject {
-    pub(crate) at: Moment,
+pub(crate) struct Injection {
+    pub(crate) at: InjectionMoment,
     /// The bytes that are written; `$ID` becomes the id of the question, and nothing adds a newline.
     pub(crate) bytes: fn() -> Vec<u8>,
     /// True if the bytes take the place of what is usually said then.
@@ -44,12 +44,12 @@ pub(crate) struct Inject {
 }
 
 /// The defaults of injections.
-pub(crate) const INJECT: Inject =
-    Inject { at: Moment::Ready, bytes: Vec::new, instead: false, chunk: 0, length: 0, times: 1 };
+pub(crate) const INJECT: Injection =
+    Injection { at: InjectionMoment::Ready, bytes: Vec::new, instead: false, chunk: 0, length: 0, times: 1 };
 
 /// When bytes are injected.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Moment {
+pub(crate) enum InjectionMoment {
     /// Before hello.
     Start,
     /// Between hello and the registrations.
@@ -64,7 +64,7 @@ pub(crate) enum Moment {
     Command,
 }
 
-impl Moment {
+impl InjectionMoment {
     const fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -78,16 +78,16 @@ impl Moment {
 }
 
 /// These bytes, before whatever is usually said at that moment.
-pub(crate) const fn inject(at: Moment, bytes: fn() -> Vec<u8>) -> Evil {
-    Evil::Inject(Inject { at, bytes, ..INJECT })
+pub(crate) const fn inject(at: InjectionMoment, bytes: fn() -> Vec<u8>) -> Misbehavior {
+    Misbehavior::Inject(Injection { at, bytes, ..INJECT })
 }
 
 /// These bytes in the place of what is usually said at that moment.
-pub(crate) const fn instead(at: Moment, bytes: fn() -> Vec<u8>) -> Evil {
-    Evil::Inject(Inject { at, bytes, instead: true, ..INJECT })
+pub(crate) const fn inject_instead(at: InjectionMoment, bytes: fn() -> Vec<u8>) -> Misbehavior {
+    Misbehavior::Inject(Injection { at, bytes, instead: true, ..INJECT })
 }
 
-impl Evil {
+impl Misbehavior {
     /// Returns the text of the marker when the fault has happened.
     pub(crate) fn marker(&self) -> Option<&'static str> {
         match self {
@@ -98,15 +98,15 @@ impl Evil {
     }
 
     /// Adds the extensions to a world.
-    pub(crate) fn add_to(&self, setup: &mut Setup) -> Result<()> {
+    pub(crate) fn add_to(&self, setup: &mut WorldSetup) -> Result<()> {
         match *self {
             Self::Nobody => {}
-            Self::Fault(fault) => setup.add(misbehaving(setup, fault, EVIL)),
-            Self::Hook { fault, point } => setup.add(hook(setup, fault, point, EVIL)?),
+            Self::Fault(fault) => setup.add(misbehaving_spec(setup, fault, EVIL)),
+            Self::Hook { fault, point } => setup.add(faulty_hook_spec(setup, fault, point, EVIL)?),
             Self::Inject(inject) => {
                 inject.write(&setup.dir.join("inject"))?;
-                setup.env("HAFT_INJECT", setup.dir.join("inject").display().to_string());
-                setup.add(misbehaving(setup, "inject", EVIL));
+                setup.set_env("HAFT_INJECT", setup.dir.join("inject").display().to_string());
+                setup.add(misbehaving_spec(setup, "inject", EVIL));
             }
             Self::Script { programs, text, fault } => {
                 let Some(program) = programs.iter().find_map(|name| haft_launch::find_program(name).ok())
@@ -116,14 +116,14 @@ impl Evil {
                 let script = setup.dir.join("script");
                 fs::write(&script, text).context("write the script")?;
                 let args = vec![script.display().to_string(), fault.to_owned(), EVIL.to_owned()];
-                setup.add(extension(setup, EVIL, program, args));
+                setup.add(extension_spec(setup, EVIL, program, args));
             }
         }
         Ok(())
     }
 }
 
-impl Inject {
+impl Injection {
     fn write(&self, dir: &std::path::Path) -> Result<()> {
         let plan = json!({
             "at": self.at.name(), "instead": self.instead, "chunk": self.chunk, "length": self.length,
@@ -139,14 +139,14 @@ impl Inject {
 const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
 
 /// A process hook with one fault under a name, which is asked about calls of tools and told everything.
-pub(crate) fn hook(setup: &Setup, fault: &str, point: &str, name: &str) -> Result<ExtensionSpec> {
+pub(crate) fn faulty_hook_spec(setup: &WorldSetup, fault: &str, point: &str, name: &str) -> Result<ExtensionSpec> {
     let args = ["hook", fault, point, name].map(str::to_owned);
-    let command = [beside("misbehave").display().to_string()].into_iter().chain(args).collect();
+    let command = [sibling_binary("misbehave").display().to_string()].into_iter().chain(args).collect();
     hook_spec(setup, name, command)
 }
 
 /// A process hook that this command starts. No deadline of it passes unless the case shortens it.
-pub(crate) fn hook_spec(setup: &Setup, name: &str, command: Vec<String>) -> Result<ExtensionSpec> {
+pub(crate) fn hook_spec(setup: &WorldSetup, name: &str, command: Vec<String>) -> Result<ExtensionSpec> {
     let (observe, intercept) = WATCHED;
     let watch = Watch::parse(observe, intercept).map_err(anyhow::Error::msg)?;
     let long = setup.config.timeouts.intercept;

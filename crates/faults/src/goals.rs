@@ -35,13 +35,13 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use haft_host::Timeouts;
 
-use crate::report::{Entry, Outcome, Report};
+use crate::report::{ReportEntry, ReportOutcome, RunReport};
 use crate::runner::kill_tagged;
-use crate::world::{Mode, Setup};
-pub(crate) use figure::Figure;
+use crate::world::{RunMode, WorldSetup};
+pub(crate) use figure::GoalFigure;
 pub(crate) use kill::{HOST, play_host};
 #[cfg(target_os = "linux")]
-pub(crate) use sandbox::{PROBE, probe};
+pub(crate) use sandbox::{PROBE, run_probes};
 
 /// The first argument of a process that measures goals.
 pub(crate) const GOAL: &str = "goal";
@@ -53,66 +53,66 @@ const ALONE: &str = "HAFT_GOAL_ALONE";
 const ERROR: &str = "error:";
 
 /// A promise with a number.
-struct Goal {
+struct MeasuredGoal {
     id: &'static str,
     title: &'static str,
     /// True if it says how quick something is, which a busy machine spoils.
     is_latency: bool,
-    measure: fn(&Place) -> Result<Vec<Figure>>,
+    measure: fn(&GoalContext) -> Result<Vec<GoalFigure>>,
 }
 
-const GOALS: &[Goal] = &[
-    Goal {
+const GOALS: &[MeasuredGoal] = &[
+    MeasuredGoal {
         id: "G5",
         title: "neighbours of extensions that crash, flood and fill logs",
         is_latency: true,
         measure: neighbours::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G6",
         title: "24 hours of reloads, events and calls",
         is_latency: false,
         measure: soak::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G7",
         title: "what outlives a host, and how long an end takes",
         is_latency: false,
         measure: kill::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G8",
         title: "what silent extensions cost: at the start, as observers, as gates",
         is_latency: true,
         measure: |place| Ok([starts::measure(place)?, observers::measure(place)?].concat()),
     },
     #[cfg(target_os = "linux")]
-    Goal {
+    MeasuredGoal {
         id: "G9",
         title: "what a program in a sandbox can do",
         is_latency: false,
         measure: sandbox::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G10",
         title: "what a project that nobody trusts has executed, with a terminal and without",
         is_latency: false,
         measure: hostile::measure,
     },
-    Goal {
+    MeasuredGoal {
         id: "G11",
         title: "gates: what is executed was seen, and a failed gate blocks",
         is_latency: false,
         measure: |place| Ok([chains::measure(place)?, refusals::measure(place)?].concat()),
     },
-    Goal {
+    MeasuredGoal {
         id: "G12",
         title: "what a terminal obeys of hostile text",
         is_latency: false,
         measure: terminal::measure,
     },
-    Goal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
-    Goal {
+    MeasuredGoal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
+    MeasuredGoal {
         id: "G14",
         title: "what ten thousand prompts of a client leave in the program that it drives",
         is_latency: false,
@@ -121,13 +121,13 @@ const GOALS: &[Goal] = &[
 ];
 
 /// Where a goal is measured, and how thoroughly.
-pub(crate) struct Place {
-    mode: Mode,
+pub(crate) struct GoalContext {
+    mode: RunMode,
     tag: String,
     dir: PathBuf,
 }
 
-impl Place {
+impl GoalContext {
     /// Returns an amount for the depth of the run.
     fn amount<T>(&self, reduced: T, full: T) -> T {
         if self.mode.full { full } else { reduced }
@@ -135,8 +135,8 @@ impl Place {
 
     /// A world that is not started yet: a canary, the deadlines of the product, and nothing written that the product
     /// would not write.
-    fn setup(&self, name: &str) -> Result<Setup> {
-        let mut setup = Setup::new(self.mode, &self.tag, self.dir.join(name))?;
+    fn setup(&self, name: &str) -> Result<WorldSetup> {
+        let mut setup = WorldSetup::new(self.mode, &self.tag, self.dir.join(name))?;
         setup.config.timeouts = Timeouts::default();
         setup.config.env.set.retain(|(variable, _)| variable != "HAFT_TRANSCRIPT");
         Ok(setup)
@@ -150,17 +150,17 @@ impl Place {
 
 /// Measures these goals, or all of them; of all, only those that a busy machine does not spoil if the run is a reduced
 /// one.
-pub(crate) fn run(mode: Mode, ids: &[&str], report: Option<&Path>) -> ExitCode {
-    let named = |goal: &&Goal| match ids {
+pub(crate) fn run(mode: RunMode, ids: &[&str], report: Option<&Path>) -> ExitCode {
+    let named = |goal: &&MeasuredGoal| match ids {
         [] => mode.full || !goal.is_latency,
         ids => ids.contains(&goal.id),
     };
-    let goals: Vec<&Goal> = GOALS.iter().filter(named).collect();
+    let goals: Vec<&MeasuredGoal> = GOALS.iter().filter(named).collect();
     let unknown = ids.iter().find(|id| !GOALS.iter().any(|goal| goal.id == **id));
     let outcome = match (unknown, ids, goals.as_slice()) {
         (Some(id), _, _) => Err(anyhow::anyhow!("there is no goal {id}")),
-        (None, [_], [goal]) if std::env::var_os(ALONE).is_some() => one(goal, mode),
-        (None, _, goals) => each(goals, mode, report),
+        (None, [_], [goal]) if std::env::var_os(ALONE).is_some() => measure_one(goal, mode),
+        (None, _, goals) => measure_each(goals, mode, report),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -173,18 +173,18 @@ pub(crate) fn run(mode: Mode, ids: &[&str], report: Option<&Path>) -> ExitCode {
 }
 
 /// Each in a process of its own: what one leaves in memory is not the next one's.
-fn each(goals: &[&Goal], mode: Mode, report: Option<&Path>) -> Result<bool> {
-    let mut report = Report::new(report)?;
+fn measure_each(goals: &[&MeasuredGoal], mode: RunMode, report: Option<&Path>) -> Result<bool> {
+    let mut report = RunReport::new(report)?;
     for goal in goals {
-        report.add(alone(goal, mode)?)?;
+        report.add(measure_in_process(goal, mode)?)?;
     }
-    print!("{}", report.lists());
+    print!("{}", report.render_lists());
     Ok(report.is_good())
 }
 
 /// Measures a goal in a process of its own, and prints what it prints. The reason of its entry is made of the lines that
 /// say what was missed, or not measured.
-fn alone(goal: &Goal, mode: Mode) -> Result<Entry> {
+fn measure_in_process(goal: &MeasuredGoal, mode: RunMode) -> Result<ReportEntry> {
     let (binary, start) = (std::env::current_exe().context("find this binary")?, Instant::now());
     #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
     let mut command = Command::new(binary);
@@ -205,16 +205,16 @@ fn alone(goal: &Goal, mode: Mode) -> Result<Entry> {
     }
     let met = child.wait().context("wait for this program")?.success();
     let (outcome, reasons) = match (met, figures) {
-        (false, _) => (Outcome::Failed, missed),
-        (true, 0) => (Outcome::Skipped, skipped),
-        (true, _) => (Outcome::Ok, skipped),
+        (false, _) => (ReportOutcome::Failed, missed),
+        (true, 0) => (ReportOutcome::Skipped, skipped),
+        (true, _) => (ReportOutcome::Ok, skipped),
     };
     let flags: String = mode.flags().iter().map(|flag| format!("{flag} ")).collect();
     let repeat = format!("cargo xtask faults --goals {flags}{}", goal.id);
-    Ok(Entry::new(goal.id, outcome, start.elapsed(), reasons.join("; "), repeat))
+    Ok(ReportEntry::new(goal.id, outcome, start.elapsed(), reasons.join("; "), repeat))
 }
 
-fn one(goal: &Goal, mode: Mode) -> Result<bool> {
+fn measure_one(goal: &MeasuredGoal, mode: RunMode) -> Result<bool> {
     let counts = if mode.full { "full" } else { "reduced" };
     println!("{:<4} {} ({counts} counts)", goal.id, goal.title);
     let binary = std::env::current_exe().context("find this binary")?;
@@ -222,7 +222,7 @@ fn one(goal: &Goal, mode: Mode) -> Result<bool> {
     // What an earlier run left, if anything.
     _ = std::fs::remove_dir_all(&dir);
     let tag = format!("{}-{}", goal.id, std::process::id());
-    let place = Place { mode, tag, dir };
+    let place = GoalContext { mode, tag, dir };
     let start = Instant::now();
     let measured = (goal.measure)(&place);
     kill_tagged(&place.tag);

@@ -9,14 +9,14 @@ use haft_packages::install::lock::How;
 use haft_packages::install::{InstallError, Source, Store};
 
 use crate::defence;
-use crate::world::beside;
+use crate::world::sibling_binary;
 
 /// The first argument of such a process.
 pub(crate) const INSTALLER: &str = "installer";
 
 /// The outcome of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Came {
+pub(crate) enum InstallOutcome {
     /// It is there, in this directory.
     Installed(PathBuf),
     /// It is not, and this is why, after its stable name.
@@ -35,14 +35,14 @@ pub(crate) struct Installer {
 
 impl Installer {
     /// Installs, or replaces what is there, in a process of its own.
-    pub(crate) fn install(&self, source: &str) -> Result<Came> {
+    pub(crate) fn install(&self, source: &str) -> Result<InstallOutcome> {
         let words = [INSTALLER, &self.home.display().to_string(), source].map(str::to_owned);
-        let output = self.command(&beside("haft-faults"), &words).output().context("start an installer")?;
+        let output = self.command(&sibling_binary("haft-faults"), &words).output().context("start an installer")?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut words = said.trim_end().splitn(3, ' ');
         match (words.next(), words.next(), words.next()) {
-            (Some("installed"), Some(dir), None) => Ok(Came::Installed(dir.into())),
-            (Some("refused"), Some(code), Some(why)) => Ok(Came::Refused(code.to_owned(), why.to_owned())),
+            (Some("installed"), Some(dir), None) => Ok(InstallOutcome::Installed(dir.into())),
+            (Some("refused"), Some(code), Some(why)) => Ok(InstallOutcome::Refused(code.to_owned(), why.to_owned())),
             _ => bail!("an installer ended with {} and {said:?}", output.status),
         }
     }
@@ -78,16 +78,16 @@ pub(crate) fn run(home: &Path, source: &str) -> ExitCode {
 
 /// Removes a directory in which something was installed: nobody may write to what a store holds.
 pub(crate) fn clear(dir: &Path) -> Result<()> {
-    writable(dir).and_then(|()| fs::remove_dir_all(dir)).with_context(|| format!("remove {}", dir.display()))
+    make_writable(dir).and_then(|()| fs::remove_dir_all(dir)).with_context(|| format!("remove {}", dir.display()))
 }
 
-fn writable(dir: &Path) -> std::io::Result<()> {
+fn make_writable(dir: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            writable(&entry.path())?;
+            make_writable(&entry.path())?;
         }
     }
     Ok(())

@@ -63,8 +63,8 @@ mod writer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use runner::Plan;
-use world::Mode;
+use runner::RunPlan;
+use world::RunMode;
 
 const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [--report FILE] [ROW…]
        haft-faults goal [--full] [--report FILE] [GOAL…]
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
+    let mode = RunMode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
     match *words {
         [runner::ROW, id, part, tag, dir, control] => {
             return alone::run((id, part), mode, tag, PathBuf::from(dir), PathBuf::from(control));
@@ -112,10 +112,10 @@ fn main() -> ExitCode {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
         #[cfg(target_os = "linux")]
-        [goals::PROBE, at, dir] => return say(goals::probe(at, dir.as_ref())),
+        [goals::PROBE, at, dir] => return print_found(goals::run_probes(at, dir.as_ref())),
         [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
-        [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
-        [rows::ASKER, name, dir] => return rows::ask(name, &PathBuf::from(dir)),
+        [rows::RACER, one, other] => return rows::run_racer(&PathBuf::from(one), &PathBuf::from(other)),
+        [rows::ASKER, name, dir] => return rows::run_asker(name, &PathBuf::from(dir)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return control::run(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {
@@ -124,7 +124,7 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    match Plan::new(mode, &words).and_then(|plan| plan.run(report.as_deref())) {
+    match RunPlan::new(mode, &words).and_then(|plan| plan.run(report.as_deref())) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -143,7 +143,7 @@ fn take_report(args: &mut Vec<String>) -> Result<Option<PathBuf>, &'static str> 
 
 /// Prints what was found.
 #[cfg(target_os = "linux")]
-fn say(found: anyhow::Result<String>) -> ExitCode {
+fn print_found(found: anyhow::Result<String>) -> ExitCode {
     match found {
         Ok(text) => {
             print!("{text}");

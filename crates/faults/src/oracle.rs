@@ -21,20 +21,20 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use haft_protocol::event::ExtensionFault;
 
-use crate::canary::{Control, Health, Trip, longest, p50, p99};
-use crate::row::Case;
+use crate::canary::{CanaryControl, CanaryHealth, RoundTrip, longest, p50, p99};
+use crate::row::FaultCase;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
-pub(crate) use heap::{Growth, live_bytes, peak_bytes};
-pub(crate) use machine::{Baseline, bytes_read, open_files, tagged};
-pub(crate) use stream::whole;
+pub(crate) use heap::{HeapGrowth, live_bytes, peak_bytes};
+pub(crate) use machine::{ResourceBaseline, bytes_read, open_files, tagged_processes};
+pub(crate) use stream::check_stream;
 
 /// A figure of the canary's trips: its name, how it is taken, and the most that it may be.
-type Limit = (&'static str, fn(&[Trip]) -> Duration, Duration);
+type TripLimit = (&'static str, fn(&[RoundTrip]) -> Duration, Duration);
 
 /// The canary's trips: the middle one, those of 99 in 100, and the longest. Beside two busy loops on two cores the slowest
 /// row takes 20, 540 and 640 ms, so that only a host that stands still for its extensions comes near.
-const LIMITS: [Limit; 3] = [
+const LIMITS: [TripLimit; 3] = [
     ("median", p50, Duration::from_secs(1)),
     ("p99", p99, Duration::from_secs(10)),
     ("longest trip", longest, Duration::from_secs(30)),
@@ -47,11 +47,11 @@ pub(crate) const SLOWER: u32 = 10;
 const UNDEFENDED: Duration = Duration::from_secs(8);
 
 /// Judges a case that was played, and ends its host.
-pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
+pub(crate) async fn judge_case(world: World, case: &FaultCase, before: ResourceBaseline, control: &Arc<CanaryControl>) -> Result<()> {
     let World { host, dir, tag, events, canary, tally, also, mode, .. } = world;
     let patience = if mode.undefended { UNDEFENDED } else { PATIENCE };
     let answered = tokio::time::timeout(PATIENCE, host.ping()).await;
-    let health = canary.land().await;
+    let health = canary.finish().await;
     let ended = tokio::time::timeout(patience, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
@@ -63,28 +63,28 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
         broken.extend(outcome.err().map(|error| format!("{rule}: {error:#}")));
     };
     match health {
-        Ok(health) => check("U2", healthy(&health, control)),
+        Ok(health) => check("U2", check_canary(&health, control)),
         Err(error) => check("U1", Err(error)),
     }
     check("U1", answered.context("the host does not answer"));
     check("U1", ended.with_context(|| format!("the host has not ended after {} s", patience.as_secs())));
-    check("U3", faults(&events.faults(), &expected));
-    check("U4", whole(&events.all()));
+    check("U3", check_faults(&events.faults(), &expected));
+    check("U4", check_stream(&events.all()));
     check("U5", before.compare(&tag, patience).await);
     let (asked, ended) = tally.counts();
     check(
         "U6",
         if asked == ended { Ok(()) } else { Err(anyhow::anyhow!("{ended} of {asked} questions ended")) },
     );
-    check("U7", fired(case.evil.marker(), &marks));
+    check("U7", check_fault_happened(case.evil.marker(), &marks));
     if broken.is_empty() { Ok(()) } else { bail!("{}", broken.join("; ")) }
 }
 
-fn healthy(health: &Health, control: &Control) -> Result<()> {
-    let Health { told, seen, trips } = health;
+fn check_canary(health: &CanaryHealth, control: &CanaryControl) -> Result<()> {
+    let CanaryHealth { told, seen, trips } = health;
     ensure!(told == seen, "the canary has seen {seen} of {told} events");
     // The machine is shared: one stall of the control is what it does to anybody.
-    let beside = longest(&control.beside(trips)?);
+    let beside = longest(&control.concurrent_trips(trips)?);
     for (what, of, limit) in LIMITS {
         let (own, limit) = (of(trips), limit.max(beside * SLOWER));
         ensure!(
@@ -95,7 +95,7 @@ fn healthy(health: &Health, control: &Control) -> Result<()> {
     Ok(())
 }
 
-fn faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
+fn check_faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     let mut surplus: BTreeMap<(String, String), i64> = BTreeMap::new();
     // The canary repeats a call for which a short deadline of the row was too short.
     let repeated =
@@ -120,7 +120,7 @@ fn faults(found: &[ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     Ok(())
 }
 
-fn fired(marker: Option<&str>, marks: &str) -> Result<()> {
+fn check_fault_happened(marker: Option<&str>, marks: &str) -> Result<()> {
     let happened = match marker {
         Some(fault) => marks.lines().any(|mark| mark == fault),
         // Whoever the case made itself marks anything.

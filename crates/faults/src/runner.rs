@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::alone::Part;
-use crate::report::{Entry, Outcome, Report};
-use crate::row::Row;
+use crate::alone::CaseSubset;
+use crate::report::{ReportEntry, ReportOutcome, RunReport};
+use crate::row::FaultRow;
 use crate::rows;
-use crate::world::Mode;
+use crate::world::RunMode;
 pub(crate) use children::kill_tagged;
-use children::{Child, Exit};
+use children::{RowProcess, RowExit};
 
 /// The first argument of a process that runs one row.
 pub(crate) const ROW: &str = "row";
@@ -59,21 +59,21 @@ const PATIENCE_IN_FULL: Duration = Duration::from_secs(3600);
 const REASON: usize = 400;
 
 /// Which rows are run, and how.
-pub(crate) struct Plan {
-    mode: Mode,
-    rows: Vec<&'static Row>,
+pub(crate) struct RunPlan {
+    mode: RunMode,
+    rows: Vec<&'static FaultRow>,
     target: PathBuf,
 }
 
 /// The outcome of one row.
-struct Ended {
-    verdict: Verdict,
+struct RowResult {
+    verdict: RowVerdict,
     reason: String,
     took: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum RowVerdict {
     Ok,
     Failed,
     Skipped,
@@ -83,7 +83,7 @@ enum Verdict {
     Missed,
 }
 
-impl Verdict {
+impl RowVerdict {
     const fn text(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -95,11 +95,11 @@ impl Verdict {
     }
 
     /// The result for the report.
-    const fn outcome(self) -> Outcome {
+    const fn outcome(self) -> ReportOutcome {
         match self {
-            Self::Ok | Self::Noticed => Outcome::Ok,
-            Self::Failed | Self::Missed => Outcome::Failed,
-            Self::Skipped => Outcome::Skipped,
+            Self::Ok | Self::Noticed => ReportOutcome::Ok,
+            Self::Failed | Self::Missed => ReportOutcome::Failed,
+            Self::Skipped => ReportOutcome::Skipped,
         }
     }
 
@@ -108,10 +108,10 @@ impl Verdict {
     }
 }
 
-impl Plan {
+impl RunPlan {
     /// These rows, or all; a group's letter names all of its rows.
-    pub(crate) fn new(mode: Mode, names: &[&str]) -> Result<Self> {
-        let named = |row: &&Row| {
+    pub(crate) fn new(mode: RunMode, names: &[&str]) -> Result<Self> {
+        let named = |row: &&FaultRow| {
             names.is_empty()
                 || names.iter().any(|name| row.id == *name || row.id.split('-').next() == Some(name))
         };
@@ -128,15 +128,15 @@ impl Plan {
 
     /// Runs the rows, and writes a report to a file if one is named; says whether all is well.
     pub(crate) fn run(self, report: Option<&Path>) -> Result<bool> {
-        let report = Mutex::new(Report::new(report)?);
+        let report = Mutex::new(RunReport::new(report)?);
         fs::create_dir_all(&self.target).context("make target/faults")?;
         let (start, control) = (Instant::now(), self.target.join("control.bin"));
         let _ = fs::remove_file(&control);
-        let fault_free = Child::start(
+        let fault_free = RowProcess::start(
             &[CONTROL.to_owned(), control.display().to_string()],
             &self.target.join("control.txt"),
         )?;
-        let queue: Mutex<VecDeque<(&'static Row, Part)>> = Mutex::new(self.parts().collect());
+        let queue: Mutex<VecDeque<(&'static FaultRow, CaseSubset)>> = Mutex::new(self.parts().collect());
         let (verdicts, begun) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
         // In a `while let` the queue would be locked until the row is over.
         let next = || lock(&queue).pop_front();
@@ -144,11 +144,11 @@ impl Plan {
             let work = || -> Result<()> {
                 while let Some((row, part)) = next() {
                     let ended = self.run_one(row, part, &control);
-                    let Some(ended) = whole(&begun, row, part, ended) else { continue };
+                    let Some(ended) = merge_parts(&begun, row, part, ended) else { continue };
                     let mut report = lock(&report);
                     println!("{}", line(row, &ended));
                     lock(&verdicts).push(ended.verdict);
-                    report.add(self.entry(row, ended))?;
+                    report.add(self.report_entry(row, ended))?;
                 }
                 Ok(())
             };
@@ -158,68 +158,68 @@ impl Plan {
         })?;
         drop(fault_free);
         let report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
-        println!("{}{}", summary(&lock(&verdicts), start.elapsed()), report.lists());
+        println!("{}{}", summary(&lock(&verdicts), start.elapsed()), report.render_lists());
         Ok(report.is_good())
     }
 
     /// The parts of all rows, one process each. Without the defences a row is one part, because its cases depend on one
     /// another.
-    fn parts(&self) -> impl Iterator<Item = (&'static Row, Part)> {
-        let parts = |row: &Row| {
+    fn parts(&self) -> impl Iterator<Item = (&'static FaultRow, CaseSubset)> {
+        let parts = |row: &FaultRow| {
             let longest = LONGEST.iter().find(|(id, _)| *id == row.id && !self.mode.undefended);
             longest.map_or(1, |(_, parts)| *parts)
         };
         self.rows.iter().flat_map(move |row| {
             let of = parts(row);
-            (0..of).map(move |first| (*row, Part { first, of }))
+            (0..of).map(move |first| (*row, CaseSubset { first, of }))
         })
     }
 
-    fn entry(&self, row: &Row, ended: Ended) -> Entry {
-        let Ended { verdict, reason, took } = ended;
+    fn report_entry(&self, row: &FaultRow, ended: RowResult) -> ReportEntry {
+        let RowResult { verdict, reason, took } = ended;
         let flags: String = self.mode.flags().iter().map(|flag| format!("{flag} ")).collect();
         let repeat = format!("cargo xtask faults {flags}{}", row.id);
         let kept = match verdict {
             // What it found is news for people; what it did not try is news for everybody.
-            Verdict::Ok | Verdict::Noticed if !reason.starts_with("SKIP") => String::new(),
-            Verdict::Ok | Verdict::Noticed | Verdict::Failed | Verdict::Missed | Verdict::Skipped => {
+            RowVerdict::Ok | RowVerdict::Noticed if !reason.starts_with("SKIP") => String::new(),
+            RowVerdict::Ok | RowVerdict::Noticed | RowVerdict::Failed | RowVerdict::Missed | RowVerdict::Skipped => {
                 reason.chars().take(REASON).collect()
             }
         };
-        Entry::new(row.id, verdict.outcome(), took, kept, repeat)
+        ReportEntry::new(row.id, verdict.outcome(), took, kept, repeat)
     }
 
-    fn run_one(&self, row: &Row, part: Part, control: &Path) -> Ended {
+    fn run_one(&self, row: &FaultRow, part: CaseSubset, control: &Path) -> RowResult {
         let start = Instant::now();
         let (verdict, reason) = match self.try_one(row, part, control) {
             Ok(outcome) => outcome,
-            Err(error) => (Verdict::Failed, format!("{error:#}")),
+            Err(error) => (RowVerdict::Failed, format!("{error:#}")),
         };
-        Ended { verdict, reason, took: start.elapsed() }
+        RowResult { verdict, reason, took: start.elapsed() }
     }
 
-    fn try_one(&self, row: &Row, part: Part, control: &Path) -> Result<(Verdict, String)> {
+    fn try_one(&self, row: &FaultRow, part: CaseSubset, control: &Path) -> Result<(RowVerdict, String)> {
         if self.mode.undefended && row.undefend.is_none() {
-            return Ok((Verdict::Missed, "there is no way to take its defence down".to_owned()));
+            return Ok((RowVerdict::Missed, "there is no way to take its defence down".to_owned()));
         }
         let dir = match part {
-            Part { of: 1, .. } => self.target.join(row.id),
-            Part { first, .. } => self.target.join(format!("{}.{}", row.id, first + 1)),
+            CaseSubset { of: 1, .. } => self.target.join(row.id),
+            CaseSubset { first, .. } => self.target.join(format!("{}.{}", row.id, first + 1)),
         };
         if dir.exists() {
             fs::remove_dir_all(&dir).with_context(|| format!("remove {}", dir.display()))?;
         }
         fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
-        let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random());
+        let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random_number());
         let mut args = vec![ROW.to_owned(), row.id.to_owned(), part.to_string(), tag.clone()];
         args.extend([dir.display().to_string(), control.display().to_string()]);
         args.extend(self.mode.flags());
         let output = dir.join("output.txt");
-        let mut child = Child::start(&args, &output)?;
+        let mut child = RowProcess::start(&args, &output)?;
         let patience = match self.mode {
-            Mode { undefended: true, .. } => PATIENCE_UNDEFENDED,
-            Mode { full: true, .. } => PATIENCE_IN_FULL,
-            Mode { .. } => PATIENCE,
+            RunMode { undefended: true, .. } => PATIENCE_UNDEFENDED,
+            RunMode { full: true, .. } => PATIENCE_IN_FULL,
+            RunMode { .. } => PATIENCE,
         };
         let ended = child.wait(patience)?;
         drop(child);
@@ -234,28 +234,28 @@ impl Plan {
         Ok((verdict, reason))
     }
 
-    fn verdict(&self, ended: Exit, reason: String) -> (Verdict, String) {
-        let failed = if self.mode.undefended { Verdict::Noticed } else { Verdict::Failed };
+    fn verdict(&self, ended: RowExit, reason: String) -> (RowVerdict, String) {
+        let failed = if self.mode.undefended { RowVerdict::Noticed } else { RowVerdict::Failed };
         match ended {
-            Exit::Passed if self.mode.undefended => {
-                (Verdict::Missed, "passes without its defence, so it shows nothing".to_owned())
+            RowExit::Passed if self.mode.undefended => {
+                (RowVerdict::Missed, "passes without its defence, so it shows nothing".to_owned())
             }
-            Exit::Passed => (Verdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
-            Exit::Skipped => (Verdict::Skipped, reason),
-            Exit::Failed => (failed, reason),
-            Exit::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
-            Exit::Hung(after) => (failed, format!("was not over after {} s", after.as_secs())),
+            RowExit::Passed => (RowVerdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
+            RowExit::Skipped => (RowVerdict::Skipped, reason),
+            RowExit::Failed => (failed, reason),
+            RowExit::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
+            RowExit::Hung(after) => (failed, format!("was not over after {} s", after.as_secs())),
         }
     }
 }
 
 /// Returns the result of the row as soon as the last of its parts has ended: the worst result, and the longest time.
-fn whole(
-    begun: &Mutex<BTreeMap<&'static str, Vec<Ended>>>,
-    row: &'static Row,
-    part: Part,
-    ended: Ended,
-) -> Option<Ended> {
+fn merge_parts(
+    begun: &Mutex<BTreeMap<&'static str, Vec<RowResult>>>,
+    row: &'static FaultRow,
+    part: CaseSubset,
+    ended: RowResult,
+) -> Option<RowResult> {
     let mut begun = lock(begun);
     let parts = begun.entry(row.id).or_default();
     parts.push(ended);
@@ -265,25 +265,25 @@ fn whole(
     let parts = begun.remove(row.id).unwrap_or_default();
     let took = parts.iter().map(|part| part.took).max().unwrap_or_default();
     let rank =
-        |part: &Ended| (part.verdict.is_bad(), part.verdict == Verdict::Skipped, !part.reason.is_empty());
-    parts.into_iter().max_by_key(rank).map(|worst| Ended { took, ..worst })
+        |part: &RowResult| (part.verdict.is_bad(), part.verdict == RowVerdict::Skipped, !part.reason.is_empty());
+    parts.into_iter().max_by_key(rank).map(|worst| RowResult { took, ..worst })
 }
 
-fn line(row: &Row, Ended { verdict, reason, took }: &Ended) -> String {
+fn line(row: &FaultRow, RowResult { verdict, reason, took }: &RowResult) -> String {
     let line = format!("{:<6} {:<8} {:>5.1} s  {}", row.id, verdict.text(), took.as_secs_f64(), row.title);
     let reason: String = reason.chars().take(REASON).collect();
     if reason.is_empty() { line } else { format!("{line}\n       {reason}") }
 }
 
-fn summary(verdicts: &[Verdict], took: Duration) -> String {
+fn summary(verdicts: &[RowVerdict], took: Duration) -> String {
     let count = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
-    let kinds = [Verdict::Ok, Verdict::Noticed, Verdict::Skipped, Verdict::Failed, Verdict::Missed];
+    let kinds = [RowVerdict::Ok, RowVerdict::Noticed, RowVerdict::Skipped, RowVerdict::Failed, RowVerdict::Missed];
     let counts = kinds.into_iter().filter(|&kind| count(kind) > 0);
     let counts: Vec<_> = counts.map(|kind| format!("{} {}", count(kind), kind.text())).collect();
     format!("\n{} rows in {:.1} s: {}", verdicts.len(), took.as_secs_f64(), counts.join(", "))
 }
 
-fn random() -> u32 {
+fn random_number() -> u32 {
     use std::hash::BuildHasher;
     let hash = std::collections::hash_map::RandomState::new().hash_one(Instant::now());
     u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()

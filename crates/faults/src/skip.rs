@@ -7,17 +7,17 @@ pub(crate) const SKIPPED: u8 = 77;
 
 /// A row needs something that this machine does not have.
 #[derive(Debug)]
-pub(crate) struct Skip(String);
+pub(crate) struct SkippedRow(String);
 
-impl std::fmt::Display for Skip {
+impl std::fmt::Display for SkippedRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Skip {}
+impl std::error::Error for SkippedRow {}
 
 /// Ends a row that needs something this machine does not have.
 pub(crate) fn skip<T>(what: impl Into<String>) -> Result<T> {
-    Err(anyhow::Error::new(Skip(what.into())))
+    Err(anyhow::Error::new(SkippedRow(what.into())))
 }

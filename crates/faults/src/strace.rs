@@ -14,14 +14,14 @@ pub(crate) const NEEDED: &str = "strace, and the right to trace";
 
 /// True if programs can be traced here.
 pub(crate) fn can_trace() -> bool {
-    let ran = strace().args(["-qq", "-e", "trace=none", "true"]).output();
+    let ran = strace_command().args(["-qq", "-e", "trace=none", "true"]).output();
     ran.is_ok_and(|ran| ran.status.success())
 }
 
 /// Runs this program with these arguments to its end. `log` gets the calls named in `calls`, separated by commas;
 /// `inject` interrupts one of them.
 pub(crate) fn run(args: &[&OsStr], log: &Path, calls: &str, inject: Option<&str>) -> Result<Output> {
-    let mut strace = strace();
+    let mut strace = strace_command();
     strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={calls}")]);
     if let Some(inject) = inject {
         strace.args(["-e", &format!("inject={inject}")]);
@@ -36,7 +36,7 @@ pub(crate) fn is_killed(ran: &Output) -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
-fn strace() -> Command {
+fn strace_command() -> Command {
     let mut command = Command::new("strace");
     command.stdin(Stdio::null());
     command

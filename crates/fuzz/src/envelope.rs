@@ -1,6 +1,6 @@
 //! Bytes to lines to frames: the first code that meets what a stranger sends.
 
-use haft_host::{Framer, Item};
+use haft_host::{LineFramer, FramedLine};
 use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
@@ -28,7 +28,7 @@ pub fn check(stream: &[u8]) {
         assert_eq!(whole, split(stream, limit), "as split by hand, {limit} at most");
     }
     for item in lines([stream], MAX_LINE) {
-        if let Item::Line(line) = item {
+        if let FramedLine::Line(line) = item {
             check_line::<HostFrame>(&line);
             check_line::<ExtensionFrame>(&line);
         }
@@ -36,8 +36,8 @@ pub fn check(stream: &[u8]) {
 }
 
 /// All items of a stream that comes in these pieces.
-fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<Item> {
-    let mut framer = Framer::default();
+fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<FramedLine> {
+    let mut framer = LineFramer::default();
     let mut found = Vec::new();
     for piece in pieces {
         framer.space().extend_from_slice(piece);
@@ -48,11 +48,11 @@ fn lines<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<It
 }
 
 /// Returns the items that [`lines`] should find, computed without buffers.
-fn split(stream: &[u8], limit: usize) -> Vec<Item> {
+fn split(stream: &[u8], limit: usize) -> Vec<FramedLine> {
     let lines = stream.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let lines = lines.filter(|line| line.len() > limit || !line.trim_ascii().is_empty());
     lines
-        .map(|line| if line.len() > limit { Item::TooLong } else { Item::Line(line.to_vec().into()) })
+        .map(|line| if line.len() > limit { FramedLine::TooLong } else { FramedLine::Line(line.to_vec().into()) })
         .collect()
 }
 

@@ -23,15 +23,15 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::extension::frontend::Reporter;
+use crate::extension::frontend::FaultReporter;
 use crate::extension::send_queue::event::{EventBatch, EventRun};
 use crate::extension::send_queue::{SendQueue, WriterEnd};
-use crate::session::dialect::{Answer, Words};
-use crate::session::ids::Ids;
-use crate::session::offers::Offers;
-use crate::session::{ExtensionState, Question, Session};
+use crate::session::dialect::{QueryAnswer, OutboundMessage};
+use crate::session::ids::RequestIdGenerator;
+use crate::session::offers::ExtensionOffers;
+use crate::session::{ExtensionState, OutgoingQuestion, ExtensionSession};
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use actor::{EndHandler, Start, start};
+pub(crate) use actor::{EndHandler, ActorConfig, start};
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
@@ -42,7 +42,7 @@ pub(crate) const PANICKED: &str = "is gone: its task panicked";
 /// The text about an answer that does not fit the question.
 const OTHER_DIALECT: &str = "it answers in another dialect";
 
-type Ticket = oneshot::Sender<Result<Answer, CallError>>;
+type AnswerSender = oneshot::Sender<Result<QueryAnswer, CallError>>;
 
 /// A command of a handle for its task. The channel has room for none of them before it comes, and its bounds are
 /// elsewhere: the task takes all that comes and never waits for the extension, whose own queue is short
@@ -50,18 +50,18 @@ type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 /// are callers who wait; results of `host_call`s are as many as may be under way (`max_host_calls`); of its queue it is
 /// a word for a read.
 #[derive(Debug)]
-pub(crate) enum Command {
-    Send(Question<Ticket>),
+pub(crate) enum ActorCommand {
+    Send(OutgoingQuestion<AnswerSender>),
     Cancel(RequestId),
-    Tell(Words),
+    SendMessage(OutboundMessage),
     Events(EventRun),
-    Recall(&'static str),
+    AnswerAll(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
-    Called(HostResult),
+    HostCallDone(HostResult),
     /// An event was sent to it, the first since it was heard.
-    Told,
-    Lost,
+    EventSent,
+    EventsLost,
     WriterEnd(WriterEnd),
 }
 
@@ -83,15 +83,15 @@ impl Deadline {
 
 /// An extension as others see it at one moment.
 #[derive(Debug, Clone)]
-pub(crate) struct Snapshot {
+pub(crate) struct ExtensionSnapshot {
     pub(crate) state: ExtensionState,
     pub(crate) greeted: bool,
     pub(crate) was_ready: bool,
-    pub(crate) offers: Arc<Offers>,
+    pub(crate) offers: Arc<ExtensionOffers>,
 }
 
-impl Snapshot {
-    fn of(session: &Session<Ticket>) -> Self {
+impl ExtensionSnapshot {
+    fn from_session(session: &ExtensionSession<AnswerSender>) -> Self {
         Self {
             state: session.state(),
             greeted: session.has_said_hello(),
@@ -107,57 +107,57 @@ impl Snapshot {
 
 /// A handle on one process, or pair of streams, from its start to its end. Dropping the last one stops it.
 #[derive(Debug, Clone)]
-pub(crate) struct Extension {
-    inner: Arc<Inner>,
+pub(crate) struct ExtensionHandle {
+    inner: Arc<HandleInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    reporter: Reporter,
-    ids: Ids,
-    mailbox: Arc<mpsc::UnboundedSender<Command>>,
+struct HandleInner {
+    reporter: FaultReporter,
+    ids: RequestIdGenerator,
+    mailbox: Arc<mpsc::UnboundedSender<ActorCommand>>,
     queue: Arc<SendQueue>,
     open: TaskTracker,
-    snapshots: watch::Receiver<Snapshot>,
+    snapshots: watch::Receiver<ExtensionSnapshot>,
 }
 
-impl Inner {
+impl HandleInner {
     /// Puts a command into the mailbox: later events wait behind it. False if the task is gone.
-    fn post(&self, command: Command) -> bool {
+    fn post(&self, command: ActorCommand) -> bool {
         self.queue.distribute();
         self.queue.expect_command();
         self.mailbox.unbounded_send(command).is_ok()
     }
 }
 
-impl Extension {
-    pub(crate) fn reporter(&self) -> &Reporter {
+impl ExtensionHandle {
+    pub(crate) fn reporter(&self) -> &FaultReporter {
         &self.inner.reporter
     }
 
     pub(crate) fn events_dropped(&self) -> usize {
-        self.inner.queue.lost()
+        self.inner.queue.lost_events()
     }
 
     /// Returns its present state. It does not change until the guard is dropped, and must not be waited for.
-    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, ExtensionSnapshot> {
         self.inner.snapshots.borrow()
     }
 
-    pub(crate) async fn greeted(&self) {
-        self.until(|now| now.greeted || now.state != ExtensionState::Starting).await;
+    pub(crate) async fn wait_until_greeted(&self) {
+        self.wait_until(|now| now.greeted || now.state != ExtensionState::Starting).await;
     }
 
-    pub(crate) async fn settled(&self) {
-        self.until(|now| now.state != ExtensionState::Starting).await;
+    pub(crate) async fn wait_until_settled(&self) {
+        self.wait_until(|now| now.state != ExtensionState::Starting).await;
     }
 
     /// Waits until it is over: it left, or failed. Its process may be there for a moment more.
-    pub(crate) async fn ended(&self) {
-        self.until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. })).await;
+    pub(crate) async fn wait_until_ended(&self) {
+        self.wait_until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. })).await;
     }
 
-    async fn until(&self, come: impl Fn(&Snapshot) -> bool) {
+    async fn wait_until(&self, come: impl Fn(&ExtensionSnapshot) -> bool) {
         // An error means that the task is gone, and nothing more will come.
         _ = self.inner.snapshots.clone().wait_for(come).await;
     }
@@ -167,7 +167,7 @@ impl Extension {
         self.inner.open.close();
         if timeout(within, self.inner.open.wait()).await.is_err() {
             // A task that is gone has ended them.
-            self.inner.post(Command::Recall("was cancelled by reload"));
+            self.inner.post(ActorCommand::AnswerAll("was cancelled by reload"));
         }
     }
 
@@ -175,12 +175,12 @@ impl Extension {
     pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
         let (ping, pong) = oneshot::channel();
         // A task that is gone drops it.
-        self.inner.post(Command::Ping(ping));
+        self.inner.post(ActorCommand::Ping(ping));
         pong
     }
 
     /// Waits until its task, and with it its process, is gone.
-    pub(crate) async fn gone(&self) {
+    pub(crate) async fn wait_until_gone(&self) {
         let mut snapshots = self.inner.snapshots.clone();
         while snapshots.changed().await.is_ok() {}
     }
@@ -188,7 +188,7 @@ impl Extension {
     /// Asks it to leave. [`gone`](Self::gone) tells when it has.
     pub(crate) fn shutdown(&self) {
         // A task that is gone already needs no request.
-        self.inner.post(Command::Shutdown);
+        self.inner.post(ActorCommand::Shutdown);
     }
 
     pub(crate) async fn query_hook<H: Hook>(
@@ -198,11 +198,11 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND).into();
-        self.query_well(cancel, question, what, deadline, FaultCode::HookError).await
+        self.query_or_report(cancel, question, what, deadline, FaultCode::HookError).await
     }
 
     /// Queries the extension, and reports an answer that does not fit the question with this code.
-    pub(crate) async fn query_well<R: Request>(
+    pub(crate) async fn query_or_report<R: Request>(
         &self,
         cancel: &CancellationToken,
         request: R,
@@ -212,7 +212,7 @@ impl Extension {
     ) -> Result<R::Answer, CallError> {
         let outcome = self.query(cancel, request, what.clone(), deadline).await?;
         outcome.map_err(|detail| {
-            self.inner.reporter.fault(code, format!("{what}: {detail}"));
+            self.inner.reporter.report_fault(code, format!("{what}: {detail}"));
             CallError::BadResponse { detail }
         })
     }
@@ -228,8 +228,8 @@ impl Extension {
     ) -> Result<Result<R::Answer, String>, CallError> {
         let words = |_, id| Ok(request.into_frame(id).into());
         match self.exchange(cancel, words, what, deadline).await? {
-            Answer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
-            Answer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
+            QueryAnswer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
+            QueryAnswer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
         }
     }
 
@@ -241,38 +241,38 @@ impl Extension {
         what: String,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
-        let words = |number, _| Words::asking(number, question);
+        let words = |number, _| OutboundMessage::question(number, question);
         match self.exchange(cancel, words, what.into(), deadline).await? {
-            Answer::Result(result) => Ok(result),
-            Answer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
+            QueryAnswer::Result(result) => Ok(result),
+            QueryAnswer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
         }
     }
 
     async fn exchange(
         &self,
         cancel: &CancellationToken,
-        words: impl FnOnce(u64, RequestId) -> Result<Words, String>,
+        words: impl FnOnce(u64, RequestId) -> Result<OutboundMessage, String>,
         what: Cow<'static, str>,
         deadline: Deadline,
-    ) -> Result<Answer, CallError> {
+    ) -> Result<QueryAnswer, CallError> {
         let _open = self.inner.open.token();
-        let number = self.inner.ids.next();
-        let id = self.inner.ids.of(number);
+        let number = self.inner.ids.next_number();
+        let id = self.inner.ids.request_id(number);
         let (ticket, answer) = oneshot::channel();
         let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id, words, what, asked, after, ticket };
+        let question = OutgoingQuestion { id, words, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        if !self.inner.post(Command::Send(question)) {
-            return Err(self.absence());
+        if !self.inner.post(ActorCommand::Send(question)) {
+            return Err(self.gone_error());
         }
-        let release = Release { inner: &self.inner, number: Some(number) };
+        let release = QuestionGuard { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
-        release.answered();
+        release.disarm();
         // A ticket that is dropped unanswered belongs to a task that is gone.
-        answer.map_err(|_| self.absence())?
+        answer.map_err(|_| self.gone_error())?
     }
 
     /// Sends the events that are subscribed to. Never waits; what does not fit is dropped and counted.
@@ -281,14 +281,14 @@ impl Extension {
     }
 
     /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
-    pub(crate) fn observe_words(&self, words: impl FnOnce() -> Option<Words>) {
+    pub(crate) fn observe_message(&self, words: impl FnOnce() -> Option<OutboundMessage>) {
         if !self.snapshot().is_alive() {
             return;
         }
-        if self.inner.queue.posted() >= WAITING_EVENTS {
-            self.inner.queue.lose(1);
+        if self.inner.queue.pending_commands() >= WAITING_EVENTS {
+            self.inner.queue.count_lost(1);
         } else if let Some(words) = words() {
-            self.tell(words);
+            self.send_message(words);
         }
     }
 
@@ -300,12 +300,12 @@ impl Extension {
     }
 
     /// Says what nobody answers.
-    pub(crate) fn tell(&self, words: impl Into<Words>) {
+    pub(crate) fn send_message(&self, words: impl Into<OutboundMessage>) {
         // An extension that is gone hears nothing; its end was reported.
-        self.inner.post(Command::Tell(words.into()));
+        self.inner.post(ActorCommand::SendMessage(words.into()));
     }
 
-    fn absence(&self) -> CallError {
+    fn gone_error(&self) -> CallError {
         let why = match &self.snapshot().state {
             ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
                 message.clone()
@@ -330,33 +330,33 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
 }
 
 /// Takes a question back when whoever asked goes away.
-struct Release<'a> {
-    inner: &'a Inner,
+struct QuestionGuard<'a> {
+    inner: &'a HandleInner,
     number: Option<u64>,
 }
 
-impl Release<'_> {
-    fn answered(mut self) {
+impl QuestionGuard<'_> {
+    fn disarm(mut self) {
         self.number = None;
     }
 }
 
-impl Drop for Release<'_> {
+impl Drop for QuestionGuard<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
             // A task that is gone has released everything.
-            self.inner.post(Command::Cancel(self.inner.ids.of(number)));
+            self.inner.post(ActorCommand::Cancel(self.inner.ids.request_id(number)));
         }
     }
 }
 
-impl Command {
+impl ActorCommand {
     /// True if it was put into the mailbox by a handle.
     fn is_posted(&self) -> bool {
         match self {
-            Self::Send(_) | Self::Cancel(_) | Self::Tell(_) | Self::Events(_) => true,
-            Self::Recall(_) | Self::Ping(_) | Self::Shutdown => true,
-            Self::Called(_) | Self::Told | Self::Lost | Self::WriterEnd(_) => false,
+            Self::Send(_) | Self::Cancel(_) | Self::SendMessage(_) | Self::Events(_) => true,
+            Self::AnswerAll(_) | Self::Ping(_) | Self::Shutdown => true,
+            Self::HostCallDone(_) | Self::EventSent | Self::EventsLost | Self::WriterEnd(_) => false,
         }
     }
 }

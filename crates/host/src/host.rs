@@ -26,15 +26,15 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::agent::hook_context::{HookContext, RestartGate};
-use crate::agent::hooks::{Audience, Blocked, ToolCallHook};
-use crate::agent::process_hook::{self, HookAudience, HookPart};
+use crate::agent::hooks::{EventBroadcaster, DenyAllHook, ToolCallHook};
+use crate::agent::process_hook::{self, HookEventBroadcaster, ProcessHookAdapter};
 use crate::agent::tool::ExtensionTool;
 use crate::supervision::config::HostConfig;
 pub use builder::HostBuilder;
 pub use commands::{CommandError, CommandOutcome};
-use inner::Inner;
+use inner::HostState;
 pub use inner::{Found, SpecSource};
 pub use life::RestartError;
 pub use reload::ReloadStats;
@@ -77,7 +77,7 @@ use status::status;
 /// waits for nothing.
 #[derive(Clone)]
 pub struct Host {
-    inner: Arc<Inner>,
+    inner: Arc<HostState>,
 }
 
 impl Host {
@@ -149,33 +149,33 @@ impl Host {
     /// moment. Without [`HostBuilder::services`] there is nothing to do.
     pub fn serve(&self, caller: Caller) {
         if let Some(provided) = &self.inner.shared.provided {
-            provided.serve(caller);
+            provided.set_caller(caller);
         }
     }
 
     /// Why no tool runs, if so: see [`Found::blocked`]. Until a reload finds it mended.
-    pub fn blocked(&self) -> Option<String> {
+    pub fn blocked_reason(&self) -> Option<String> {
         self.inner.set().blocked.clone()
     }
 
     /// All extensions and how they are, in order.
-    pub fn states(&self) -> Vec<ExtensionStatus> {
+    pub fn statuses(&self) -> Vec<ExtensionStatus> {
         self.inner.set().entries.iter().map(|entry| status(&self.inner, entry)).collect()
     }
 
     /// Sends a key to the extension whose panel has the focus.
     pub fn panel_key(&self, extension: &ExtensionName, key: PanelKey) {
-        self.tell(extension, HostFrame::PanelKey(key), None);
+        self.send_frame(extension, HostFrame::PanelKey(key), None);
     }
 
     /// Tells an extension that the user closed its panel.
     pub fn panel_closed(&self, extension: &ExtensionName, panel_id: PanelId) {
-        self.tell(extension, HostFrame::PanelClose(PanelClose { panel_id }), None);
+        self.send_frame(extension, HostFrame::PanelClose(PanelClose { panel_id }), None);
     }
 
     /// Tells an extension the room of its panel, if it announced that it wants to know.
     pub fn panel_resized(&self, extension: &ExtensionName, room: PanelResize) {
-        self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
+        self.send_frame(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
     }
 
     fn hook_context(&self) -> HookContext {
@@ -187,20 +187,20 @@ impl Host {
         }
     }
 
-    fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
-        Audience::new(entries, Arc::clone(&self.inner.shared.pump))
+    fn event_broadcaster(&self, entries: Vec<Arc<ManagedExtension>>) -> EventBroadcaster {
+        EventBroadcaster::new(entries, Arc::clone(&self.inner.shared.pump))
     }
 
-    fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
-        let Some(extension) = self.inner.entry(name).and_then(|entry| entry.extension()) else { return };
-        if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
-            extension.tell(frame);
+    fn send_frame(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
+        let Some(extension) = self.inner.find_extension(name).and_then(|entry| entry.handle()) else { return };
+        if capability.is_none_or(|capability| extension.snapshot().offers.has_capability(capability)) {
+            extension.send_message(frame);
         }
     }
 
     /// A tool, once it is registered; nothing when nobody is starting any more who could bring it. The deadlines of a start
     /// see to it that this ends.
-    async fn tool_once_there(&self, name: &str) -> Option<Arc<dyn Tool>> {
+    async fn wait_for_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let find = || self.tools().into_iter().find(|tool| tool.spec().name == name);
         let mut changes = self.changes();
         let comes = async {
@@ -211,7 +211,7 @@ impl Host {
                 }
             }
         };
-        match select(pin!(comes), pin!(self.settled())).await {
+        match select(pin!(comes), pin!(self.wait_until_settled())).await {
             Either::Left((found, _)) => found,
             Either::Right(_) => find(),
         }
@@ -230,7 +230,7 @@ impl RestartGate for Host {
 #[async_trait]
 impl HookSource for Host {
     async fn late_tool(&self, cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {
-        cancel.run_until_cancelled(self.tool_once_there(name)).await.flatten()
+        cancel.run_until_cancelled(self.wait_for_tool(name)).await.flatten()
     }
 
     fn hooks(&self) -> Hooks {
@@ -238,22 +238,22 @@ impl HookSource for Host {
         let context = Arc::new(self.hook_context());
         let set = self.inner.set();
         if let Some(why) = set.blocked.clone() {
-            hooks.before_tool_execute.push(Arc::new(Blocked { why }));
+            hooks.before_tool_execute.push(Arc::new(DenyAllHook { why }));
         }
         for entry in &set.entries {
-            let off = self.inner.gates.is_off(entry.name());
+            let off = self.inner.gates.is_disabled(entry.name());
             if let Some(hook) = entry.spec.as_hook() {
                 listening.push(Arc::clone(entry));
                 if !off {
                     let turns = || Arc::clone(&self.inner.turns);
-                    process_hook::add(&mut hooks, &hook.watch, || {
-                        HookPart::new(entry, turns(), Arc::clone(&context))
+                    process_hook::register_hooks(&mut hooks, &hook.watch, || {
+                        ProcessHookAdapter::new(entry, turns(), Arc::clone(&context))
                     });
                 }
                 continue;
             }
-            entry.look(|now| {
-                if !now.is_files() {
+            entry.with_view(|now| {
+                if !now.is_files_only() {
                     told.push(Arc::clone(entry));
                 }
                 if off {
@@ -278,11 +278,11 @@ impl HookSource for Host {
             });
         }
         drop(set);
-        hooks.observers.push(Arc::new(self.audience(told)));
+        hooks.observers.push(Arc::new(self.event_broadcaster(told)));
         if !listening.is_empty() {
             let turns = Arc::clone(&self.inner.turns);
             let workspace = self.inner.shared.config.cwd.display().to_string();
-            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, context }));
+            hooks.observers.push(Arc::new(HookEventBroadcaster { entries: listening, turns, workspace, context }));
         }
         hooks
     }

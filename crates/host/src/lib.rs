@@ -24,7 +24,7 @@ pub use haft_launch as launch;
 pub use haft_packages::Origin;
 
 pub use agent::pins::run_in_background;
-pub use extension::frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
+pub use extension::frontend::{EventSink, Frontend, GateChoice, FailingGate, HeadlessFrontend};
 pub use extension::services::{ServiceReach, Services, Within};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, ReloadStats,
@@ -35,6 +35,6 @@ pub use session::ExtensionState;
 pub use supervision::config::HostConfig;
 pub use supervision::failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
 pub use supervision::silent::starts_slowly;
-pub use timeouts::{Restarts, Timeouts};
+pub use timeouts::{RestartTiming, Timeouts};
 pub use wire::fault::FaultCode;
-pub use wire::framer::{Framer, Item};
+pub use wire::framer::{LineFramer, FramedLine};

@@ -11,38 +11,38 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use haft_packages::ExtensionSpec;
 use haft_protocol::defence::{Defence, is_up};
 use tokio::process::{ChildStderr, ChildStdout};
 
-use crate::wire::Input;
+use crate::wire::StdinPipe;
 
 /// The three ends of a started extension's pipes.
 #[derive(Debug)]
-pub(crate) struct Pipes {
-    pub(crate) stdin: Input,
+pub(crate) struct ProcessPipes {
+    pub(crate) stdin: StdinPipe,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Exit {
+pub(crate) struct ProcessExit {
     pub(crate) text: String,
     /// The launcher could not start it; why is the last thing on standard error.
     pub(crate) never_started: bool,
     /// By itself, with status 0.
-    pub(crate) left_well: bool,
+    pub(crate) exited_cleanly: bool,
 }
 
 /// A started extension with everything it started. Dropping it kills them all.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub(crate) struct ExtensionProcess {
     child: GroupChild,
     exited: bool,
 }
 
-impl Process {
+impl ExtensionProcess {
     /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
     /// launcher if there is one, and confined if that is asked for. Fails when the system cannot do either.
     pub(crate) fn start(
@@ -52,23 +52,23 @@ impl Process {
         env: Arc<[(OsString, OsString)]>,
         launcher: Option<Launcher>,
         sandbox: Option<Sandbox>,
-    ) -> io::Result<(Self, Pipes)> {
-        let mut spawn = Spawn::new(program, &spec.dir).args(args);
+    ) -> io::Result<(Self, ProcessPipes)> {
+        let mut spawn = SpawnOptions::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
         spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
         spawn.sandbox = sandbox;
         #[cfg(unix)]
         let stdin = {
-            let (theirs, ours) = Input::pipe()?;
-            spawn.stdin = Stream::File(OwnedFd::from(theirs).into());
+            let (theirs, ours) = StdinPipe::create()?;
+            spawn.stdin = StdioMode::File(OwnedFd::from(theirs).into());
             Some(ours)
         };
         #[cfg(not(unix))]
         {
-            spawn.stdin = Stream::Piped;
+            spawn.stdin = StdioMode::Piped;
         }
-        spawn.stdout = Stream::Piped;
-        spawn.stderr = Stderr::Own(Stream::Piped);
+        spawn.stdout = StdioMode::Piped;
+        spawn.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spawn)?;
         #[cfg(not(unix))]
         let stdin = child.take_stdin();
@@ -76,7 +76,7 @@ impl Process {
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
             return Err(io::Error::other("its pipes are missing"));
         };
-        Ok((Self { child, exited: false }, Pipes { stdin, stdout, stderr }))
+        Ok((Self { child, exited: false }, ProcessPipes { stdin, stdout, stderr }))
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -85,21 +85,21 @@ impl Process {
 
     /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
     /// second time. Safe to drop and to call again.
-    pub(crate) async fn exited(&mut self) -> Exit {
+    pub(crate) async fn wait_for_exit(&mut self) -> ProcessExit {
         if self.exited || !is_up(Defence::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;
         self.exited = true;
         match status {
-            Ok(status) => Exit {
-                text: described(status),
+            Ok(status) => ProcessExit {
+                text: describe_status(status),
                 never_started: self.child.never_started(status),
-                left_well: status.success(),
+                exited_cleanly: status.success(),
             },
             Err(error) => {
                 let text = format!("ended, and the system cannot say how: {error}");
-                Exit { text, never_started: false, left_well: false }
+                ProcessExit { text, never_started: false, exited_cleanly: false }
             }
         }
     }
@@ -118,7 +118,7 @@ impl Process {
     }
 }
 
-fn described(status: ExitStatus) -> String {
+fn describe_status(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("was ended by signal {signal}");

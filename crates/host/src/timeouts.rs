@@ -53,16 +53,16 @@ pub struct Timeouts {
     /// The time that one without a hello keeps others from being started.
     pub start_turn: Duration,
     /// The time that a tool call waits for an extension that is being started before people are told.
-    pub told: Duration,
+    pub slow_start_notice: Duration,
     /// The time that a replaced extension has for its open questions.
     pub drain: Duration,
     /// When one that crashed is started again.
-    pub restarts: Restarts,
+    pub restarts: RestartTiming,
 }
 
 /// When an extension that crashed is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restarts {
+pub struct RestartTiming {
     /// The pause after the first crash; each further one doubles it. Up to a quarter is added, so that many do not
     /// start in step.
     pub first_pause: Duration,
@@ -99,14 +99,14 @@ impl Default for Timeouts {
             start_patience: Duration::from_millis(500),
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
-            told: Duration::from_secs(1),
+            slow_start_notice: Duration::from_secs(1),
             drain: Duration::from_secs(5),
-            restarts: Restarts::default(),
+            restarts: RestartTiming::default(),
         }
     }
 }
 
-impl Default for Restarts {
+impl Default for RestartTiming {
     fn default() -> Self {
         Self {
             first_pause: Duration::from_millis(500),
@@ -130,7 +130,7 @@ impl Timeouts {
     }
 
     /// The limits as they are announced: sizes and rates as given, times from here.
-    pub(crate) fn announced_in(&self, limits: Limits) -> Limits {
+    pub(crate) fn apply_to_limits(&self, limits: Limits) -> Limits {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Limits {
             hello_ms: ms(self.hello),
@@ -187,6 +187,6 @@ mod tests {
 
     #[test]
     fn what_is_announced_by_default_is_what_the_protocol_says() {
-        assert_eq!(Timeouts::default().announced_in(Limits::default()), Limits::default());
+        assert_eq!(Timeouts::default().apply_to_limits(Limits::default()), Limits::default());
     }
 }

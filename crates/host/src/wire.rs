@@ -10,6 +10,6 @@ pub(crate) mod pipe;
 pub(crate) mod scratch;
 
 #[cfg(unix)]
-pub(crate) use input::Input;
+pub(crate) use input::StdinPipe;
 #[cfg(not(unix))]
 pub(crate) use tokio::process::ChildStdin as Input;

@@ -5,19 +5,19 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::group::Group;
+use crate::group::ProcessGroup;
 use crate::program::explain;
 use crate::sandbox::Sandbox;
-use crate::spawn::{EnvPolicy, Spawn, Started, Stderr, Stream};
-use crate::wish::TerminalWish;
+use crate::spawn::{EnvPolicy, SpawnOptions, SpawnedProcess, StderrMode, StdioMode};
+use crate::wish::TerminalRequestWatch;
 
 /// A program in a process group (Windows: a job) of its own, or behind a [`Launcher`](crate::Launcher). Dropping it
 /// kills it with everything that it started: the whole group, and behind a launcher wherever it went.
 #[derive(Debug)]
 #[must_use = "dropping the child kills its whole process group"]
 pub struct GroupChild {
-    group: Group,
-    started: Started,
+    group: ProcessGroup,
+    started: SpawnedProcess,
     kill_on_drop: bool,
 }
 
@@ -29,14 +29,14 @@ impl GroupChild {
     /// missing, and keeps the system's own words; the kind is the system's. When its sandbox cannot be had, the error
     /// is a [`SandboxError`](crate::sandbox::SandboxError) within. What only the launcher finds out about either is told
     /// by [`never_started`](Self::never_started).
-    pub fn spawn(spec: Spawn) -> io::Result<Self> {
+    pub fn spawn(spec: SpawnOptions) -> io::Result<Self> {
         if !spec.program.is_absolute() {
             let text =
                 format!("cannot start {}: the path of the program must be absolute", spec.program.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         if let Some(sandbox) = &spec.sandbox {
-            confinable(sandbox, spec.launcher.is_some())?;
+            check_confinable(sandbox, spec.launcher.is_some())?;
         }
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         start(spec).map_err(|error| explain(&program, Some(&cwd), &error))
@@ -77,8 +77,8 @@ impl GroupChild {
     ///
     /// # Errors
     /// When the system does not tell what becomes of processes.
-    pub fn terminal_wish(&self) -> io::Result<TerminalWish> {
-        TerminalWish::of(self.started.id)
+    pub fn watch_terminal_requests(&self) -> io::Result<TerminalRequestWatch> {
+        TerminalRequestWatch::for_process(self.started.id)
     }
 
     /// True if a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The
@@ -125,7 +125,7 @@ impl Drop for GroupChild {
 }
 
 /// Nothing is started that could not be confined as it was asked for.
-fn confinable(sandbox: &Sandbox, launched: bool) -> io::Result<()> {
+fn check_confinable(sandbox: &Sandbox, launched: bool) -> io::Result<()> {
     if !launched {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a sandbox needs a launcher"));
     }
@@ -133,17 +133,17 @@ fn confinable(sandbox: &Sandbox, launched: bool) -> io::Result<()> {
 }
 
 #[cfg_attr(not(unix), expect(unused_mut, reason = "only launchers change it"))]
-fn start(mut spec: Spawn) -> io::Result<GroupChild> {
+fn start(mut spec: SpawnOptions) -> io::Result<GroupChild> {
     #[cfg(unix)]
     let guarded = match spec.launcher.take() {
-        Some(launcher) => through(launcher, &mut spec).map(|()| true)?,
+        Some(launcher) => start_through_launcher(launcher, &mut spec).map(|()| true)?,
         None => false,
     };
     #[cfg(not(unix))]
     let guarded = false;
     // The command holds this process's copies of the child's ends; it must be gone before anybody reads to the end.
     let (mut command, merged) = command(spec)?;
-    let (group, mut started) = Group::spawn(&mut command, guarded)?;
+    let (group, mut started) = ProcessGroup::spawn(&mut command, guarded)?;
     if let Some(reader) = merged {
         started.stdout = Some(ChildStdout::from_std(own_end(reader))?);
     }
@@ -151,43 +151,43 @@ fn start(mut spec: Spawn) -> io::Result<GroupChild> {
 }
 
 #[cfg(unix)]
-fn through(launcher: crate::Launcher, spec: &mut Spawn) -> io::Result<()> {
+fn start_through_launcher(launcher: crate::Launcher, spec: &mut SpawnOptions) -> io::Result<()> {
     crate::program::check_startable(&spec.program)?;
     let program = std::mem::replace(&mut spec.program, launcher.program);
-    let sandbox = spec.sandbox.take().map(|sandbox| crate::guardian::Confine::new(sandbox, &launcher.args));
-    let order = crate::guardian::Order {
+    let sandbox = spec.sandbox.take().map(|sandbox| crate::guardian::SandboxOrder::new(sandbox, &launcher.args));
+    let order = crate::guardian::LaunchOrder {
         host: rustix::process::getpid(),
         sandbox: sandbox.transpose()?,
         program: program.into(),
         args: std::mem::take(&mut spec.args),
     };
-    spec.args = launcher.args.into_iter().chain(order.words()?).collect();
+    spec.args = launcher.args.into_iter().chain(order.into_args()?).collect();
     Ok(())
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]
-fn command(spec: Spawn) -> io::Result<(Command, Option<PipeReader>)> {
+fn command(spec: SpawnOptions) -> io::Result<(Command, Option<PipeReader>)> {
     let mut command = Command::new(spec.program);
-    command.args(spec.args).current_dir(spec.cwd).stdin(stdio(spec.stdin)?);
+    command.args(spec.args).current_dir(spec.cwd).stdin(to_stdio(spec.stdin)?);
     set_env(&mut command, spec.env);
     let merged = match (spec.stdout, spec.stderr) {
-        (stdout, Stderr::Own(stderr)) => {
-            command.stdout(stdio(stdout)?).stderr(stdio(stderr)?);
+        (stdout, StderrMode::Own(stderr)) => {
+            command.stdout(to_stdio(stdout)?).stderr(to_stdio(stderr)?);
             None
         }
-        (Stream::Null, Stderr::SameAsStdout) => {
+        (StdioMode::Null, StderrMode::SameAsStdout) => {
             command.stdout(Stdio::null()).stderr(Stdio::null());
             None
         }
-        (Stream::Inherit, Stderr::SameAsStdout) => {
+        (StdioMode::Inherit, StderrMode::SameAsStdout) => {
             command.stdout(Stdio::inherit()).stderr(io::stdout());
             None
         }
-        (Stream::File(file), Stderr::SameAsStdout) => {
+        (StdioMode::File(file), StderrMode::SameAsStdout) => {
             command.stderr(file.try_clone()?).stdout(file);
             None
         }
-        (Stream::Piped, Stderr::SameAsStdout) => {
+        (StdioMode::Piped, StderrMode::SameAsStdout) => {
             let (reader, writer) = io::pipe()?;
             command.stderr(writer.try_clone()?).stdout(writer);
             Some(reader)
@@ -196,12 +196,12 @@ fn command(spec: Spawn) -> io::Result<(Command, Option<PipeReader>)> {
     Ok((command, merged))
 }
 
-fn stdio(stream: Stream) -> io::Result<Stdio> {
+fn to_stdio(stream: StdioMode) -> io::Result<Stdio> {
     Ok(match stream {
-        Stream::Null => Stdio::null(),
-        Stream::Inherit => Stdio::inherit(),
-        Stream::Piped => Stdio::piped(),
-        Stream::File(file) => file.into(),
+        StdioMode::Null => Stdio::null(),
+        StdioMode::Inherit => Stdio::inherit(),
+        StdioMode::Piped => Stdio::piped(),
+        StdioMode::File(file) => file.into(),
     })
 }
 

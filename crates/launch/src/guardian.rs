@@ -21,8 +21,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use host::HostWatch;
-pub(crate) use order::{Confine, Order};
-use signals::Inbox;
+pub(crate) use order::{SandboxOrder, LaunchOrder};
+use signals::SignalInbox;
 
 use crate::sys;
 
@@ -40,11 +40,11 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         return inside::run(args);
     }
     match guard(args) {
-        Ok(status) => end_as(status),
+        Ok(status) => exit_like(status),
         Err(error) => {
             // Nobody may read it; the status says the same.
             let _ = writeln!(io::stderr(), "{error}");
-            sys::die_of(NEVER_STARTED.as_raw());
+            sys::die_by_signal(NEVER_STARTED.as_raw());
             ExitCode::FAILURE
         }
     }
@@ -52,14 +52,14 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
 
 /// From the arguments to the end of the whole tree: how the program ended, unless it could not be made to.
 fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
-    let order = Order::parse(args)?;
+    let order = LaunchOrder::parse(args)?;
     sys::close_inherited();
-    let mut inbox = Inbox::open()?;
+    let mut inbox = SignalInbox::open()?;
     let host = HostWatch::open(order.host)?;
-    prepare::this_process();
+    prepare::harden_guardian();
     let mut tree = start(&order, &mut inbox, &host)?;
     // A guardian that cannot watch does not let the program run.
-    let _ = let_go().and_then(|()| tree.watch(&mut inbox, &host));
+    let _ = release_streams().and_then(|()| tree.watch(&mut inbox, &host));
     tree.kill(&mut inbox);
     Ok(tree.status)
 }
@@ -68,9 +68,9 @@ fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>>
 ///
 /// # Errors
 /// When it does not run; then nothing is left of it.
-fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree> {
+fn start(order: &LaunchOrder, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<GuardedTree> {
     let started = prepare::start(order)?;
-    let mut tree = Tree { program: started.pid, group: started.pid, status: None };
+    let mut tree = GuardedTree { program: started.pid, group: started.pid, status: None };
     #[cfg(target_os = "linux")]
     if let Some(report) = started.report {
         if let Err(error) = report.wait(inbox, host) {
@@ -85,7 +85,7 @@ fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree>
 }
 
 /// The streams are the program's alone from here on: their ends mean the program's end, not the guardian's.
-fn let_go() -> io::Result<()> {
+fn release_streams() -> io::Result<()> {
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
@@ -94,7 +94,7 @@ fn let_go() -> io::Result<()> {
 }
 
 /// The program and everything below it.
-struct Tree {
+struct GuardedTree {
     /// The started process: the program, or what stays in front of it.
     program: Pid,
     group: Pid,
@@ -102,9 +102,9 @@ struct Tree {
     status: Option<WaitStatus>,
 }
 
-impl Tree {
+impl GuardedTree {
     /// Until the program has ended, the host is gone, or a kill was asked for.
-    fn watch(&mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
+    fn watch(&mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
         loop {
             let news = inbox.take();
             self.reap();
@@ -120,7 +120,7 @@ impl Tree {
     }
 
     /// Kills until nothing is left, also what appears meanwhile.
-    fn kill(&mut self, inbox: &mut Inbox) {
+    fn kill(&mut self, inbox: &mut SignalInbox) {
         let give_up = std::time::Instant::now() + crate::timeouts::TREE;
         loop {
             if self.status.is_none() || !cfg!(target_os = "linux") {
@@ -152,7 +152,7 @@ impl Tree {
 }
 
 /// Sleeps until there is news: of the host, too, if it is watched; if not, for a round at most.
-fn wait_for(inbox: &Inbox, host: Option<&HostWatch>) -> io::Result<()> {
+fn wait_for(inbox: &SignalInbox, host: Option<&HostWatch>) -> io::Result<()> {
     let mut fds = vec![inbox.poll_fd()];
     fds.extend(host.and_then(HostWatch::poll_fd));
     let limit = host.map_or(Some(crate::timeouts::ROUND), HostWatch::poll_interval);
@@ -163,11 +163,11 @@ fn wait_for(inbox: &Inbox, host: Option<&HostWatch>) -> io::Result<()> {
     }
 }
 
-fn end_as(status: Option<WaitStatus>) -> ExitCode {
+fn exit_like(status: Option<WaitStatus>) -> ExitCode {
     let Some(status) = status else { return ExitCode::FAILURE };
     if let Some(signal) = status.terminating_signal() {
         if signal != NEVER_STARTED.as_raw() {
-            sys::die_of(signal);
+            sys::die_by_signal(signal);
         }
         return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
     }
@@ -176,6 +176,6 @@ fn end_as(status: Option<WaitStatus>) -> ExitCode {
 }
 
 /// Nothing but "something is there to read" is asked of any descriptor.
-fn readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
+fn poll_readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
     rustix::event::PollFd::new(fd, PollFlags::IN)
 }

@@ -33,5 +33,5 @@ pub use harden::{HardenError, harden_self};
 pub use launcher::{Launcher, launcher_main};
 pub use program::find_program;
 pub use sandbox::Sandbox;
-pub use spawn::{EnvPolicy, Spawn, Stderr, Stream};
-pub use wish::TerminalWish;
+pub use spawn::{EnvPolicy, SpawnOptions, StderrMode, StdioMode};
+pub use wish::TerminalRequestWatch;

@@ -20,16 +20,16 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
-pub(crate) use bubblewrap::{Bubblewrap, Wrapped};
+pub(crate) use bubblewrap::{Bubblewrap, WrappedLaunch};
 #[cfg(target_os = "linux")]
 pub(crate) use confinement::Confinement;
 #[cfg(target_os = "linux")]
 pub use places::started_by;
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::words as seatbelt_words;
-pub use support::{Basis, Support, available};
+pub use support::{SandboxBasis, SandboxSupport, detect_support};
 #[cfg(target_os = "linux")]
-pub(crate) use support::{bubblewrap as found_bubblewrap, landlock_abi};
+pub(crate) use support::{find_bubblewrap as found_bubblewrap, landlock_abi};
 
 /// The rights of a program behind a [`Launcher`](crate::Launcher): nothing but what is listed here and what every
 /// program needs (the system's programs, libraries and settings to read, a few devices). All paths are absolute; a
@@ -43,7 +43,7 @@ pub struct Sandbox {
     /// Of this format; [`Sandbox::VERSION`].
     pub version: u32,
     /// By which means, and so how tightly.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// The paths that it may read: its own directory, the home of its interpreter, what it was granted.
     #[serde(default)]
     pub read: Vec<PathBuf>,
@@ -61,7 +61,7 @@ pub struct Sandbox {
     #[serde(default)]
     pub system_programs: bool,
     /// The network peers that it may talk to.
-    pub net: Net,
+    pub net: NetworkAccess,
     /// The size in bytes that no file may grow beyond by its writing; none: as large as the disk allows.
     #[serde(default)]
     pub max_file_bytes: Option<u64>,
@@ -70,7 +70,7 @@ pub struct Sandbox {
 /// By which means a [`Sandbox`] is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum ConfinementLevel {
     /// By the kernel's access control (Landlock) and a filter of system calls (seccomp); needs no rights. On macOS by
     /// `sandbox-exec`.
     Standard,
@@ -81,7 +81,7 @@ pub enum Level {
 /// The network peers that a program may talk to. No level distinguishes hosts by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Net {
+pub enum NetworkAccess {
     /// Nobody, over no kind of socket. Pairs of sockets among its own processes work.
     #[default]
     None,
@@ -99,7 +99,7 @@ pub enum SandboxError {
     #[error("sandbox level {level} is not available: {reason}")]
     Unavailable {
         /// The level that was asked for.
-        level: Level,
+        level: ConfinementLevel,
         /// The missing part, and the next step if there is one.
         reason: String,
     },
@@ -124,7 +124,7 @@ impl Sandbox {
     pub const VERSION: u32 = 1;
 
     /// One that allows no more than every program needs, with the system's programs to execute.
-    pub fn new(level: Level) -> Self {
+    pub fn new(level: ConfinementLevel) -> Self {
         Self {
             version: Self::VERSION,
             level,
@@ -133,7 +133,7 @@ impl Sandbox {
             protect: Vec::new(),
             exec: Vec::new(),
             system_programs: true,
-            net: Net::None,
+            net: NetworkAccess::None,
             max_file_bytes: None,
         }
     }
@@ -145,37 +145,37 @@ impl Sandbox {
     /// # Errors
     /// See [`SandboxError`].
     pub fn check(&self) -> Result<(), SandboxError> {
-        self.is_sound()?;
-        self.leads_nowhere_else()?;
+        self.check_consistency()?;
+        self.check_link_targets()?;
         support::check(self.level)
     }
 
     /// A link may lead to what cannot be listed. What is not there is for the launcher to refuse.
-    fn leads_nowhere_else(&self) -> Result<(), SandboxError> {
-        for path in self.listed() {
+    fn check_link_targets(&self) -> Result<(), SandboxError> {
+        for path in self.listed_paths() {
             let Ok(real) = path.canonicalize() else { continue };
-            listable(&real).map_err(|error| error.about(path))?;
+            check_listable(&real).map_err(|error| error.with_path(path))?;
             if self.write.contains(path) {
-                writable(&real).map_err(|error| error.about(path))?;
+                check_writable(&real).map_err(|error| error.with_path(path))?;
             }
         }
         Ok(())
     }
 
-    fn listed(&self) -> impl Iterator<Item = &PathBuf> {
+    fn listed_paths(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten()
     }
 
     /// Checks the parts that need no look at the machine.
-    pub(crate) fn is_sound(&self) -> Result<(), SandboxError> {
+    pub(crate) fn check_consistency(&self) -> Result<(), SandboxError> {
         if self.version != Self::VERSION {
             return Err(SandboxError::Version(self.version));
         }
-        for path in self.listed() {
-            listable(path)?;
+        for path in self.listed_paths() {
+            check_listable(path)?;
         }
         for path in &self.write {
-            writable(path)?;
+            check_writable(path)?;
         }
         if let Some(path) = self.protect.iter().find(|path| !self.may_write(path)) {
             return Err(SandboxError::Path {
@@ -184,11 +184,11 @@ impl Sandbox {
             });
         }
         match (self.level, self.net, self.protect.is_empty()) {
-            (Level::Strict, _, _) | (Level::Standard, Net::None | Net::All, true) => Ok(()),
-            (Level::Standard, Net::Loopback, _) => {
+            (ConfinementLevel::Strict, _, _) | (ConfinementLevel::Standard, NetworkAccess::None | NetworkAccess::All, true) => Ok(()),
+            (ConfinementLevel::Standard, NetworkAccess::Loopback, _) => {
                 Err(SandboxError::NeedsStrict("network access to loopback only"))
             }
-            (Level::Standard, _, false) => {
+            (ConfinementLevel::Standard, _, false) => {
                 Err(SandboxError::NeedsStrict("a protected path below a writable one"))
             }
         }
@@ -201,7 +201,7 @@ impl Sandbox {
 
 impl SandboxError {
     /// The same, of the path that was listed and not of the one that it leads to.
-    fn about(self, listed: &Path) -> Self {
+    fn with_path(self, listed: &Path) -> Self {
         match self {
             Self::Path { reason, .. } => Self::Path { path: listed.to_owned(), reason },
             other @ (Self::Unavailable { .. } | Self::Version(_) | Self::NeedsStrict(_)) => other,
@@ -216,7 +216,7 @@ pub fn started_by(program: &Path) -> Vec<PathBuf> {
     vec![program.to_owned()]
 }
 
-fn listable(path: &Path) -> Result<(), SandboxError> {
+fn check_listable(path: &Path) -> Result<(), SandboxError> {
     let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     let reason = if !path.is_absolute() {
         "is not absolute"
@@ -234,14 +234,14 @@ fn listable(path: &Path) -> Result<(), SandboxError> {
     Err(SandboxError::Path { path: path.to_owned(), reason })
 }
 
-fn writable(path: &Path) -> Result<(), SandboxError> {
+fn check_writable(path: &Path) -> Result<(), SandboxError> {
     if path.starts_with("/sys") || path == Path::new("/dev") {
         return Err(SandboxError::Path { path: path.to_owned(), reason: "belongs to the kernel" });
     }
     Ok(())
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Standard => "standard",

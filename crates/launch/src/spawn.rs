@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 
 /// A program to start. Fill in the public fields after [`Spawn::new`].
 #[derive(Debug)]
-pub struct Spawn {
+pub struct SpawnOptions {
     /// Absolute. A bare name is refused, because looking one up in a changed `PATH` needs a slow start; see
     /// [`crate::find_program`].
     pub program: PathBuf,
@@ -23,18 +23,18 @@ pub struct Spawn {
     /// Its environment.
     pub env: EnvPolicy,
     /// Its standard input.
-    pub stdin: Stream,
+    pub stdin: StdioMode,
     /// Its standard output.
-    pub stdout: Stream,
+    pub stdout: StdioMode,
     /// Its standard error.
-    pub stderr: Stderr,
+    pub stderr: StderrMode,
     /// The launcher that starts and guards it. None, and on Windows always: this process itself, in a group of its own.
     pub launcher: Option<Launcher>,
     /// The sandbox; put on by the launcher, without which there is none. None: whatever this process may.
     pub sandbox: Option<Sandbox>,
 }
 
-impl Spawn {
+impl SpawnOptions {
     /// A program with no arguments, this process's environment, and nothing on its three streams.
     pub fn new(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
         Self {
@@ -42,9 +42,9 @@ impl Spawn {
             args: Vec::new(),
             cwd: cwd.into(),
             env: EnvPolicy::default(),
-            stdin: Stream::Null,
-            stdout: Stream::Null,
-            stderr: Stderr::Own(Stream::Null),
+            stdin: StdioMode::Null,
+            stdout: StdioMode::Null,
+            stderr: StderrMode::Own(StdioMode::Null),
             launcher: None,
             sandbox: None,
         }
@@ -80,7 +80,7 @@ impl Default for EnvPolicy {
 
 /// The kind of a program's standard stream.
 #[derive(Debug)]
-pub enum Stream {
+pub enum StdioMode {
     /// Nothing: reads end at once, writes vanish.
     Null,
     /// This process's own.
@@ -93,16 +93,16 @@ pub enum Stream {
 
 /// The kind of a program's standard error.
 #[derive(Debug)]
-pub enum Stderr {
+pub enum StderrMode {
     /// A stream of its own.
-    Own(Stream),
+    Own(StdioMode),
     /// Whatever standard output is, so that both arrive in the order they were written.
     SameAsStdout,
 }
 
 /// The three pipes and the id of a program that has just started.
 #[derive(Debug)]
-pub(crate) struct Started {
+pub(crate) struct SpawnedProcess {
     pub(crate) id: u32,
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) stdout: Option<ChildStdout>,

@@ -23,7 +23,7 @@ static NOTED: AtomicU32 = AtomicU32::new(0);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
 /// The bit of a signal; none for those beyond the first thirty-two.
-pub(crate) fn bit(signal: libc::c_int) -> u32 {
+pub(crate) fn signal_bit(signal: libc::c_int) -> u32 {
     u32::try_from(signal).ok().and_then(|signal| 1_u32.checked_shl(signal)).unwrap_or(0)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn take_noted() -> u32 {
 /// Notes a signal that was taken before.
 #[cfg(target_os = "linux")]
 pub(crate) fn note_again(signal: libc::c_int) {
-    NOTED.fetch_or(bit(signal), Ordering::SeqCst);
+    NOTED.fetch_or(signal_bit(signal), Ordering::SeqCst);
 }
 
 /// From here on these signals are noted, and a byte is written to `wake`, which must stay open.
@@ -54,7 +54,7 @@ pub(crate) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
 }
 
 extern "C" fn note(signal: libc::c_int) {
-    let bit = bit(signal);
+    let bit = signal_bit(signal);
     if NOTED.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
         // SAFETY: write is allowed in a handler, and one byte of a static is always readable. It cannot block: at most
         // one byte a signal is in the pipe.
@@ -93,11 +93,11 @@ fn last_signal() -> libc::c_int {
 }
 
 /// A program and its arguments, as the system wants them.
-pub(crate) struct Image {
+pub(crate) struct ExecImage {
     words: Vec<CString>,
 }
 
-impl Image {
+impl ExecImage {
     pub(crate) fn new(program: &OsStr, args: &[OsString]) -> io::Result<Self> {
         let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
         Ok(Self { words: words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()? })
@@ -117,7 +117,7 @@ impl Image {
 /// Forks; the new process runs `prepare` and becomes the program. What goes wrong there is an error here.
 #[expect(clippy::disallowed_methods, reason = "this is the launcher")]
 pub(crate) fn start(
-    image: Image,
+    image: ExecImage,
     mut prepare: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<u32> {
     let mut command =
@@ -147,7 +147,7 @@ pub(crate) fn close_inherited() {
 
 /// A descriptor that whoever started this process has left open for it. None for the standard streams.
 #[cfg(target_os = "linux")]
-pub(crate) fn inherited(fd: RawFd) -> Option<OwnedFd> {
+pub(crate) fn take_inherited(fd: RawFd) -> Option<OwnedFd> {
     if fd < FIRST {
         return None;
     }
@@ -185,7 +185,7 @@ pub(crate) fn can_filter_calls() -> io::Result<()> {
 const MANY: libc::c_int = 65_536;
 
 /// Ends this process by a signal. Comes back only when the signal does not end processes.
-pub(crate) fn die_of(signal: libc::c_int) {
+pub(crate) fn die_by_signal(signal: libc::c_int) {
     // SAFETY: setting a disposition to the default and sending a signal to oneself have no preconditions.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);

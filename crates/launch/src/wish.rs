@@ -13,19 +13,19 @@ mod stops {
 
     /// Sees when a program is stopped because it wants the terminal.
     #[derive(Debug)]
-    pub struct TerminalWish {
+    pub struct TerminalRequestWatch {
         program: Option<Pid>,
         arrivals: Arrivals,
     }
 
-    impl TerminalWish {
-        pub(crate) fn of(id: u32) -> io::Result<Self> {
+    impl TerminalRequestWatch {
+        pub(crate) fn for_process(id: u32) -> io::Result<Self> {
             let program = i32::try_from(id).ok().and_then(Pid::from_raw);
             Ok(Self { program, arrivals: signal(SignalKind::child())? })
         }
 
         /// Waits until the program is stopped for it. Safe to drop and to call again.
-        pub async fn come(&mut self) {
+        pub async fn wait(&mut self) {
             while !self.is_there() {
                 if self.arrivals.recv().await.is_none() {
                     pending::<()>().await;
@@ -52,7 +52,7 @@ mod stops {
     #[derive(Debug)]
     pub struct TerminalWish;
 
-    impl TerminalWish {
+    impl TerminalRequestWatch {
         #[expect(clippy::unnecessary_wraps, reason = "can fail where there are signals")]
         pub(crate) fn of(_: u32) -> io::Result<Self> {
             Ok(Self)
@@ -65,4 +65,4 @@ mod stops {
     }
 }
 
-pub use stops::TerminalWish;
+pub use stops::TerminalRequestWatch;

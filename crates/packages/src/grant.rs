@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
-use haft_launch::sandbox::{Level, Net};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use serde::Serialize;
 
 /// The user's grants to an extension in its sandbox, beside those of every one: read and execute its own directory, its
@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SandboxGrant {
     /// By which means, and so how tightly.
-    pub level: Level,
+    pub level: ConfinementLevel,
     /// The paths that it may read.
     pub read: Vec<GrantedPath>,
     /// The paths that it may read and change.
@@ -21,7 +21,7 @@ pub struct SandboxGrant {
     /// Which programs it may start beside those.
     pub programs: ExecPermission,
     /// The network peers that it may talk to.
-    pub net: Net,
+    pub net: NetworkAccess,
 }
 
 /// Which programs a process starts.
@@ -62,9 +62,9 @@ pub struct PathError {
 
 impl SandboxGrant {
     /// Nothing beside what every extension may.
-    pub fn new(level: Level) -> Self {
+    pub fn new(level: ConfinementLevel) -> Self {
         let (read, write, exec) = (Vec::new(), Vec::new(), Vec::new());
-        Self { level, read, write, exec, programs: ExecPermission::Any, net: Net::None }
+        Self { level, read, write, exec, programs: ExecPermission::Any, net: NetworkAccess::None }
     }
 }
 
@@ -140,11 +140,11 @@ impl GrantedPath {
 }
 
 /// The word for it in a manifest.
-pub(crate) fn net_name(net: Net) -> &'static str {
+pub(crate) fn net_name(net: NetworkAccess) -> &'static str {
     match net {
-        Net::None => "none",
-        Net::Loopback => "loopback",
-        Net::All => "all",
+        NetworkAccess::None => "none",
+        NetworkAccess::Loopback => "loopback",
+        NetworkAccess::All => "all",
     }
 }
 

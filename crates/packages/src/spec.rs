@@ -5,7 +5,7 @@ mod process_hook;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
 use crate::approved::Pin;
@@ -59,7 +59,7 @@ pub struct ExtensionSpec {
     /// The granted permissions; none for a plain extension, from which the protocol keeps nothing.
     pub permissions: Option<Permissions>,
     /// The level of the sandbox that it runs in, unless the user says another one; none to run with this program's rights.
-    pub level: Option<Level>,
+    pub level: Option<ConfinementLevel>,
     /// One line for listings.
     pub description: Option<String>,
     /// Its starts and ends, as the manifest says them.

@@ -48,7 +48,7 @@ pub(crate) struct Ticket(u64);
 
 /// The state of one session.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct CommandScheduler {
     tickets: u64,
     open: BTreeMap<Ticket, Asked>,
     /// Of these, the ones that change what a job works with: none begins before they are done.
@@ -86,7 +86,7 @@ enum Stage {
     Closed,
 }
 
-impl Desk {
+impl CommandScheduler {
     pub(crate) fn command(&mut self, request: Request) -> Vec<Effect> {
         let Request { id, command, session: _ } = request;
         let asked = Asked { id, kind: command.kind() };

@@ -1,6 +1,6 @@
 //! Lines of a client.
 
-use haft_host::{Framer, Item};
+use haft_host::{LineFramer, FramedLine};
 use haft_protocol::error::DecodeError;
 use haft_protocol::rpc::{
     BOUNDS, ErrorCode, Failure, MAX_LINE, Request, Response, Unread, line, read_request,
@@ -29,7 +29,7 @@ pub(crate) trait Source {
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     input: R,
-    framer: Framer,
+    framer: LineFramer,
     ended: bool,
     /// True if a line was there already.
     begun: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Input<R> {
 
 impl<R> Input<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, framer: Framer::default(), ended: false, begun: false }
+        Self { input, framer: LineFramer::default(), ended: false, begun: false }
     }
 }
 
@@ -82,12 +82,12 @@ fn unread(request: Request, reply: Response) -> Said {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl<R> Input<R> {
-    fn said(&mut self, item: Item) -> Said {
+    fn said(&mut self, item: FramedLine) -> Said {
         let is_first = !std::mem::replace(&mut self.begun, true);
         match item {
-            Item::Line(line) if is_first && line.starts_with(MARK) => read(&line.slice(MARK.len()..)),
-            Item::Line(line) => read(&line),
-            Item::TooLong => Said::Unread(too_long()),
+            FramedLine::Line(line) if is_first && line.starts_with(MARK) => read(&line.slice(MARK.len()..)),
+            FramedLine::Line(line) => read(&line),
+            FramedLine::TooLong => Said::Unread(too_long()),
         }
     }
 }

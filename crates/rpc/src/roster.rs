@@ -7,14 +7,14 @@ use crate::shortened;
 /// The open sessions, in the order in which they were opened. There is always one: it begins with one, and the last one
 /// stays.
 #[derive(Debug)]
-pub(crate) struct Roster<S> {
+pub(crate) struct OpenSessions<S> {
     /// By id.
     open: Vec<(String, S)>,
     /// The id of the one that commands mean which name none.
     current: String,
 }
 
-impl<S> Roster<S> {
+impl<S> OpenSessions<S> {
     pub(crate) fn new(id: impl Into<String>, session: S) -> Self {
         let id = id.into();
         Self { current: id.clone(), open: vec![(id, session)] }
@@ -110,8 +110,8 @@ fn not_found(named: &str, several: bool) -> Failure {
 mod tests {
     use super::*;
 
-    fn roster() -> Roster<u8> {
-        let mut roster = Roster::new("0199", 1);
+    fn roster() -> OpenSessions<u8> {
+        let mut roster = OpenSessions::new("0199", 1);
         assert_eq!((roster.add("01aa", 2), roster.add("02", 3)), (None, None));
         roster
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_whole_id_wins_over_the_beginning_of_another() {
-        let mut roster = Roster::new("0199", 1);
+        let mut roster = OpenSessions::new("0199", 1);
         roster.add("01", 2);
         assert_eq!(roster.find(Some("01")), Ok("01"));
     }

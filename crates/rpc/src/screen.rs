@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use haft_core::AgentBuilder;
 use haft_core::hooks::{Approval, ApproveTool, Observer};
 use haft_core::session::Session;
-use haft_host::{EventSink, Frontend, GateChoice, GateFailing};
+use haft_host::{EventSink, Frontend, GateChoice, FailingGate};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};
@@ -157,8 +157,8 @@ impl Frontend for Screen {
         self.event(RpcEvent::ExtStatus { extension: extension.clone(), key, text });
     }
 
-    async fn gate_failing(&self, cancel: &CancellationToken, failing: &GateFailing) -> GateChoice {
-        let GateFailing { extension, reason, failures } = failing;
+    async fn ask_about_failing_gate(&self, cancel: &CancellationToken, failing: &FailingGate) -> GateChoice {
+        let FailingGate { extension, reason, failures } = failing;
         let question = Question {
             extension: Some(extension.clone()),
             kind: UiKind::GateFailing,

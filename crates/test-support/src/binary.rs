@@ -8,18 +8,18 @@ use std::time::SystemTime;
 ///
 /// # Panics
 /// When it cannot be built.
-pub fn bin(name: &str) -> PathBuf {
+pub fn test_binary(name: &str) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin").join(name);
-    built("haft-test-support", name, newest(&sources))
+    ensure_built("haft-test-support", name, newest_change(&sources))
 }
 
 /// The absolute path of `haft-launcher`, built first when it is missing or older than its sources.
 ///
 /// # Panics
 /// When it cannot be built.
-pub fn launcher() -> PathBuf {
+pub fn launcher_path() -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../launch/src");
-    built("haft-launch", "haft-launcher", newest(&sources))
+    ensure_built("haft-launch", "haft-launcher", newest_change(&sources))
 }
 
 /// The absolute path of the binary of an example hook, built first when it is missing or older than its sources or those
@@ -31,8 +31,8 @@ pub fn example_hook(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let own = root.join("examples/hooks").join(name).join("src");
     let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-    built(&format!("haft-example-{name}"), name, changed_at)
+    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    ensure_built(&format!("haft-example-{name}"), name, changed_at)
 }
 
 /// The absolute path of the binary of an example extension, built as that of an example hook is.
@@ -43,8 +43,8 @@ pub fn example_extension(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let own = root.join("examples/extensions").join(name).join("src");
     let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
-    let changed_at = sources.iter().map(|dir| newest(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
-    built(&format!("haft-example-{name}"), name, changed_at)
+    let changed_at = sources.iter().map(|dir| newest_change(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    ensure_built(&format!("haft-example-{name}"), name, changed_at)
 }
 
 /// The absolute path of an example of a package; built first when it is missing or older than what lies in these
@@ -52,14 +52,14 @@ pub fn example_extension(name: &str) -> PathBuf {
 ///
 /// # Panics
 /// When it cannot be built.
-pub fn example(package: &str, name: &str, sources: &[&str]) -> PathBuf {
+pub fn example_path(package: &str, name: &str, sources: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let changed_at = sources.iter().map(|source| newest(&root.join(source))).max();
+    let changed_at = sources.iter().map(|source| newest_change(&root.join(source))).max();
     built_as("--example", package, name, changed_at.unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
 /// The path of a package's binary, which must not be older than this.
-fn built(package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
+fn ensure_built(package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
     built_as("--bin", package, name, changed_at)
 }
 
@@ -67,7 +67,7 @@ fn built_as(kind: &str, package: &str, name: &str, changed_at: SystemTime) -> Pa
     let profile = profile_dir();
     let directory = if kind == "--example" { profile.join("examples") } else { profile.clone() };
     let path = directory.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    if changed(&path) < changed_at {
+    if change_time(&path) < changed_at {
         build(kind, package, name, &profile);
     }
     assert!(path.is_file(), "{} is missing", path.display());
@@ -75,11 +75,11 @@ fn built_as(kind: &str, package: &str, name: &str, changed_at: SystemTime) -> Pa
 }
 
 /// When a file below a directory last changed.
-fn newest(dir: &Path) -> SystemTime {
+fn newest_change(dir: &Path) -> SystemTime {
     let entries = std::fs::read_dir(dir).expect("sources can be listed").flatten();
     let times = entries.map(|entry| entry.path()).map(|path| match path.is_dir() {
-        true => newest(&path),
-        false => changed(&path),
+        true => newest_change(&path),
+        false => change_time(&path),
     });
     times.max().unwrap_or(SystemTime::UNIX_EPOCH)
 }
@@ -92,7 +92,7 @@ fn profile_dir() -> PathBuf {
 }
 
 /// When a file last changed; the beginning of time when there is none.
-fn changed(path: &Path) -> SystemTime {
+fn change_time(path: &Path) -> SystemTime {
     path.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 

@@ -62,7 +62,7 @@ impl FakePeer {
     ///
     /// # Panics
     /// When it is another one, or none.
-    pub async fn called(&mut self, method: &str) -> Value {
+    pub async fn expect_call(&mut self, method: &str) -> Value {
         let call = self.next().await.expect("the host is still there");
         assert_eq!(call["method"], method, "{call}");
         call

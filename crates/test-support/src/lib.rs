@@ -13,7 +13,7 @@ mod fake_peer;
 
 use std::time::Duration;
 
-pub use binary::{bin, example, example_extension, example_hook, launcher};
+pub use binary::{test_binary, example_path, example_extension, example_hook, launcher_path};
 pub use fake_peer::FakePeer;
 
 /// The deadline of every wait in a test whose event must come: no machine is so busy that it is reached.

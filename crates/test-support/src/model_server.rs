@@ -31,11 +31,11 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use scenario::{Block, Fault, Scenario, Tokens};
+pub use scenario::{AnswerBlock, AnswerFault, Scenario, TokenCounts};
 
 /// Which provider's streaming format a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Wire {
+pub enum WireFormat {
     /// Anthropic Messages: `POST /v1/messages`.
     Anthropic,
     /// OpenAI Chat Completions: `POST /v1/chat/completions`.
@@ -50,7 +50,7 @@ pub enum Wire {
 
 /// One request as the server got it.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// `POST`, `GET`.
     pub method: String,
     /// The path with its query.
@@ -61,7 +61,7 @@ pub struct Recorded {
     pub body: Value,
 }
 
-impl Recorded {
+impl RecordedRequest {
     /// The value of a header, by its lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -72,35 +72,35 @@ impl Recorded {
 #[derive(Debug)]
 pub struct ModelServer {
     address: std::net::SocketAddr,
-    wire: Wire,
-    shared: Arc<Shared>,
+    wire: WireFormat,
+    shared: Arc<SharedServer>,
     _stop: DropGuard,
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) wire: Wire,
-    state: Mutex<State>,
+pub(crate) struct SharedServer {
+    pub(crate) wire: WireFormat,
+    state: Mutex<ServerState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ServerState {
     pub(crate) scenarios: std::collections::VecDeque<Scenario>,
-    pub(crate) requests: Vec<Recorded>,
+    pub(crate) requests: Vec<RecordedRequest>,
     pub(crate) disconnects: usize,
     pub(crate) violations: Vec<String>,
-    pub(crate) answers: window::Answers,
+    pub(crate) answers: window::AnswerSource,
     pub(crate) window: Option<u64>,
     pub(crate) overflows: usize,
 }
 
-impl Shared {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedServer {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut State)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut ServerState)) {
         change(&mut self.lock());
         self.changed.notify_all();
     }
@@ -112,7 +112,7 @@ impl ModelServer {
     ///
     /// # Panics
     /// When no loopback port can be bound.
-    pub async fn start(wire: Wire, scenarios: Vec<Scenario>) -> Self {
+    pub async fn start(wire: WireFormat, scenarios: Vec<Scenario>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("binds a loopback port");
         let (server, serve) = Self::prepare(wire, scenarios, listener).expect("knows its own address");
         tokio::spawn(serve);
@@ -123,7 +123,7 @@ impl ModelServer {
     ///
     /// # Panics
     /// When no thread, runtime or loopback port can be had.
-    pub fn spawn_thread(wire: Wire, scenarios: Vec<Scenario>) -> Self {
+    pub fn spawn_thread(wire: WireFormat, scenarios: Vec<Scenario>) -> Self {
         let (sender, receiver) = std::sync::mpsc::channel();
         let body = move || {
             let runtime =
@@ -141,23 +141,23 @@ impl ModelServer {
     }
 
     fn prepare(
-        wire: Wire,
+        wire: WireFormat,
         scenarios: Vec<Scenario>,
         listener: TcpListener,
     ) -> io::Result<(Self, impl Future<Output = ()> + Send + 'static)> {
         let address = listener.local_addr()?;
-        let state = State { scenarios: scenarios.into(), ..State::default() };
-        let shared = Arc::new(Shared { wire, state: Mutex::new(state), changed: Condvar::new() });
+        let state = ServerState { scenarios: scenarios.into(), ..ServerState::default() };
+        let shared = Arc::new(SharedServer { wire, state: Mutex::new(state), changed: Condvar::new() });
         let stop = CancellationToken::new();
-        let serve = accept(listener, shared.clone(), stop.clone());
+        let serve = accept_connections(listener, shared.clone(), stop.clone());
         Ok((Self { address, wire, shared, _stop: stop.drop_guard() }, serve))
     }
 
     /// Returns the base URL for a client: with `/v1` for the two OpenAI dialects, without for the others.
     pub fn base_url(&self) -> String {
         match self.wire {
-            Wire::Anthropic | Wire::Gemini | Wire::Ollama => format!("http://{}", self.address),
-            Wire::OpenAiChat | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
+            WireFormat::Anthropic | WireFormat::Gemini | WireFormat::Ollama => format!("http://{}", self.address),
+            WireFormat::OpenAiChat | WireFormat::OpenAiResponses => format!("http://{}/v1", self.address),
         }
     }
 
@@ -172,8 +172,8 @@ impl ModelServer {
     }
 
     /// Answers every further `POST` by this, when no scenario is left.
-    pub fn answer_with(&self, answer: impl FnMut(&Recorded) -> Scenario + Send + 'static) {
-        self.shared.update(|state| state.answers = window::Answers::new(answer));
+    pub fn answer_with(&self, answer: impl FnMut(&RecordedRequest) -> Scenario + Send + 'static) {
+        self.shared.update(|state| state.answers = window::AnswerSource::new(answer));
     }
 
     /// Gives the model a window of so many tokens. From here on requests are counted, a little more than a token for
@@ -190,17 +190,17 @@ impl ModelServer {
 
     /// Every `GET` so far, oldest first. Each is answered with a list of models, or with a 401 when its key contains
     /// `refused`.
-    pub fn lookups(&self) -> Vec<Recorded> {
+    pub fn get_requests(&self) -> Vec<RecordedRequest> {
         self.shared.lock().requests.iter().filter(|request| request.method == "GET").cloned().collect()
     }
 
     /// Every `POST` so far, oldest first.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.lock().requests.iter().filter(|request| request.method == "POST").cloned().collect()
     }
 
     /// The number of scenarios that no test asked for yet: 0 shows that each fault was really met.
-    pub fn left(&self) -> usize {
+    pub fn scenarios_left(&self) -> usize {
         self.shared.lock().scenarios.len()
     }
 
@@ -225,7 +225,7 @@ impl ModelServer {
         self.wait(limit, |state| state.disconnects > 0)
     }
 
-    fn wait(&self, limit: Duration, done: impl Fn(&State) -> bool) -> bool {
+    fn wait(&self, limit: Duration, done: impl Fn(&ServerState) -> bool) -> bool {
         let end = Instant::now() + limit;
         let mut state = self.shared.lock();
         while !done(&state) {
@@ -239,7 +239,7 @@ impl ModelServer {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
+async fn accept_connections(listener: TcpListener, shared: Arc<SharedServer>, stop: CancellationToken) {
     let mut connections = tokio::task::JoinSet::new();
     loop {
         tokio::select! {

@@ -21,37 +21,37 @@ use std::time::{Duration, Instant};
 
 use portable_pty::{ExitStatus, MasterPty, PtySize};
 
-pub use answers::Told;
-pub use html::{Ground, page};
+pub use answers::TerminalCommands;
+pub use html::{ColorScheme, render_page};
 pub use keys::key;
-pub use setup::Setup;
+pub use setup::PtySetup;
 pub use vt100;
 
 pub use crate::PATIENCE;
-use answers::Answers;
+use answers::TerminalResponder;
 
 /// The size of the last output that an error quotes.
 const QUOTED: usize = 400;
 
-type Input = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
+type TerminalInput = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
 
 /// A program that runs in a terminal; it is killed when this is dropped.
 pub struct Pty {
-    shared: Arc<Shared>,
+    shared: Arc<SharedTerminal>,
     /// Locked, so that several threads may look at the terminal.
     master: Mutex<Box<dyn MasterPty + Send>>,
-    input: Input,
+    input: TerminalInput,
     pid: Option<u32>,
 }
 
 /// The state that the reading and waiting threads share.
-struct Shared {
-    state: Mutex<State>,
+struct SharedTerminal {
+    state: Mutex<TerminalState>,
     changed: Condvar,
 }
 
-struct State {
-    parser: vt100::Parser<Answers>,
+struct TerminalState {
+    parser: vt100::Parser<TerminalResponder>,
     /// All that was printed.
     bytes: Vec<u8>,
     /// Nothing will be printed any more.
@@ -61,7 +61,7 @@ struct State {
 
 /// The end of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct ProgramExit {
     /// Its exit code.
     pub code: u32,
     /// The signal that ended it, as the system describes it.
@@ -94,7 +94,7 @@ impl Pty {
     /// The window gets another size.
     #[track_caller]
     pub fn resize(&self, columns: u16, rows: u16) {
-        self.state().parser.set_size(setup::cells(rows), setup::cells(columns));
+        self.state().parser.set_size(setup::cell_count(rows), setup::cell_count(columns));
         let size = PtySize { rows, cols: columns, ..PtySize::default() };
         if let Err(error) = self.master.lock().unwrap_or_else(PoisonError::into_inner).resize(size) {
             self.fail(&format!("cannot resize to {columns} x {rows}: {error}"));
@@ -134,17 +134,17 @@ impl Pty {
 
     /// Waits until this is so of what the terminal was told beside what it shows.
     #[track_caller]
-    pub fn wait_until_told(&self, what: &str, mut is_so: impl FnMut(&Told) -> bool) {
+    pub fn wait_for_commands(&self, what: &str, mut is_so: impl FnMut(&TerminalCommands) -> bool) {
         self.wait(what, |state| is_so(&state.parser.callbacks().told));
     }
 
     /// Waits until the program has ended, and all that it printed is read.
     #[track_caller]
-    pub fn wait_for_end(&self) -> Ended {
+    pub fn wait_for_end(&self) -> ProgramExit {
         self.wait("the end of the program", |state| state.silent && state.status.is_some());
         let status = self.state().status.clone();
         let signal = status.as_ref().and_then(|status| status.signal().map(str::to_owned));
-        Ended { code: status.map_or(0, |status| status.exit_code()), signal }
+        ProgramExit { code: status.map_or(0, |status| status.exit_code()), signal }
     }
 
     /// The number of bytes that are printed while nothing is done for so long. For what shall be silent, and nothing else.
@@ -209,7 +209,7 @@ impl Pty {
     }
 
     /// Returns the commands for the terminal beside its text.
-    pub fn told(&self) -> Told {
+    pub fn terminal_commands(&self) -> TerminalCommands {
         self.state().parser.callbacks().told.clone()
     }
 
@@ -239,11 +239,11 @@ impl Pty {
     /// Ends the test: what went wrong, and what there is to see.
     #[track_caller]
     pub fn fail(&self, problem: &str) -> ! {
-        panic!("{}", described(&self.state(), problem));
+        panic!("{}", describe_state(&self.state(), problem));
     }
 
     #[track_caller]
-    fn wait(&self, what: &str, mut is_so: impl FnMut(&State) -> bool) {
+    fn wait(&self, what: &str, mut is_so: impl FnMut(&TerminalState) -> bool) {
         let ends = Instant::now() + PATIENCE;
         let mut state = self.state();
         while !is_so(&state) {
@@ -252,7 +252,7 @@ impl Pty {
             if over || left.is_zero() {
                 let why =
                     if over { "the program has ended".to_owned() } else { format!("{PATIENCE:?} are over") };
-                let text = described(&state, &format!("waited for {what}, but {why}"));
+                let text = describe_state(&state, &format!("waited for {what}, but {why}"));
                 drop(state);
                 panic!("{text}");
             }
@@ -260,17 +260,17 @@ impl Pty {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TerminalState> {
         self.shared.state()
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedTerminal {
+    fn state(&self) -> MutexGuard<'_, TerminalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_changed<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+    fn wait_changed<'a>(&self, state: MutexGuard<'a, TerminalState>, most: Duration) -> MutexGuard<'a, TerminalState> {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -290,7 +290,7 @@ impl Drop for Pty {
 
 impl std::fmt::Debug for Pty {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&described(&self.state(), "a terminal"))
+        f.write_str(&describe_state(&self.state(), "a terminal"))
     }
 }
 
@@ -308,7 +308,7 @@ fn without_blanks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Returns the visible state, for an error.
-fn described(state: &State, problem: &str) -> String {
+fn describe_state(state: &TerminalState, problem: &str) -> String {
     let screen = state.parser.screen();
     let (height, width) = screen.size();
     let mut text = format!("{problem}\n┌{}┐ {width}x{height}\n", "─".repeat(width.get().into()));

@@ -6,5 +6,5 @@
 mod probes;
 mod scene;
 
-pub use probes::{Column, Expect, PROBES, Probe};
-pub use scene::{Scene, Verdict};
+pub use probes::{ProbeConfinement, ProbeOutcome, PROBES, SandboxProbe};
+pub use scene::{SandboxScene, ProbeVerdict};

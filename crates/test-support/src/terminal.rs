@@ -4,7 +4,7 @@ mod own;
 
 use std::fmt;
 
-pub use own::{Written, oversteps};
+pub use own::{OutputKind, forbidden_actions};
 
 /// Texts that do something to a terminal, or to whoever reads it, each with what it does.
 pub const ATTACKS: &[(&str, &str)] = &[
@@ -55,8 +55,8 @@ pub const ATTACKS: &[(&str, &str)] = &[
 
 /// Returns the actions of a terminal other than showing characters and beginning lines, in the order of the bytes, and
 /// an unfinished sequence; nothing for harmless bytes.
-pub fn obeys(bytes: &[u8]) -> Vec<String> {
-    let (mut parser, mut deeds) = (vte::Parser::new(), Deeds::default());
+pub fn terminal_actions(bytes: &[u8]) -> Vec<String> {
+    let (mut parser, mut deeds) = (vte::Parser::new(), ActionRecorder::default());
     parser.advance(&mut deeds, bytes);
     if bytes.contains(&0x7f) {
         deeds.other.push("execute 0x7f".to_owned());
@@ -70,7 +70,7 @@ pub fn obeys(bytes: &[u8]) -> Vec<String> {
 }
 
 /// True if a text holds something that a reader cannot see and that no letter beside it needs.
-pub fn deceives(text: &str) -> bool {
+pub fn is_deceptive(text: &str) -> bool {
     let needed = |before: char| !(before.is_ascii() || before == '\u{fffd}');
     let mut before = ' ';
     text.chars().any(|c| {
@@ -87,12 +87,12 @@ pub fn deceives(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Deeds {
+struct ActionRecorder {
     shown: usize,
     other: Vec<String>,
 }
 
-impl vte::Perform for Deeds {
+impl vte::Perform for ActionRecorder {
     fn print(&mut self, _: char) {
         self.shown += 1;
     }
@@ -124,7 +124,7 @@ impl vte::Perform for Deeds {
 /// Hostile texts without end, the same ones for the same seed: mostly what sequences are made of, now and then any
 /// character at all, or one of the [`ATTACKS`].
 #[derive(Debug, Clone)]
-pub struct Hostile {
+pub struct HostileTexts {
     state: u64,
 }
 
@@ -205,14 +205,14 @@ const PIECES: &[char] = &[
     '\u{e0100}',
 ];
 
-impl Hostile {
+impl HostileTexts {
     /// Texts of this seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed | 1 }
     }
 
     /// A number below `bound`, by xorshift64*: quick, and good enough to choose characters by.
-    fn below(&mut self, bound: usize) -> usize {
+    fn random_below(&mut self, bound: usize) -> usize {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -221,15 +221,15 @@ impl Hostile {
     }
 
     fn push(&mut self, text: &mut String) {
-        match self.below(32) {
+        match self.random_below(32) {
             0 => {
-                let attack = self.below(ATTACKS.len());
+                let attack = self.random_below(ATTACKS.len());
                 text.push_str(ATTACKS.get(attack).map_or("", |(_, attack)| attack));
             }
-            1..=3 => text.push(char::from_u32(self.below(0x11_0000) as u32).unwrap_or('\u{fffd}')),
-            4..=6 => text.push(char::from_u32(self.below(0x100) as u32).unwrap_or('\u{fffd}')),
+            1..=3 => text.push(char::from_u32(self.random_below(0x11_0000) as u32).unwrap_or('\u{fffd}')),
+            4..=6 => text.push(char::from_u32(self.random_below(0x100) as u32).unwrap_or('\u{fffd}')),
             _ => {
-                let piece = self.below(PIECES.len());
+                let piece = self.random_below(PIECES.len());
                 text.push(PIECES.get(piece).copied().unwrap_or('\x1b'));
             }
         }
@@ -238,7 +238,7 @@ impl Hostile {
     /// The next text, in place of what is in `text`.
     pub fn next_into(&mut self, text: &mut String) {
         text.clear();
-        for _ in 0..self.below(24) {
+        for _ in 0..self.random_below(24) {
             self.push(text);
         }
     }
@@ -249,12 +249,12 @@ impl Hostile {
         let mut text = String::new();
         self.next_into(&mut text);
         let mut bytes = text.into_bytes();
-        if self.below(8) == 0 {
-            bytes.iter_mut().for_each(|byte| *byte = self.byte());
+        if self.random_below(8) == 0 {
+            bytes.iter_mut().for_each(|byte| *byte = self.random_byte());
         }
-        for _ in 0..self.below(4) {
-            let (at, byte) = (self.below(bytes.len() + 1), self.byte());
-            match (self.below(3), bytes.get_mut(at)) {
+        for _ in 0..self.random_below(4) {
+            let (at, byte) = (self.random_below(bytes.len() + 1), self.random_byte());
+            match (self.random_below(3), bytes.get_mut(at)) {
                 (1, Some(place)) => *place = byte,
                 (2, Some(_)) => drop(bytes.remove(at)),
                 _ => bytes.insert(at, byte),
@@ -263,17 +263,17 @@ impl Hostile {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn byte(&mut self) -> u8 {
-        u8::try_from(self.below(0x100)).unwrap_or_default()
+    fn random_byte(&mut self) -> u8 {
+        u8::try_from(self.random_below(0x100)).unwrap_or_default()
     }
 }
 
 /// A way from a text to the bytes that reach a terminal.
-pub type Sink<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>);
+pub type TextSink<'a> = (&'a str, &'a dyn Fn(&str) -> Vec<u8>);
 
 /// The result of [`survey`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct SurveyReport {
     /// Texts that were tried, all sinks together.
     pub texts: u64,
     /// Sink, text and what the terminal would do: the first few of those that got through.
@@ -286,12 +286,12 @@ pub struct Report {
 const QUOTED: usize = 10;
 
 /// Sends every one of the [`ATTACKS`] through every sink, and `random` hostile texts through them in turn.
-pub fn survey(random: u64, seed: u64, sinks: &[Sink<'_>]) -> Report {
-    let mut report = Report::default();
+pub fn survey(random: u64, seed: u64, sinks: &[TextSink<'_>]) -> SurveyReport {
+    let mut report = SurveyReport::default();
     for (_, attack) in ATTACKS {
         sinks.iter().for_each(|sink| report.check(sink, attack));
     }
-    let (mut hostile, mut text) = (Hostile::new(seed), String::new());
+    let (mut hostile, mut text) = (HostileTexts::new(seed), String::new());
     let turns = sinks.iter().cycle().zip(0..random);
     for (sink, _) in turns {
         hostile.next_into(&mut text);
@@ -300,12 +300,12 @@ pub fn survey(random: u64, seed: u64, sinks: &[Sink<'_>]) -> Report {
     report
 }
 
-impl Report {
-    fn check(&mut self, (name, sink): &Sink<'_>, text: &str) {
+impl SurveyReport {
+    fn check(&mut self, (name, sink): &TextSink<'_>, text: &str) {
         self.texts += 1;
         let bytes = sink(text);
-        let mut deeds = obeys(&bytes);
-        deeds.extend(deceives(&String::from_utf8_lossy(&bytes)).then(|| "deceives".to_owned()));
+        let mut deeds = terminal_actions(&bytes);
+        deeds.extend(is_deceptive(&String::from_utf8_lossy(&bytes)).then(|| "deceives".to_owned()));
         if !deeds.is_empty() {
             self.failures += 1;
             if self.broken.len() < QUOTED {
@@ -315,7 +315,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SurveyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} texts, {} obeyed", self.texts, self.failures)?;
         for (sink, text, deeds) in &self.broken {
@@ -332,10 +332,10 @@ mod tests {
     #[test]
     fn every_attack_is_seen_by_the_oracle() {
         for (name, attack) in ATTACKS {
-            let seen = !obeys(attack.as_bytes()).is_empty() || deceives(attack);
+            let seen = !terminal_actions(attack.as_bytes()).is_empty() || is_deceptive(attack);
             assert_eq!(seen, *name != "not a character", "{name}");
         }
-        assert_eq!(obeys("a\tb\nc é 日本 😀".as_bytes()), Vec::<String>::new());
+        assert_eq!(terminal_actions("a\tb\nc é 日本 😀".as_bytes()), Vec::<String>::new());
     }
 
     #[test]

@@ -52,4 +52,4 @@ pub use state::{Options, State};
 pub use update::{start, update};
 pub use view::draw;
 
-pub use crate::mouse::{Mouse, MouseKind};
+pub use crate::mouse::{MouseAction, MouseKind};

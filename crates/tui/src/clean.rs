@@ -20,12 +20,12 @@ const TAB: usize = 4;
 
 /// A text of several lines that may be shown: nothing but printable characters and newlines. Tabs are spaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Clean(String);
+pub struct CleanText(String);
 
-impl Clean {
+impl CleanText {
     /// Cleans a whole text.
     pub fn new(outside: &str) -> Self {
-        Self(Cleaner::default().push(outside).0)
+        Self(StreamCleaner::default().push(outside).0)
     }
 
     /// The text.
@@ -35,7 +35,7 @@ impl Clean {
 
     /// Its lines, without what ends them. A newline at the end begins no further line.
     pub fn lines(&self) -> impl Iterator<Item = CleanLine> {
-        self.0.lines().map(CleanLine::part)
+        self.0.lines().map(CleanLine::from_clean_part)
     }
 
     /// Adds what comes next.
@@ -55,12 +55,12 @@ impl CleanLine {
     }
 
     /// A part of what is clean: cut out between two graphemes, or put together of such parts.
-    pub(crate) fn part(clean: &str) -> Self {
+    pub(crate) fn from_clean_part(clean: &str) -> Self {
         debug_assert!(!clean.contains(char::is_control) || cfg!(not(test)), "{clean:?} is no clean line");
         Self(Cow::Owned(clean.to_owned()))
     }
 
-    pub(crate) fn repeated(c: char, times: usize) -> Self {
+    pub(crate) fn from_repeated_char(c: char, times: usize) -> Self {
         Self(Cow::Owned(std::iter::repeat_n(c, times).collect()))
     }
 
@@ -76,14 +76,14 @@ impl CleanLine {
 
     /// The beginning that fits into some columns, with `…` for what is left out.
     #[must_use]
-    pub fn shortened(self, most: usize) -> Self {
-        if self.columns() <= most { self } else { self.cut(most) }
+    pub fn truncate_to_width(self, most: usize) -> Self {
+        if self.columns() <= most { self } else { self.truncate_with_ellipsis(most) }
     }
 
     /// The beginning that fits into some columns with `…` behind it.
-    pub(crate) fn cut(self, most: usize) -> Self {
+    pub(crate) fn truncate_with_ellipsis(self, most: usize) -> Self {
         let mut left = most.saturating_sub(1);
-        let fits = |grapheme: &&str| left.checked_sub(columns_of(grapheme)).map(|rest| left = rest).is_some();
+        let fits = |grapheme: &&str| left.checked_sub(grapheme_columns(grapheme)).map(|rest| left = rest).is_some();
         let mut text: String = self.0.graphemes(true).take_while(fits).collect();
         if most > 0 {
             text.push('…');
@@ -108,15 +108,15 @@ impl fmt::Display for CleanLine {
 
 /// Cleans a text that comes in pieces: where it is cut makes no difference.
 #[derive(Debug, Clone, Default)]
-pub struct Cleaner {
+pub struct StreamCleaner {
     sanitizer: Sanitizer,
     /// Columns since the line began, for tab stops.
     column: usize,
 }
 
-impl Cleaner {
+impl StreamCleaner {
     /// The clean part of the next piece.
-    pub fn push(&mut self, piece: &str) -> Clean {
+    pub fn push(&mut self, piece: &str) -> CleanText {
         let safe = self.sanitizer.push(piece);
         let mut text = String::with_capacity(safe.len());
         for c in safe.chars() {
@@ -129,11 +129,11 @@ impl Cleaner {
                     continue;
                 }
                 // One character at a time: what follows may join it, and that is not known yet.
-                _ => self.column += columns_of(c.encode_utf8(&mut [0; 4])),
+                _ => self.column += grapheme_columns(c.encode_utf8(&mut [0; 4])),
             }
             text.push(c);
         }
-        Clean(text)
+        CleanText(text)
     }
 }
 
@@ -144,14 +144,14 @@ pub fn span(text: impl Into<CleanLine>, style: Style) -> Span<'static> {
 
 /// The number of columns a clean text takes: what its graphemes take, one by one, as they are drawn.
 pub(crate) fn columns(clean: &str) -> usize {
-    clean.graphemes(true).map(columns_of).sum()
+    clean.graphemes(true).map(grapheme_columns).sum()
 }
 
-pub(crate) fn columns_of_all(spans: &[Span<'_>]) -> usize {
+pub(crate) fn span_columns(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| columns(&span.content)).sum()
 }
 
-pub(crate) fn columns_of(grapheme: &str) -> usize {
+pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
     match grapheme.len() {
         0 | 1 => grapheme.len(),
         _ => usize::from(grapheme.cell_width()),

@@ -9,9 +9,9 @@ mod wanted;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::fuzzy::{Fuzzy, Needle, Ranked, Texts};
+use crate::fuzzy::{FuzzyMatcher, FuzzyQuery, RankedMatch, FuzzyTextKind};
 
-pub use wanted::{Kind, Wanted, wanted};
+pub use wanted::{CompletionKind, CompletionTarget, find_target};
 
 /// The number of candidates that are kept.
 pub const MOST_CANDIDATES: usize = 50;
@@ -21,7 +21,7 @@ pub const MOST_SHOWN: usize = 8;
 
 /// A command, as completion knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Command {
+pub struct CompletionCommand {
     /// Without the slash.
     pub name: String,
     /// The arguments: `[name]`. A command without it is run when it is taken.
@@ -33,17 +33,17 @@ pub struct Command {
 }
 
 /// Where candidates come from.
-pub trait Source {
+pub trait CandidateSource {
     /// The commands; the earlier one counts where two have one name.
-    fn commands(&self) -> &[Command];
+    fn commands(&self) -> &[CompletionCommand];
 
     /// Returns the arguments of a command behind these words. None while nobody knows: it may be an extension that is
     /// asked, and then [`Completer::update`] is called again when it has answered.
-    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>>;
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>>;
 
     /// Returns the candidates for all that follows a command, as its owner says, the likeliest first. None where what
     /// follows is completed word by word, by [`arguments`](Self::arguments).
-    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>>;
+    fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>>;
 
     /// The files to mention, as seen from the project, with `/` between names and behind directories.
     fn files(&self) -> &[String];
@@ -51,7 +51,7 @@ pub trait Source {
 
 /// One thing that may follow a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Argument {
+pub struct CommandArgument {
     /// The word.
     pub text: String,
     /// A description of one line.
@@ -60,7 +60,7 @@ pub struct Argument {
 
 /// A candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CompletionCandidate {
     /// The text: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
     pub text: String,
     /// The graphemes of it that are typed already, counted from 0, in order.
@@ -75,7 +75,7 @@ pub struct Candidate {
 
 /// The text to insert: for [`Editor::replace`](crate::editor::Editor::replace).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedCompletion {
     /// In place of what.
     pub range: Range<usize>,
     /// What.
@@ -86,54 +86,54 @@ pub struct Accepted {
 
 /// The list of candidates as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Popup {
+pub struct CompletionPopup {
     /// The completed part of the text.
-    pub wanted: Wanted,
+    pub target: CompletionTarget,
     /// The best candidates first; at least one.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<CompletionCandidate>,
     /// Which of them is chosen.
     pub chosen: usize,
     /// The number of rows to keep free for them: no fewer than before for the same word.
     pub room: usize,
     moved: bool,
     /// True if somebody else says what may stand there: what is typed may be meant all the same.
-    pub told: bool,
+    pub from_owner: bool,
 }
 
-impl Popup {
+impl CompletionPopup {
     /// True if what is typed is to be sent as it stands: it is the chosen one, or nobody has chosen.
     pub fn is_typed(&self) -> bool {
         let chosen = self.candidates.get(self.chosen);
-        chosen.is_some_and(|candidate| candidate.text == self.wanted.query) || self.told && !self.moved
+        chosen.is_some_and(|candidate| candidate.text == self.target.query) || self.from_owner && !self.moved
     }
 }
 
 /// Completion in an editor.
 #[derive(Debug, Default)]
 pub struct Completer {
-    popup: Option<Popup>,
-    closed: Option<(Kind, usize)>,
-    fuzzy: Fuzzy,
+    popup: Option<CompletionPopup>,
+    closed: Option<(CompletionKind, usize)>,
+    fuzzy: FuzzyMatcher,
 }
 
 impl Completer {
     /// Returns the list of candidates, if one is shown.
-    pub fn popup(&self) -> Option<&Popup> {
+    pub fn popup(&self) -> Option<&CompletionPopup> {
         self.popup.as_ref()
     }
 
     /// The text or the cursor has changed, or the source has more.
-    pub fn update(&mut self, text: &str, cursor: usize, source: &impl Source) {
-        let Some(wanted) = wanted(text, cursor) else {
+    pub fn update(&mut self, text: &str, cursor: usize, source: &impl CandidateSource) {
+        let Some(wanted) = find_target(text, cursor) else {
             (self.popup, self.closed) = (None, None);
             return;
         };
-        let told = wanted.whole(text, cursor).and_then(|whole| {
-            let Kind::Argument { command, .. } = &whole.kind else { return None };
-            Some((source.answers(command, &whole.query)?, whole))
+        let told = wanted.extend_to_prefix(text, cursor).and_then(|whole| {
+            let CompletionKind::Argument { command, .. } = &whole.kind else { return None };
+            Some((source.command_candidates(command, &whole.query)?, whole))
         });
         let (told, wanted) = told.map_or((None, wanted), |(told, whole)| (Some(told), whole));
-        if self.closed.as_ref() == Some(&wanted.word()) {
+        if self.closed.as_ref() == Some(&wanted.word_identity()) {
             return;
         }
         self.closed = None;
@@ -141,50 +141,50 @@ impl Completer {
     }
 
     /// Somebody asks for candidates: also where they were closed.
-    pub fn open(&mut self, text: &str, cursor: usize, source: &impl Source) {
+    pub fn open(&mut self, text: &str, cursor: usize, source: &impl CandidateSource) {
         self.closed = None;
         self.update(text, cursor, source);
     }
 
     /// The next candidate; behind the last comes the first.
     pub fn next(&mut self) {
-        self.choose(|chosen, count| (chosen + 1) % count);
+        self.move_choice(|chosen, count| (chosen + 1) % count);
     }
 
     /// The candidate before.
     pub fn previous(&mut self) {
-        self.choose(|chosen, count| (chosen + count - 1) % count);
+        self.move_choice(|chosen, count| (chosen + count - 1) % count);
     }
 
     /// The chosen candidate, to be put in. The candidates are gone until the text changes.
-    pub fn accept(&mut self, text: &str) -> Option<Accepted> {
+    pub fn accept(&mut self, text: &str) -> Option<AcceptedCompletion> {
         let popup = self.popup.take()?;
         let candidate = popup.candidates.get(popup.chosen)?;
-        let accepted = accepted(&popup.wanted, candidate, text);
+        let accepted = accept_candidate(&popup.target, candidate, text);
         // A directory goes on; anything else is done with, also when the word stands there as it did before.
         let goes_on = accepted.text.ends_with('/');
-        self.closed = (!goes_on).then(|| popup.wanted.word());
+        self.closed = (!goes_on).then(|| popup.target.word_identity());
         Some(accepted)
     }
 
     /// No candidates for this word.
     pub fn close(&mut self) {
-        self.closed = self.popup.take().map(|popup| popup.wanted.word());
+        self.closed = self.popup.take().map(|popup| popup.target.word_identity());
     }
 
-    fn choose(&mut self, other: impl Fn(usize, usize) -> usize) {
+    fn move_choice(&mut self, other: impl Fn(usize, usize) -> usize) {
         if let Some(popup) = &mut self.popup {
             popup.chosen = other(popup.chosen, popup.candidates.len());
             popup.moved = true;
         }
     }
 
-    fn show(&mut self, wanted: Wanted, told: Option<Vec<Candidate>>, source: &impl Source) {
-        let before = self.popup.take().filter(|popup| popup.wanted.word() == wanted.word());
+    fn show(&mut self, wanted: CompletionTarget, told: Option<Vec<CompletionCandidate>>, source: &impl CandidateSource) {
+        let before = self.popup.take().filter(|popup| popup.target.word_identity() == wanted.word_identity());
         let is_told = told.is_some();
-        let Some(candidates) = told.or_else(|| self.candidates(&wanted, source)) else {
+        let Some(candidates) = told.or_else(|| self.find_candidates(&wanted, source)) else {
             // Nobody knows yet: what was shown stays, so that nothing flickers.
-            self.popup = before.map(|popup| Popup { wanted, ..popup });
+            self.popup = before.map(|popup| CompletionPopup { target: wanted, ..popup });
             return;
         };
         if candidates.is_empty() {
@@ -197,78 +197,78 @@ impl Completer {
             candidates.iter().position(|candidate| candidate.text == was.text)
         });
         let (chosen, moved) = (kept.unwrap_or(0), kept.is_some());
-        self.popup = Some(Popup { wanted, candidates, chosen, room, moved, told: is_told });
+        self.popup = Some(CompletionPopup { target: wanted, candidates, chosen, room, moved, from_owner: is_told });
     }
 
     /// The candidates that fit what is typed, the best first. None while the source does not know.
-    fn candidates(&mut self, wanted: &Wanted, source: &impl Source) -> Option<Vec<Candidate>> {
-        let needle = Needle::whole(&wanted.query);
+    fn find_candidates(&mut self, wanted: &CompletionTarget, source: &impl CandidateSource) -> Option<Vec<CompletionCandidate>> {
+        let needle = FuzzyQuery::from_phrase(&wanted.query);
         match &wanted.kind {
-            Kind::Command => {
+            CompletionKind::Command => {
                 let commands = source.commands();
                 let is_hidden =
                     |at: usize, name: &str| commands.iter().take(at).any(|command| command.name == name);
                 let shown =
                     commands.iter().enumerate().filter(|(at, command)| !is_hidden(*at, &command.name));
                 let all = shown.map(|(_, command)| {
-                    let Command { name: text, hint, description, source } = command.clone();
+                    let CompletionCommand { name: text, hint, description, source } = command.clone();
                     let hint = hint.unwrap_or_default();
-                    Candidate { text, hint, description, source, matched: Vec::new() }
+                    CompletionCandidate { text, hint, description, source, matched: Vec::new() }
                 });
-                Some(self.best(&needle, all.collect()))
+                Some(self.rank_candidates(&needle, all.collect()))
             }
-            Kind::Argument { command, before } => {
+            CompletionKind::Argument { command, before } => {
                 let all = source.arguments(command, before)?.into_iter();
-                let all = all.map(|Argument { text, description }| Candidate {
+                let all = all.map(|CommandArgument { text, description }| CompletionCandidate {
                     text,
                     description,
-                    ..Candidate::default()
+                    ..CompletionCandidate::default()
                 });
-                Some(self.best(&needle, all.collect()))
+                Some(self.rank_candidates(&needle, all.collect()))
             }
-            Kind::File { .. } => Some(self.files(&needle, source.files())),
+            CompletionKind::File { .. } => Some(self.rank_files(&needle, source.files())),
         }
     }
 
-    fn best(&mut self, needle: &Needle, all: Vec<Candidate>) -> Vec<Candidate> {
+    fn rank_candidates(&mut self, needle: &FuzzyQuery, all: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
         let texts = all.iter().map(|candidate| candidate.text.as_str()).enumerate();
-        let ranked = self.fuzzy.rank(needle, texts, Texts::Words);
-        let candidate = |ranked: &Ranked| {
+        let ranked = self.fuzzy.rank(needle, texts, FuzzyTextKind::Words);
+        let candidate = |ranked: &RankedMatch| {
             let candidate = all.get(ranked.at)?;
-            let matched = self.fuzzy.matched(needle, &candidate.text);
-            Some(Candidate { matched, ..candidate.clone() })
+            let matched = self.fuzzy.matched_graphemes(needle, &candidate.text);
+            Some(CompletionCandidate { matched, ..candidate.clone() })
         };
         ranked.iter().take(MOST_CANDIDATES).filter_map(candidate).collect()
     }
 
-    fn files(&mut self, needle: &Needle, files: &[String]) -> Vec<Candidate> {
-        let mut ranked = self.fuzzy.rank(needle, files.iter().map(String::as_str).enumerate(), Texts::Paths);
+    fn rank_files(&mut self, needle: &FuzzyQuery, files: &[String]) -> Vec<CompletionCandidate> {
+        let mut ranked = self.fuzzy.rank(needle, files.iter().map(String::as_str).enumerate(), FuzzyTextKind::Paths);
         if !needle.is_empty() {
             ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.length, files.get(ranked.at)));
         }
-        let candidate = |ranked: &Ranked| {
+        let candidate = |ranked: &RankedMatch| {
             let text = files.get(ranked.at)?.clone();
-            let matched = self.fuzzy.matched(needle, &text);
-            Some(Candidate { text, matched, ..Candidate::default() })
+            let matched = self.fuzzy.matched_graphemes(needle, &text);
+            Some(CompletionCandidate { text, matched, ..CompletionCandidate::default() })
         };
         ranked.iter().take(MOST_CANDIDATES).filter_map(candidate).collect()
     }
 }
 
-fn accepted(wanted: &Wanted, candidate: &Candidate, text: &str) -> Accepted {
+fn accept_candidate(wanted: &CompletionTarget, candidate: &CompletionCandidate, text: &str) -> AcceptedCompletion {
     let behind = text.get(wanted.range.end..).unwrap_or_default();
     let blank = if behind.starts_with(char::is_whitespace) { "" } else { " " };
     let (text, complete) = match &wanted.kind {
-        Kind::Command if candidate.hint.is_empty() => (format!("/{}", candidate.text), true),
-        Kind::Command => (format!("/{}{blank}", candidate.text), false),
-        Kind::Argument { .. } => (format!("{}{blank}", candidate.text), false),
-        Kind::File { quoted } => (file(&candidate.text, *quoted, blank), false),
+        CompletionKind::Command if candidate.hint.is_empty() => (format!("/{}", candidate.text), true),
+        CompletionKind::Command => (format!("/{}{blank}", candidate.text), false),
+        CompletionKind::Argument { .. } => (format!("{}{blank}", candidate.text), false),
+        CompletionKind::File { quoted } => (file_mention(&candidate.text, *quoted, blank), false),
     };
-    Accepted { range: wanted.range.clone(), text, complete }
+    AcceptedCompletion { range: wanted.range.clone(), text, complete }
 }
 
 /// A path, in quotes where it needs some. A directory is left open, for what is in it.
-fn file(path: &str, quoted: bool, blank: &str) -> String {
+fn file_mention(path: &str, quoted: bool, blank: &str) -> String {
     let quoted = quoted || path.contains(char::is_whitespace);
     match (quoted, path.ends_with('/')) {
         (false, true) => format!("@{path}"),

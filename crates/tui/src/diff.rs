@@ -5,13 +5,13 @@ use haft_protocol::RawJson;
 use ratatui_core::text::{Line, Span};
 use serde::Deserialize;
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanText, CleanLine, span};
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
 /// The kind of a diff's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DiffLineKind {
     /// Begins another part of a file; its text is what the part is in.
     Part,
     /// Was added; its number is that in the new text.
@@ -28,11 +28,11 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
     /// The kind.
-    pub kind: Kind,
+    pub kind: DiffLineKind,
     /// Counted from 1, where it is known.
     pub number: Option<usize>,
     /// Without the sign in front.
-    pub text: Clean,
+    pub text: CleanText,
 }
 
 /// A diff that can be shown.
@@ -52,12 +52,12 @@ pub struct Diff {
 
 /// As `edit` and `write` have it in the details of their results.
 #[derive(Deserialize)]
-struct Details {
-    diff: Shown,
+struct DiffDetails {
+    diff: UnifiedDiff,
 }
 
 #[derive(Deserialize)]
-struct Shown {
+struct UnifiedDiff {
     path: String,
     unified: String,
     added: usize,
@@ -69,8 +69,8 @@ struct Shown {
 impl Diff {
     /// Out of the details of a result; `None` when there is no diff in them.
     pub fn from_details(details: &RawJson) -> Option<Self> {
-        let Details { diff: Shown { path, unified, added, removed, cut } } = details.read().ok()?;
-        let lines = read(&unified);
+        let DiffDetails { diff: UnifiedDiff { path, unified, added, removed, cut } } = details.read().ok()?;
+        let lines = parse_unified(&unified);
         Some(Self { path: CleanLine::new(&path), added, removed, lines, cut })
     }
 
@@ -92,14 +92,14 @@ impl Diff {
         let digits = most.map_or(0, |most| most.to_string().len());
         let mut lines = Vec::new();
         for (at, line) in self.lines.iter().enumerate() {
-            if line.kind == Kind::Part && at == 0 && line.text.as_str().is_empty() {
+            if line.kind == DiffLineKind::Part && at == 0 && line.text.as_str().is_empty() {
                 continue;
             }
             lines.extend(line.rows(digits, width, theme));
         }
         if self.cut {
             let note = span("… there is more than this", theme.style(Role::Muted));
-            lines.extend(wrap(&[note], width, &Hang::default(), Mode::Words));
+            lines.extend(wrap(&[note], width, &RowPrefixes::default(), WrapMode::Words));
         }
         lines
     }
@@ -108,15 +108,15 @@ impl Diff {
 impl DiffLine {
     fn rows(&self, digits: usize, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let (sign, role) = match self.kind {
-            Kind::Part => ("⋯ ", Role::DiffHeader),
-            Kind::Added => ("+ ", Role::DiffAdded),
-            Kind::Removed => ("- ", Role::DiffRemoved),
-            Kind::Note => ("  ", Role::Muted),
-            Kind::Context => ("  ", Role::DiffContext),
+            DiffLineKind::Part => ("⋯ ", Role::DiffHeader),
+            DiffLineKind::Added => ("+ ", Role::DiffAdded),
+            DiffLineKind::Removed => ("- ", Role::DiffRemoved),
+            DiffLineKind::Note => ("  ", Role::Muted),
+            DiffLineKind::Context => ("  ", Role::DiffContext),
         };
         let style = theme.style(role);
-        let mut hang = Hang::default();
-        if digits > 0 && self.kind != Kind::Part {
+        let mut hang = RowPrefixes::default();
+        if digits > 0 && self.kind != DiffLineKind::Part {
             let number = self.number.map(|number| number.to_string()).unwrap_or_default();
             let gutter = |text: &str| {
                 span(CleanLine::new(&format!("{text:>digits$} ")), theme.style(Role::LineNumber))
@@ -127,60 +127,60 @@ impl DiffLine {
         hang.first.push(span(sign, style));
         hang.rest.push(span("  ", style));
         let text: Vec<Span<'static>> = self.text.lines().map(|line| span(line, style)).collect();
-        wrap(&text, width, &hang, Mode::Columns)
+        wrap(&text, width, &hang, WrapMode::Columns)
     }
 }
 
 /// The content of `@@ -1,4 +1,5 @@ fn main()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
-    old: Place,
-    new: Place,
+struct HunkHeader {
+    old: HunkSide,
+    new: HunkSide,
     within: String,
 }
 
 /// Lines of one side.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
+struct HunkSide {
     next: usize,
     left: usize,
 }
 
-impl Part {
-    fn of(line: &str) -> Option<Self> {
+impl HunkHeader {
+    fn parse(line: &str) -> Option<Self> {
         let (places, within) = line.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = places.split_once(" +")?;
-        Some(Self { old: Place::of(old)?, new: Place::of(new)?, within: within.trim().to_owned() })
+        Some(Self { old: HunkSide::parse(old)?, new: HunkSide::parse(new)?, within: within.trim().to_owned() })
     }
 
     fn is_over(&self) -> bool {
         self.old.left == 0 && self.new.left == 0
     }
 
-    fn line(&mut self, line: &str) -> Option<DiffLine> {
+    fn parse_line(&mut self, line: &str) -> Option<DiffLine> {
         let mut chars = line.chars();
         let (kind, number) = match chars.next() {
-            Some('+') => (Kind::Added, self.new.take()?),
-            Some('-') => (Kind::Removed, self.old.take()?),
+            Some('+') => (DiffLineKind::Added, self.new.next_number()?),
+            Some('-') => (DiffLineKind::Removed, self.old.next_number()?),
             // Some programs leave out the blank of an empty line.
             Some(' ') | None => {
-                self.old.take()?;
-                (Kind::Context, self.new.take()?)
+                self.old.next_number()?;
+                (DiffLineKind::Context, self.new.next_number()?)
             }
-            Some('\\') => return Some(diff_line(Kind::Note, None, line)),
+            Some('\\') => return Some(diff_line(DiffLineKind::Note, None, line)),
             Some(_) => return None,
         };
         Some(diff_line(kind, Some(number), chars.as_str()))
     }
 }
 
-impl Place {
-    fn of(text: &str) -> Option<Self> {
+impl HunkSide {
+    fn parse(text: &str) -> Option<Self> {
         let (next, left) = text.split_once(',').unwrap_or((text, "1"));
         Some(Self { next: next.parse().ok()?, left: left.parse().ok()? })
     }
 
-    fn take(&mut self) -> Option<usize> {
+    fn next_number(&mut self) -> Option<usize> {
         self.left = self.left.checked_sub(1)?;
         let number = self.next;
         self.next = self.next.saturating_add(1);
@@ -190,28 +190,28 @@ impl Place {
 
 /// Reads a unified diff, line by line. How many lines a part has is said at its beginning, so that a removed line `-- a` is
 /// not taken for the name of a file.
-fn read(outside: &str) -> Vec<DiffLine> {
+fn parse_unified(outside: &str) -> Vec<DiffLine> {
     // First, because colours may stand before the signs; tabs count from behind the sign.
     let text = sanitize(outside);
-    let mut part: Option<Part> = None;
+    let mut part: Option<HunkHeader> = None;
     let mut lines = Vec::new();
     for line in text.lines() {
         let within = part.as_mut().filter(|part| !part.is_over() || line.starts_with('\\'));
-        if let Some(found) = within.and_then(|part| part.line(line)) {
+        if let Some(found) = within.and_then(|part| part.parse_line(line)) {
             lines.push(found);
-        } else if let Some(begun) = Part::of(line) {
-            lines.push(diff_line(Kind::Part, None, &begun.within));
+        } else if let Some(begun) = HunkHeader::parse(line) {
+            lines.push(diff_line(DiffLineKind::Part, None, &begun.within));
             part = Some(begun);
         } else {
             part = None;
-            lines.extend(outside_of_parts(line));
+            lines.extend(line_outside_hunks(line));
         }
     }
     lines
 }
 
 /// Returns a line outside of parts. The names of files are left out: the path says the same.
-fn outside_of_parts(line: &str) -> Option<DiffLine> {
+fn line_outside_hunks(line: &str) -> Option<DiffLine> {
     const HEADERS: &[&str] = &[
         "--- ",
         "+++ ",
@@ -230,13 +230,13 @@ fn outside_of_parts(line: &str) -> Option<DiffLine> {
     }
     let mut chars = line.chars();
     Some(match chars.next() {
-        Some('+') => diff_line(Kind::Added, None, chars.as_str()),
-        Some('-') => diff_line(Kind::Removed, None, chars.as_str()),
-        Some(' ') => diff_line(Kind::Context, None, chars.as_str()),
-        _ => diff_line(Kind::Context, None, line),
+        Some('+') => diff_line(DiffLineKind::Added, None, chars.as_str()),
+        Some('-') => diff_line(DiffLineKind::Removed, None, chars.as_str()),
+        Some(' ') => diff_line(DiffLineKind::Context, None, chars.as_str()),
+        _ => diff_line(DiffLineKind::Context, None, line),
     })
 }
 
-fn diff_line(kind: Kind, number: Option<usize>, text: &str) -> DiffLine {
-    DiffLine { kind, number, text: Clean::new(text) }
+fn diff_line(kind: DiffLineKind, number: Option<usize>, text: &str) -> DiffLine {
+    DiffLine { kind, number, text: CleanText::new(text) }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ratatui_core::text::Span;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanText, CleanLine, span};
 use crate::theme::{Role, Theme};
 
 /// The grammars, read once. That takes some milliseconds, so a block of code without a language does not ask for them.
@@ -93,13 +93,13 @@ static ROLES: LazyLock<Vec<(Scope, Role)>> = LazyLock::new(|| {
 });
 
 /// The lines of a code in the colours of a language; `None` when there is no grammar for it.
-pub fn highlight(language: &str, code: &Clean, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
-    let mut pen = Pen::new(grammar(language)?, theme);
-    Some(code.lines().map(|line| pen.line(&line)).collect())
+pub fn highlight(language: &str, code: &CleanText, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
+    let mut pen = CodeHighlighter::new(find_grammar(language)?, theme);
+    Some(code.lines().map(|line| pen.highlight_line(&line)).collect())
 }
 
 /// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
-fn grammar(label: &str) -> Option<&'static SyntaxReference> {
+fn find_grammar(label: &str) -> Option<&'static SyntaxReference> {
     let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':');
     let word = label.trim_start_matches(['{', '.']).split(end).next().filter(|word| !word.is_empty())?;
     let word = word.to_lowercase();
@@ -108,7 +108,7 @@ fn grammar(label: &str) -> Option<&'static SyntaxReference> {
     (grammar.name != "Plain Text").then_some(grammar)
 }
 
-struct Pen<'t> {
+struct CodeHighlighter<'t> {
     theme: &'t Theme,
     state: ParseState,
     stack: ScopeStack,
@@ -116,19 +116,19 @@ struct Pen<'t> {
     left: usize,
 }
 
-impl<'t> Pen<'t> {
+impl<'t> CodeHighlighter<'t> {
     fn new(grammar: &SyntaxReference, theme: &'t Theme) -> Self {
         Self { theme, state: ParseState::new(grammar), stack: ScopeStack::new(), left: MAX_TEXT }
     }
 
-    fn line(&mut self, line: &CleanLine) -> Vec<Span<'static>> {
+    fn highlight_line(&mut self, line: &CleanLine) -> Vec<Span<'static>> {
         let text = line.as_str();
         self.left = self.left.saturating_sub(text.len());
-        let asked = if text.len() > MAX_LINE || self.left == 0 { None } else { self.coloured(text) };
+        let asked = if text.len() > MAX_LINE || self.left == 0 { None } else { self.highlight_spans(text) };
         asked.unwrap_or_else(|| vec![span(line.clone(), self.theme.style(Role::Code))])
     }
 
-    fn coloured(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
+    fn highlight_spans(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
         // The grammars want to see where a line ends.
         let Ok(changes) = self.state.parse_line(&format!("{text}\n"), &GRAMMARS) else {
             self.left = 0;
@@ -138,27 +138,27 @@ impl<'t> Pen<'t> {
         let mut from = 0;
         for (at, change) in changes {
             let to = at.min(text.len());
-            self.put(&mut spans, text.get(from..to)?);
+            self.push_span(&mut spans, text.get(from..to)?);
             from = to;
             self.stack.apply(&change).ok()?;
         }
-        self.put(&mut spans, text.get(from..)?);
+        self.push_span(&mut spans, text.get(from..)?);
         Some(spans)
     }
 
-    fn put(&self, spans: &mut Vec<Span<'static>>, part: &str) {
+    fn push_span(&self, spans: &mut Vec<Span<'static>>, part: &str) {
         if part.is_empty() {
             return;
         }
-        let style = self.theme.style(role(self.stack.as_slice()));
+        let style = self.theme.style(scope_role(self.stack.as_slice()));
         match spans.last_mut().filter(|last| last.style == style) {
             Some(last) => last.content.to_mut().push_str(part),
-            None => spans.push(span(CleanLine::part(part), style)),
+            None => spans.push(span(CleanLine::from_clean_part(part), style)),
         }
     }
 }
 
-fn role(stack: &[Scope]) -> Role {
+fn scope_role(stack: &[Scope]) -> Role {
     let of = |scope: &Scope| ROLES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope));
     stack.iter().rev().find_map(of).map_or(Role::Code, |(_, role)| *role)
 }
@@ -169,7 +169,7 @@ mod tests {
 
     fn texts(language: &str, code: &str, role: Role) -> Vec<String> {
         let theme = Theme::dark();
-        let lines = highlight(language, &Clean::new(code), &theme).unwrap();
+        let lines = highlight(language, &CleanText::new(code), &theme).unwrap();
         let shown: Vec<String> =
             lines.iter().map(|line| line.iter().map(|span| span.content.as_ref()).collect()).collect();
         assert_eq!(shown.join("\n"), code.trim_end_matches('\n'));
@@ -193,10 +193,10 @@ mod tests {
         for label in
             ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
         {
-            assert!(grammar(label).is_some(), "{label}");
+            assert!(find_grammar(label).is_some(), "{label}");
         }
         for label in ["", " ", "no-such", "text", "plain text", ",,", "{}"] {
-            assert!(grammar(label).is_none(), "{label}");
+            assert!(find_grammar(label).is_none(), "{label}");
         }
     }
 
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn what_is_very_long_is_plain() {
         let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(MAX_LINE));
-        let lines = highlight("rust", &Clean::new(&long), &Theme::dark()).unwrap();
+        let lines = highlight("rust", &CleanText::new(&long), &Theme::dark()).unwrap();
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 4]);
     }
 }

@@ -50,7 +50,7 @@ pub struct ImageFacts {
 
 impl ImageFacts {
     /// Of one that is there.
-    pub fn of(image: &Image) -> Self {
+    pub fn from_image(image: &Image) -> Self {
         let text = image.data.as_bytes();
         let padding = text.iter().rev().take(2).filter(|byte| **byte == b'=').count();
         let bytes = (text.len() / 4 * 3).saturating_sub(padding);
@@ -58,30 +58,30 @@ impl ImageFacts {
         let start = text.get(..whole).and_then(|start| STANDARD.decode(start).ok());
         let size = start.and_then(|start| imagesize::blob_size(&start).ok());
         let pixels = size.map(|size| (size.width, size.height)).filter(|size| *size != (0, 0));
-        Self { pixels, ..Self::named(&image.mime_type, u64::try_from(bytes).unwrap_or(u64::MAX)) }
+        Self { pixels, ..Self::from_mime_type(&image.mime_type, u64::try_from(bytes).unwrap_or(u64::MAX)) }
     }
 
     /// Of one of which only that is known.
-    pub fn named(mime_type: &str, bytes: u64) -> Self {
+    pub fn from_mime_type(mime_type: &str, bytes: u64) -> Self {
         let kind = mime_type.strip_prefix("image/").unwrap_or(mime_type).to_uppercase();
-        let kind = if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).shortened(MAX_KIND) };
+        let kind = if kind.is_empty() { "image".into() } else { CleanLine::new(&kind).truncate_to_width(MAX_KIND) };
         Self { kind, bytes, pixels: None }
     }
 
     /// `[PNG, 640×480, 12.3 KiB]`
-    pub fn line(&self, theme: &Theme) -> Line<'static> {
-        let text = CleanLine::new(&format!("[{}]", self.words()));
+    pub fn label_line(&self, theme: &Theme) -> Line<'static> {
+        let text = CleanLine::new(&format!("[{}]", self.description()));
         Line::from(span(text, theme.style(Role::Muted)))
     }
 
     /// `PNG, 640×480, 12.3 KiB`
-    pub fn words(&self) -> CleanLine {
+    pub fn description(&self) -> CleanLine {
         let pixels = self.pixels.map(|(across, down)| format!(", {across}×{down}")).unwrap_or_default();
-        CleanLine::new(&format!("{}{pixels}, {}", self.kind, size(self.bytes)))
+        CleanLine::new(&format!("{}{pixels}, {}", self.kind, format_size(self.bytes)))
     }
 }
 
-fn size(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = u128::from(bytes) * 10 / u128::from(unit);
         format!("{}.{}", tenths / 10, tenths % 10)
@@ -110,25 +110,25 @@ impl CellSize {
 
 /// The way a terminal shows images.
 #[derive(Debug, Clone)]
-pub struct Images {
+pub struct ImageDisplay {
     cell: CellSize,
     broken: Vec<Weak<Image>>,
 }
 
-impl Images {
+impl ImageDisplay {
     /// A terminal with cells of this size.
     pub fn new(cell: CellSize) -> Self {
         Self { cell: CellSize { width: cell.width.max(1), height: cell.height.max(1) }, broken: Vec::new() }
     }
 
     /// The pixels of a cell.
-    pub fn cell(&self) -> CellSize {
+    pub fn cell_size(&self) -> CellSize {
         self.cell
     }
 
     /// The same, but for an image that cannot be shown.
     #[must_use]
-    pub fn without(&self, image: &Arc<Image>) -> Self {
+    pub fn without_image(&self, image: &Arc<Image>) -> Self {
         let mut broken: Vec<_> =
             self.broken.iter().filter(|known| known.strong_count() > 0).cloned().collect();
         broken.push(Arc::downgrade(image));
@@ -137,7 +137,7 @@ impl Images {
 
     /// The columns and rows that an image takes where there are so many columns, on a screen of so many rows. None where
     /// only words can stand for it.
-    pub fn space(
+    pub fn image_cells(
         &self,
         image: &Arc<Image>,
         facts: &ImageFacts,
@@ -159,14 +159,14 @@ impl Images {
         if most.0 == 0 || most.1 == 0 {
             return None;
         }
-        let (across, down) = within((across, down), most);
+        let (across, down) = fit_within((across, down), most);
         let cells = |pixels: u64, cell: u16| u16::try_from(pixels.div_ceil(u64::from(cell))).ok();
         Some((cells(across, cell.width)?, cells(down, cell.height)?))
     }
 }
 
 /// The largest size of the same shape that is within another, and not larger than it was.
-pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
+pub(crate) fn fit_within((across, down): (u64, u64), (most_across, most_down): (u64, u64)) -> (u64, u64) {
     if across <= most_across && down <= most_down {
         return (across, down);
     }
@@ -179,7 +179,7 @@ pub(crate) fn within((across, down): (u64, u64), (most_across, most_down): (u64,
 
 /// Where an image shall be in a frame. Its cells are marked; what is drawn over them afterwards covers it.
 #[derive(Debug, Clone)]
-pub struct Placement {
+pub struct ImagePlacement {
     /// The image.
     pub image: Arc<Image>,
     /// Where.
@@ -189,43 +189,43 @@ pub struct Placement {
     instead: Vec<Cell>,
 }
 
-impl Placement {
+impl ImagePlacement {
     /// Marks an area, and the first row of a space around it in which words stand already.
-    pub fn mark(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
+    pub fn mark_area(image: Arc<Image>, area: Rect, space: Rect, buffer: &mut Buffer) -> Self {
         let (area, space) = (area.intersection(buffer.area), space.intersection(buffer.area));
         let instead =
             (space.left()..space.right()).filter_map(|x| buffer.cell((x, space.y)).cloned()).collect();
         for cell in space.positions() {
             if let Some(cell) = buffer.cell_mut(cell) {
-                *cell = looking_alike(MARK, cell);
+                *cell = cell_with_style_of(MARK, cell);
             }
         }
         Self { image, area, space, instead }
     }
 
     /// True if nothing was drawn over it.
-    pub(crate) fn is_free(&self, buffer: &Buffer) -> bool {
+    pub(crate) fn is_uncovered(&self, buffer: &Buffer) -> bool {
         let is_marked = |at| buffer.cell(at).is_some_and(|cell| cell.symbol() == MARK);
         !self.area.is_empty() && self.area.positions().all(is_marked)
     }
 
     /// Takes the marks away: below the image is nothing, and where it is not shown the words stand.
-    pub(crate) fn settle(&self, shown: bool, buffer: &mut Buffer) {
+    pub(crate) fn clear_marks(&self, shown: bool, buffer: &mut Buffer) {
         for at in self.space.positions() {
             let Some(cell) = buffer.cell_mut(at).filter(|cell| cell.symbol() == MARK) else { continue };
             let word = self.instead.get(usize::from(at.x - self.space.x));
             let word = word.filter(|_| !shown && at.y == self.space.y);
-            *cell = word.cloned().unwrap_or_else(|| looking_alike(" ", cell));
+            *cell = word.cloned().unwrap_or_else(|| cell_with_style_of(" ", cell));
         }
     }
 }
 
 /// Makes a cell one that differs from every other.
-pub(crate) fn forget_cell(cell: &mut Cell) {
+pub(crate) fn invalidate_cell(cell: &mut Cell) {
     *cell = Cell::new(MARK);
 }
 
-fn looking_alike(symbol: &'static str, other: &Cell) -> Cell {
+fn cell_with_style_of(symbol: &'static str, other: &Cell) -> Cell {
     let mut cell = Cell::new(symbol);
     cell.set_style(other.style());
     cell

@@ -13,11 +13,11 @@ mod file;
 mod keymap;
 mod table;
 
-pub use chord::{Chord, ChordError, Code, Modifiers};
+pub use chord::{Chord, ChordError, ChordKey, Modifiers};
 pub use context::Context;
 pub use crossterm::from_crossterm;
-pub use file::{KeysError, Problem};
-pub use keymap::{Keymap, Press};
+pub use file::{KeysError, KeybindingProblem};
+pub use keymap::{Keymap, KeyPress};
 pub use table::{
     ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Entry, Panel, Picker, Prompt, Scroll,
     Search, Section, markdown,

@@ -15,9 +15,9 @@ use std::ops::Range;
 use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag};
 use ratatui_core::text::Line;
 
-use crate::clean::{Clean, Cleaner};
+use crate::clean::{CleanText, StreamCleaner};
 use crate::theme::Theme;
-use block::{Made, Renderer, Resume};
+use block::{RenderedBlock, BlockRenderer, ResumeState};
 
 /// The extensions of CommonMark that are read.
 const OPTIONS: Options =
@@ -28,7 +28,7 @@ const LONG: usize = 4 << 10;
 
 /// A whole text as lines of a width.
 pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     text.push(outside);
     text.finish();
     text.lines(width, theme);
@@ -38,16 +38,16 @@ pub fn render(outside: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
 /// A text that grows. Pushing costs next to nothing; [`lines`](Self::lines) renders what is new since it was last asked,
 /// once for however many pieces.
 #[derive(Debug, Clone, Default)]
-pub struct Streaming {
-    cleaner: Cleaner,
-    text: Clean,
+pub struct StreamingMarkdown {
+    cleaner: StreamCleaner,
+    text: CleanText,
     /// Where each finished block ends. It begins where the one before it ends.
     ends: Vec<usize>,
     /// The number of bytes that were searched for finished blocks.
     seen: usize,
     finished: bool,
-    links: Links,
-    drawn: Option<Drawn>,
+    links: LinkDefinitions,
+    drawn: Option<RenderedLines>,
     rendered: usize,
     read: usize,
     /// From which length on a block is rendered by its end, where that is not [`LONG`].
@@ -55,14 +55,14 @@ pub struct Streaming {
 }
 
 #[derive(Debug, Clone)]
-struct Drawn {
+struct RenderedLines {
     width: u16,
     theme: Theme,
     lines: Vec<Line<'static>>,
     /// With how many of them each finished block ends.
     blocks: Vec<usize>,
     /// The part of the open block that stays.
-    grown: Option<Grown>,
+    grown: Option<StablePrefix>,
     /// The length of the text then.
     upto: usize,
     finished: bool,
@@ -73,16 +73,16 @@ struct Drawn {
 /// A list whose next items have begun, and code whose next lines have, change their rows above no more: but where items
 /// turn out to stand apart, which the whole list then does.
 #[derive(Debug, Clone)]
-struct Grown {
+struct StablePrefix {
     block: usize,
     /// The byte of the text.
     from: usize,
     /// The lines of the whole text before it.
     lines: usize,
-    resume: Resume,
+    resume: ResumeState,
 }
 
-impl Streaming {
+impl StreamingMarkdown {
     /// Adds what comes next, as it comes from outside.
     pub fn push(&mut self, piece: &str) {
         self.text.push(&self.cleaner.push(piece));
@@ -98,54 +98,54 @@ impl Streaming {
     }
 
     /// The text so far, as it is written.
-    pub fn text(&self) -> &Clean {
+    pub fn text(&self) -> &CleanText {
         &self.text
     }
 
     /// The number of blocks that have been rendered so far, or parts of them: a measure of what a piece costs.
-    pub fn rendered(&self) -> usize {
+    pub fn rendered_blocks(&self) -> usize {
         self.rendered
     }
 
     /// The number of bytes that have been read for that: the other measure.
-    pub fn read(&self) -> usize {
+    pub fn bytes_read(&self) -> usize {
         self.read
     }
 
     /// The lines for a width and a theme. Finished blocks are rendered anew only when one of the two has changed.
     pub fn lines(&mut self, width: u16, theme: &Theme) -> &[Line<'static>] {
-        let fits = |drawn: &Drawn| drawn.width == width && drawn.theme.is_same(theme);
+        let fits = |drawn: &RenderedLines| drawn.width == width && drawn.theme.is_same(theme);
         let is_whole =
-            |drawn: &Drawn| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
+            |drawn: &RenderedLines| drawn.upto == self.text.as_str().len() && drawn.finished == self.finished;
         if !self.drawn.as_ref().is_some_and(|drawn| fits(drawn) && is_whole(drawn)) {
-            self.split();
+            self.find_finished_blocks();
             let mut drawn =
-                self.drawn.take().filter(fits).unwrap_or_else(|| Drawn::new(width, theme.clone()));
-            self.draw(&mut drawn);
+                self.drawn.take().filter(fits).unwrap_or_else(|| RenderedLines::new(width, theme.clone()));
+            self.render_new_blocks(&mut drawn);
             self.drawn = Some(drawn);
         }
         self.drawn.as_ref().map(|drawn| drawn.lines.as_slice()).unwrap_or_default()
     }
 
     /// With how many lines each block ends that is finished, for a width and a theme. Whatever comes next, those lines stay.
-    pub fn blocks(&mut self, width: u16, theme: &Theme) -> &[usize] {
+    pub fn block_ends(&mut self, width: u16, theme: &Theme) -> &[usize] {
         self.lines(width, theme);
         self.drawn.as_ref().map(|drawn| drawn.blocks.as_slice()).unwrap_or_default()
     }
 
     /// The text of the first blocks, as many of them as are finished.
-    pub(crate) fn begin(&mut self, blocks: usize) -> &str {
-        self.split();
-        let end = self.begin_of(blocks.min(self.ends.len()));
+    pub(crate) fn text_of_blocks(&mut self, blocks: usize) -> &str {
+        self.find_finished_blocks();
+        let end = self.block_start(blocks.min(self.ends.len()));
         self.text.as_str().get(..end).unwrap_or_default()
     }
 
-    fn begin_of(&self, block: usize) -> usize {
+    fn block_start(&self, block: usize) -> usize {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default()
     }
 
     /// Finds the blocks that are finished since it was last asked.
-    fn split(&mut self) {
+    fn find_finished_blocks(&mut self) {
         let text = self.text.as_str();
         let whole = if self.finished { text.len() } else { text.rfind('\n').map_or(0, |at| at + 1) };
         // The block that ends the text may be finished by nothing but the end.
@@ -153,64 +153,64 @@ impl Streaming {
             return;
         }
         self.seen = whole;
-        let grown = self.drawn.as_ref().and_then(|drawn| drawn.grown_of(self.ends.len()));
-        let from = grown.map_or(self.begin_of(self.ends.len()), |grown| grown.from);
+        let grown = self.drawn.as_ref().and_then(|drawn| drawn.stable_prefix_of(self.ends.len()));
+        let from = grown.map_or(self.block_start(self.ends.len()), |grown| grown.from);
         let Some(open) = text.get(from..whole) else { return };
         self.read += open.len();
-        let before = grown.map_or("", |grown| grown.resume.before());
-        let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.source(open));
-        for end in finished(&source, self.finished) {
-            let start = self.begin_of(self.ends.len());
+        let before = grown.map_or("", |grown| grown.resume.source_prefix());
+        let source = grown.map_or(Cow::Borrowed(open), |grown| grown.resume.full_source(open));
+        for end in finished_block_ends(&source, self.finished) {
+            let start = self.block_start(self.ends.len());
             let end = from + end.saturating_sub(before.len());
             // Blanks at its end may stand before what was read.
-            let block = without_end(text.get(start..end).unwrap_or_default());
+            let block = trim_block_end(text.get(start..end).unwrap_or_default());
             let end = start + block.len();
-            self.links.learn(block, self.ends.len());
+            self.links.collect_from(block, self.ends.len());
             self.ends.push(end);
         }
     }
 
-    fn draw(&mut self, drawn: &mut Drawn) {
-        let stays = drawn.grown_of(self.ends.len()).map(|grown| grown.lines);
+    fn render_new_blocks(&mut self, drawn: &mut RenderedLines) {
+        let stays = drawn.stable_prefix_of(self.ends.len()).map(|grown| grown.lines);
         drawn.lines.truncate(stays.or(drawn.blocks.last().copied()).unwrap_or_default());
         for block in drawn.blocks.len()..self.ends.len() {
-            let part = self.begin_of(block)..self.begin_of(block + 1);
-            let made = self.make(part, block, true, None, drawn);
-            drawn.begin_block(&made);
+            let part = self.block_start(block)..self.block_start(block + 1);
+            let made = self.render_part(part, block, true, None, drawn);
+            drawn.push_block_gap(&made);
             drawn.lines.extend(made.lines);
             drawn.blocks.push(drawn.lines.len());
         }
-        self.draw_open(drawn);
+        self.render_open_block(drawn);
         (drawn.upto, drawn.finished) = (self.text.as_str().len(), self.finished);
     }
 
     /// The block that may still grow, or the rest of it.
-    fn draw_open(&mut self, drawn: &mut Drawn) {
+    fn render_open_block(&mut self, drawn: &mut RenderedLines) {
         let (block, end) = (self.ends.len(), self.text.as_str().len());
-        let begin = self.begin_of(block);
+        let begin = self.block_start(block);
         let text = self.text.as_str();
-        let holds = |grown: &Grown| grown.resume.holds_with(text.get(grown.from..).unwrap_or_default());
+        let holds = |grown: &StablePrefix| grown.resume.allows_rest(text.get(grown.from..).unwrap_or_default());
         let mut grown = drawn.grown.take().filter(|grown| grown.block == block && holds(grown));
         let from = grown.as_ref().map_or(begin, |grown| grown.from);
-        let mut made = self.make(from..end, block, false, grown.as_ref(), drawn);
+        let mut made = self.render_part(from..end, block, false, grown.as_ref(), drawn);
         if made.loose && grown.as_ref().is_some_and(|grown| grown.resume.is_tight()) {
             // What stands above stands apart, too.
             grown = None;
-            made = self.make(begin..end, block, false, None, drawn);
+            made = self.render_part(begin..end, block, false, None, drawn);
         }
         let lines = grown.as_ref().map(|grown| grown.lines).or(drawn.blocks.last().copied());
         drawn.lines.truncate(lines.unwrap_or_default());
         if grown.is_none() {
-            drawn.begin_block(&made);
+            drawn.push_block_gap(&made);
         }
-        let next = self.grow(block, grown.as_ref(), &made, drawn);
+        let next = self.extend_stable_prefix(block, grown.as_ref(), &made, drawn);
         drawn.grown = next.or(grown);
         drawn.lines.extend(made.lines);
     }
 
     /// Returns the further part of the open block that stays, if so much came that it counts.
-    fn grow(&mut self, block: usize, grown: Option<&Grown>, made: &Made, drawn: &Drawn) -> Option<Grown> {
-        let from = grown.map_or(self.begin_of(block), |grown| grown.from);
+    fn extend_stable_prefix(&mut self, block: usize, grown: Option<&StablePrefix>, made: &RenderedBlock, drawn: &RenderedLines) -> Option<StablePrefix> {
+        let from = grown.map_or(self.block_start(block), |grown| grown.from);
         let rest = self.text.as_str().get(from..)?;
         if rest.len() <= self.long.unwrap_or(LONG) {
             return None;
@@ -220,60 +220,60 @@ impl Streaming {
         let mark = match whole == rest.len() {
             true => made.mark.clone(),
             false => {
-                let sure = self.make(from..from + whole, block, false, grown, drawn);
+                let sure = self.render_part(from..from + whole, block, false, grown, drawn);
                 sure.mark.filter(|_| sure.loose == made.loose)
             }
         }?;
-        if !mark.resume.holds_with(self.text.as_str().get(from..)?) {
+        if !mark.resume.allows_rest(self.text.as_str().get(from..)?) {
             return None;
         }
-        let before = grown.map_or(0, |grown| grown.resume.before().len());
+        let before = grown.map_or(0, |grown| grown.resume.source_prefix().len());
         let (from, lines) = (from + mark.at.saturating_sub(before), drawn.lines.len() + mark.lines);
-        Some(Grown { block, from, lines, resume: mark.resume })
+        Some(StablePrefix { block, from, lines, resume: mark.resume })
     }
 
     /// Renders a block, or a part of the open one.
-    fn make(
+    fn render_part(
         &mut self,
         part: Range<usize>,
         block: usize,
         finished: bool,
-        grown: Option<&Grown>,
-        drawn: &Drawn,
-    ) -> Made {
+        grown: Option<&StablePrefix>,
+        drawn: &RenderedLines,
+    ) -> RenderedBlock {
         let resume = grown.map(|grown| grown.resume.clone());
         let rest = self.text.as_str().get(part).unwrap_or_default();
-        let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.source(rest));
+        let source = resume.as_ref().map_or(Cow::Borrowed(rest), |resume| resume.full_source(rest));
         if source.trim().is_empty() {
-            return Made::default();
+            return RenderedBlock::default();
         }
         self.rendered += 1;
         self.read += rest.len();
-        let renderer = Renderer::new(drawn.width, &drawn.theme, finished, resume);
-        renderer.run(&source, self.links.before(block))
+        let renderer = BlockRenderer::new(drawn.width, &drawn.theme, finished, resume);
+        renderer.render(&source, self.links.definitions_before(block))
     }
 }
 
-impl Drawn {
+impl RenderedLines {
     fn new(width: u16, theme: Theme) -> Self {
         Self { width, theme, lines: Vec::new(), blocks: Vec::new(), grown: None, upto: 0, finished: false }
     }
 
-    fn begin_block(&mut self, made: &Made) {
+    fn push_block_gap(&mut self, made: &RenderedBlock) {
         if !made.lines.is_empty() && !self.lines.is_empty() {
             self.lines.push(Line::default());
         }
     }
 
     /// Returns the part of a block that stays, if it is the open one.
-    fn grown_of(&self, block: usize) -> Option<&Grown> {
+    fn stable_prefix_of(&self, block: usize) -> Option<&StablePrefix> {
         self.grown.as_ref().filter(|grown| grown.block == block)
     }
 }
 
 /// The ends of the blocks that are finished: each that another one follows, and at the end of the text the last. `text`
 /// begins where a block has ended, and has whole lines only.
-fn finished(text: &str, at_end: bool) -> Vec<usize> {
+fn finished_block_ends(text: &str, at_end: bool) -> Vec<usize> {
     let mut depth = 0_usize;
     let mut ends = Vec::new();
     // Where what is shown of the block ends.
@@ -288,7 +288,7 @@ fn finished(text: &str, at_end: bool) -> Vec<usize> {
         depth += usize::from(matches!(event, Event::Start(_)));
         depth -= usize::from(is_end);
         if depth == 0 {
-            ends.push(end(text, shown..range.end));
+            ends.push(block_end(text, shown..range.end));
         }
     }
     if !at_end {
@@ -302,7 +302,7 @@ fn finished(text: &str, at_end: bool) -> Vec<usize> {
 /// What is blank behind a block belongs to nobody; how much of it there is may still change. Addresses of links that
 /// follow a list or a quote are counted to it by the parser. They belong to what comes next: without them, that could
 /// be something else.
-fn end(text: &str, rest: Range<usize>) -> usize {
+fn block_end(text: &str, rest: Range<usize>) -> usize {
     let mut end = rest.end;
     let behind = text.get(rest.clone()).unwrap_or_default();
     for (at, _) in behind.match_indices('\n') {
@@ -314,34 +314,34 @@ fn end(text: &str, rest: Range<usize>) -> usize {
         }
     }
     // A block shows at least where it begins.
-    without_end(text.get(..end).unwrap_or(text)).len()
+    trim_block_end(text.get(..end).unwrap_or(text)).len()
 }
 
-fn without_end(block: &str) -> &str {
+fn trim_block_end(block: &str) -> &str {
     block.trim_end_matches([' ', '\n'])
 }
 
 /// The addresses of a text that are given apart from their links (`[name]: address`), with the block in or before which each is given.
 #[derive(Debug, Clone, Default)]
-struct Links(Vec<Given>);
+struct LinkDefinitions(Vec<LinkDefinition>);
 
 #[derive(Debug, Clone)]
-struct Given {
+struct LinkDefinition {
     block: usize,
     name: String,
     address: String,
 }
 
-impl Links {
-    fn learn(&mut self, source: &str, block: usize) {
+impl LinkDefinitions {
+    fn collect_from(&mut self, source: &str, block: usize) {
         if !source.contains("]:") {
             return;
         }
         let parser = Parser::new_ext(source, OPTIONS);
-        let mut given: Vec<Given> = parser
+        let mut given: Vec<LinkDefinition> = parser
             .reference_definitions()
             .iter()
-            .map(|(name, link)| Given { block, name: folded(name), address: link.dest.to_string() })
+            .map(|(name, link)| LinkDefinition { block, name: normalize_name(name), address: link.dest.to_string() })
             .collect();
         given.sort_by(|a, b| a.name.cmp(&b.name));
         self.0.extend(given);
@@ -349,12 +349,12 @@ impl Links {
 
     /// Returns the definitions of links that a block does not have itself: what was given in earlier blocks, the first
     /// first.
-    fn before(
+    fn definitions_before(
         &self,
         block: usize,
     ) -> impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)> {
         move |link| {
-            let name = folded(&link.reference);
+            let name = normalize_name(&link.reference);
             let given =
                 self.0.iter().take_while(|given| given.block < block).find(|given| given.name == name)?;
             Some((given.address.clone().into(), CowStr::Borrowed("")))
@@ -363,7 +363,7 @@ impl Links {
 }
 
 /// Names are the same whatever their case and blanks.
-fn folded(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 

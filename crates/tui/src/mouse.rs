@@ -2,7 +2,7 @@
 
 /// Something that was done with the mouse, in columns and rows from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mouse {
+pub struct MouseAction {
     /// What.
     pub kind: MouseKind,
     /// The column.

@@ -42,20 +42,20 @@ use crate::theme::{Appearance, ColorDepth};
 
 pub use crate::app::{Below, Interface, Printing};
 pub use environment::Environment;
-pub use images::Protocol;
-pub use lines::run_lines;
+pub use images::ImageProtocol;
+pub use lines::run_linear;
 
 /// The texts that are written to the terminal: for those who check it. What writes it is [`run`].
 pub mod written {
-    pub use super::images::Pictures;
-    pub use super::lines::text as lines;
-    pub use super::osc::{copy, title};
-    pub use super::paint::Painter;
-    pub use super::strip::Strip;
-    pub use super::tail::text as tail;
+    pub use super::images::ImagePainter;
+    pub use super::lines::rows_text as lines;
+    pub use super::osc::{clipboard_sequence, title_sequence};
+    pub use super::paint::ScreenPainter;
+    pub use super::strip::InlineViewport;
+    pub use super::tail::tail_text as tail;
 }
 
-use driver::Driver;
+use driver::TerminalDriver;
 
 /// The most columns and rows that are drawn: a terminal says what it likes.
 const MOST_CELLS: (u16, u16) = (1024, 512);
@@ -63,7 +63,7 @@ const MOST_CELLS: (u16, u16) = (1024, 512);
 /// The size of a terminal that does not report one.
 const USUAL_CELLS: (u16, u16) = (80, 24);
 
-fn cells() -> (u16, u16) {
+fn terminal_size() -> (u16, u16) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
     let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
     (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1))
@@ -77,7 +77,7 @@ const MOST_LINES: usize = 1024;
 
 /// The part that only the program can do.
 #[async_trait]
-pub trait Program: Send + Sync + 'static {
+pub trait ProgramServices: Send + Sync + 'static {
     /// Answers a question, or does what is asked. Several are under way at the same time. The channel is short: an answer
     /// waits until the interface takes it, and one that nobody takes any more is dropped.
     async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>);
@@ -101,7 +101,7 @@ pub struct Connection {
 
 /// The setup of the terminal.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct TerminalSetup {
     /// The values of the environment's variables.
     pub environment: Environment,
     /// True if it is the terminal's own screen: what is printed there stays, and the terminal scrolls it.
@@ -118,7 +118,7 @@ pub struct Setup {
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ExitReason {
     /// The person quits.
     Quit,
     /// The system asked for it, with this signal.
@@ -130,15 +130,15 @@ pub enum End {
 ///
 /// # Errors
 /// [`TerminalError`] when there is no terminal, or it is gone.
-pub async fn run<I: Interface, P: Program>(
+pub async fn run<I: Interface, P: ProgramServices>(
     interface: I,
     program: Arc<P>,
     connection: Connection,
-    setup: Setup,
-) -> Result<End, TerminalError> {
-    let mut driver = Driver::new(interface, program, connection, setup)?;
-    let end = driver.drive().await;
-    driver.leave().await;
+    setup: TerminalSetup,
+) -> Result<ExitReason, TerminalError> {
+    let mut driver = TerminalDriver::new(interface, program, connection, setup)?;
+    let end = driver.run().await;
+    driver.shut_down().await;
     end
 }
 

@@ -21,7 +21,7 @@ use ratatui_core::style::{Modifier, Style};
 use crate::clean::CleanLine;
 use crate::timeouts;
 
-pub use problem::{Problem, ThemeError, Wrong};
+pub use problem::{ThemeProblem, ThemeError, FieldError};
 pub use role::Role;
 
 /// The appearance of a terminal's background.
@@ -49,10 +49,10 @@ pub enum ColorDepth {
 
 /// A theme. A copy costs nothing and is known to be [the same](Self::is_same).
 #[derive(Debug, Clone)]
-pub struct Theme(Arc<Inner>);
+pub struct Theme(Arc<ThemeStyles>);
 
 #[derive(Debug, Clone)]
-struct Inner {
+struct ThemeStyles {
     name: CleanLine,
     description: CleanLine,
     appearance: Appearance,
@@ -74,13 +74,13 @@ pub struct SpinnerStyle {
 }
 
 impl SpinnerStyle {
-    pub(crate) fn picture(&self, elapsed: Duration) -> CleanLine {
+    pub(crate) fn frame_at(&self, elapsed: Duration) -> CleanLine {
         let turn = elapsed.as_nanos() / self.interval.as_nanos().max(1);
         let at = usize::try_from(turn).unwrap_or_default() % self.frames.len().max(1);
         self.frames.get(at).cloned().unwrap_or_else(|| "●".into())
     }
 
-    pub(crate) fn changes_at(&self, began: Instant, now: Instant) -> Option<Instant> {
+    pub(crate) fn next_frame_at(&self, began: Instant, now: Instant) -> Option<Instant> {
         let turns = now.saturating_duration_since(began).as_nanos() / self.interval.as_nanos().max(1) + 1;
         began.checked_add(self.interval.checked_mul(u32::try_from(turns).ok()?)?)
     }
@@ -88,22 +88,22 @@ impl SpinnerStyle {
 
 /// A theme that was read, and what of its file did not count.
 #[derive(Debug, Clone)]
-pub struct Parsed {
+pub struct ParsedTheme {
     /// The theme.
     pub theme: Theme,
     /// In the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ThemeProblem>,
 }
 
 impl Theme {
     /// The built-in theme for dark backgrounds.
     pub fn dark() -> Self {
-        Self::new("dark".into(), Appearance::Dark, builtin::styles(builtin::DARK))
+        Self::new("dark".into(), Appearance::Dark, builtin::styles_from_colors(builtin::DARK))
     }
 
     /// The built-in theme for light backgrounds.
     pub fn light() -> Self {
-        Self::new("light".into(), Appearance::Light, builtin::styles(builtin::LIGHT))
+        Self::new("light".into(), Appearance::Light, builtin::styles_from_colors(builtin::LIGHT))
     }
 
     /// The built-in theme for a background.
@@ -119,15 +119,15 @@ impl Theme {
     ///
     /// # Errors
     /// [`ThemeError`] when the whole cannot be read.
-    pub fn parse(text: &str, appearance: Appearance) -> Result<Parsed, ThemeError> {
+    pub fn parse(text: &str, appearance: Appearance) -> Result<ParsedTheme, ThemeError> {
         file::parse(text, appearance)
     }
 
     fn new(name: CleanLine, appearance: Appearance, written: Vec<Style>) -> Self {
-        let styles = resolved(&written);
+        let styles = resolve_styles(&written);
         let description = CleanLine::default();
         let inner =
-            Inner { name, description, appearance, spinner: SpinnerStyle::default(), written, styles };
+            ThemeStyles { name, description, appearance, spinner: SpinnerStyle::default(), written, styles };
         Self(Arc::new(inner))
     }
 
@@ -153,12 +153,12 @@ impl Theme {
 
     /// The style of a role, with what it takes from whom it follows.
     pub fn style(&self, role: Role) -> Style {
-        self.0.styles.get(role.at()).copied().unwrap_or_default()
+        self.0.styles.get(role.index()).copied().unwrap_or_default()
     }
 
     /// Returns the style that is written for a role alone: to be laid over the style of what is around it.
     pub fn own_style(&self, role: Role) -> Style {
-        self.0.written.get(role.at()).copied().unwrap_or_default()
+        self.0.written.get(role.index()).copied().unwrap_or_default()
     }
 
     /// True if both are one and the same, so that what was drawn with one need not be drawn again.
@@ -168,14 +168,14 @@ impl Theme {
 
     /// The theme for a terminal with so many colours.
     #[must_use]
-    pub fn reduced(&self, depth: ColorDepth) -> Self {
+    pub fn with_color_depth(&self, depth: ColorDepth) -> Self {
         if depth == ColorDepth::True {
             return self.clone();
         }
-        let reduce = |(role, style): (&Role, &Style)| reduced(*role, *style, depth);
+        let reduce = |(role, style): (&Role, &Style)| reduce_style(*role, *style, depth);
         let all = |styles: &[Style]| Role::ALL.iter().zip(styles).map(reduce).collect();
         let (written, styles) = (all(&self.0.written), all(&self.0.styles));
-        Self(Arc::new(Inner { written, styles, ..Inner::clone(&self.0) }))
+        Self(Arc::new(ThemeStyles { written, styles, ..ThemeStyles::clone(&self.0) }))
     }
 }
 
@@ -187,18 +187,18 @@ impl Default for SpinnerStyle {
 }
 
 /// Each with what it takes from whom it follows, who stands before it.
-fn resolved(written: &[Style]) -> Vec<Style> {
+fn resolve_styles(written: &[Style]) -> Vec<Style> {
     let mut styles: Vec<Style> = Vec::with_capacity(written.len());
     for (role, own) in Role::ALL.iter().zip(written) {
-        let parent = role.follows().and_then(|parent| styles.get(parent.at())).copied();
+        let parent = role.follows().and_then(|parent| styles.get(parent.index())).copied();
         styles.push(parent.unwrap_or_default().patch(*own));
     }
     styles
 }
 
-fn reduced(role: Role, style: Style, depth: ColorDepth) -> Style {
-    let fg = style.fg.and_then(|color| color::reduced(color, depth, false));
-    let bg = style.bg.and_then(|color| color::reduced(color, depth, true));
+fn reduce_style(role: Role, style: Style, depth: ColorDepth) -> Style {
+    let fg = style.fg.and_then(|color| color::reduce_color(color, depth, false));
+    let bg = style.bg.and_then(|color| color::reduce_color(color, depth, true));
     let lost = style.bg.is_some() && bg.is_none();
     let plain = Style { fg, bg, ..style };
     if lost && matches!(role, Role::Selection | Role::SearchMatch) {

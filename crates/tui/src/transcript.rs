@@ -36,29 +36,29 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::clean::{Clean, CleanLine};
-use crate::image::Placement;
+use crate::clean::{CleanText, CleanLine};
+use crate::image::ImagePlacement;
 use crate::keys::{Browse, Scroll};
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::mouse::MouseKind;
 use crate::theme::{Role, Theme};
-use answer::{Answer, Words};
-use browse::{Browsing, Selecting};
-use call::{Call, Phase, Sum};
-use calls::Calls;
-use document::{Document, Moved};
-use item::{Item, Kind, Page, User};
-use note::{Note, Tag};
-use notes::{note, noted};
-use search::Finder;
-pub use search::Found;
-use settle::Settled;
-use spoken::Told;
-use view::View;
+use answer::{AnswerInProgress, AnswerTextKind};
+use browse::{BrowseCursor, SelectionTracker};
+use call::{CallItem, CallPhase, ArgumentSummary};
+use calls::OpenCalls;
+use document::{TranscriptDocument, ItemMoves};
+use item::{TranscriptItem, ItemKind, PageItem, UserItem};
+use note::{NoteItem, NoteTag};
+use notes::{push_note, apply_note_event};
+use search::TranscriptFinder;
+pub use search::SearchOutcome;
+use settle::PrintedScrollback;
+use spoken::LinearTranscript;
+use view::TranscriptView;
 
 /// Something of haft's own that stands in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum LocalMessage {
     /// Something to know.
     Info(String),
     /// Something that went wrong.
@@ -70,22 +70,22 @@ pub enum Said {
 /// The conversation and its parts.
 #[derive(Debug, Default)]
 pub struct Transcript {
-    doc: Document,
-    answer: Answer,
-    calls: Calls,
-    view: View,
-    finder: Finder,
-    browse: Option<Browsing>,
-    selecting: Selecting,
+    doc: TranscriptDocument,
+    answer: AnswerInProgress,
+    calls: OpenCalls,
+    view: TranscriptView,
+    finder: TranscriptFinder,
+    browse: Option<BrowseCursor>,
+    selecting: SelectionTracker,
     /// The printed state, where the conversation is printed and not drawn.
-    told: Told,
+    linear_state: LinearTranscript,
     /// The printed state, where only what goes on is drawn.
-    settled: Settled,
+    scrollback: PrintedScrollback,
 }
 
 /// The outcome of a key in the transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Browsed {
+pub enum BrowseOutcome {
     /// Nothing that others have to know.
     Done,
     /// Text for the clipboard.
@@ -98,25 +98,25 @@ impl Transcript {
     /// Another conversation in the place of this one. What is unfolded for all stays unfolded.
     /// Commands of the person's that run stand behind it.
     pub fn restore(&mut self, messages: &[Message]) {
-        let view = View { height: self.view.height, ..View::default() };
+        let view = TranscriptView { height: self.view.height, ..TranscriptView::default() };
         let running = self.calls.take_running(&mut self.doc);
-        let Document { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
+        let TranscriptDocument { folds, mut layouts, .. } = std::mem::take(&mut self.doc);
         layouts.kept.clear();
-        *self = Self { doc: Document { folds, layouts, ..Document::default() }, view, ..Self::default() };
-        messages.iter().for_each(|message| self.read(message));
+        *self = Self { doc: TranscriptDocument { folds, layouts, ..TranscriptDocument::default() }, view, ..Self::default() };
+        messages.iter().for_each(|message| self.add_message(message));
         self.calls.end_run(&mut self.doc);
         self.calls.put_running(&mut self.doc, running);
     }
 
-    fn read(&mut self, message: &Message) {
+    fn add_message(&mut self, message: &Message) {
         let Self { doc, calls, .. } = self;
         match message {
             Message::User { content, .. } => {
-                doc.push(Kind::User(Box::new(User::new(content))));
+                doc.push(ItemKind::User(Box::new(UserItem::new(content))));
             }
             Message::Assistant(message) => {
                 for block in &message.content {
-                    let Some(item) = answer::put(None, block) else { continue };
+                    let Some(item) = answer::item_from_block(None, block) else { continue };
                     if let AssistantBlock::ToolCall(call) = block {
                         calls.of_run.insert(call.id.clone(), doc.items.len());
                     }
@@ -125,53 +125,53 @@ impl Transcript {
             }
             Message::Tool(ToolMessage { call_id, name, content, is_error, details, extension, .. }) => {
                 if let Some(call) = calls.call_or_new(doc, call_id, name) {
-                    call.result(content, *is_error, details.as_ref(), extension.as_ref());
+                    call.set_result(content, *is_error, details.as_ref(), extension.as_ref());
                 }
             }
         }
     }
 
     /// Something happened. Events that are not shown in the transcript change nothing.
-    pub fn event(&mut self, event: &E, now: Instant) {
+    pub fn handle_event(&mut self, event: &E, now: Instant) {
         let Self { doc, answer, calls, .. } = self;
         match event {
             E::UserMessage { content, .. } => {
-                doc.push(Kind::User(Box::new(User::new(content))));
+                doc.push(ItemKind::User(Box::new(UserItem::new(content))));
             }
-            E::AssistantStart => answer.over(doc, now),
-            E::TextDelta { delta } => answer.words(doc, delta, Words::Text, now),
-            E::ThinkingDelta { delta } => answer.words(doc, delta, Words::Thinking, now),
-            E::ModelResponse { text_bytes, .. } => answer.told = Some(*text_bytes),
+            E::AssistantStart => answer.finish(doc, now),
+            E::TextDelta { delta } => answer.push_delta(doc, delta, AnswerTextKind::Text, now),
+            E::ThinkingDelta { delta } => answer.push_delta(doc, delta, AnswerTextKind::Thinking, now),
+            E::ModelResponse { text_bytes, .. } => answer.sent_bytes = Some(*text_bytes),
             E::AssistantMessage { content, .. } => {
-                let moved = answer.answered(doc, calls, content, now);
-                self.moved(&moved);
+                let moved = answer.apply_final_content(doc, calls, content, now);
+                self.apply_moves(&moved);
             }
-            E::TurnEnd { stop, error } => self.turn_ends(*stop, error.as_deref(), now),
+            E::TurnEnd { stop, error } => self.finish_turn(*stop, error.as_deref(), now),
             E::Done => {
-                answer.over(doc, now);
+                answer.finish(doc, now);
                 calls.end_run(doc);
             }
             E::ToolUseStart { id, name } => {
                 answer.close(doc, now);
-                answer.items.push(calls.add(doc, id, name, Sum::default(), Phase::Writing));
+                answer.items.push(calls.add(doc, id, name, ArgumentSummary::default(), CallPhase::Writing));
             }
             E::ToolCall { id, name, args } => {
-                answer.withheld(doc, now);
-                calls.waits(doc, id, name, args);
+                answer.withhold(doc, now);
+                calls.set_waiting(doc, id, name, args);
             }
-            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.called(doc, event, now),
-            E::ToolResult { .. } => calls.came_to(doc, event),
-            E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.hosted(doc, event, now),
+            E::ToolStart { .. } | E::ToolProgress { .. } | E::ToolEnd { .. } => calls.apply_tool_event(doc, event, now),
+            E::ToolResult { .. } => calls.apply_tool_result(doc, event),
+            E::HostCallStart { .. } | E::HostCallEnd { .. } => calls.apply_host_call(doc, event, now),
             E::ToolRewritten { .. }
             | E::ToolRewriteConflict { .. }
             | E::ToolBlocked { .. }
-            | E::ToolSkipped { .. } => calls.decided(doc, event),
+            | E::ToolSkipped { .. } => calls.apply_decision(doc, event),
             E::Retry { .. } | E::ModelFallback { .. } => {
-                let moved = answer.begins_anew(doc, calls, now);
-                noted(doc, event);
-                self.moved(&moved);
+                let moved = answer.restart(doc, calls, now);
+                apply_note_event(doc, event);
+                self.apply_moves(&moved);
             }
-            E::EventGap { lost } => self.has_gap(*lost),
+            E::EventGap { lost } => self.record_gap(*lost),
             E::Interrupted { .. }
             | E::TurnDiscarded { .. }
             | E::CompactionStart { .. }
@@ -181,7 +181,7 @@ impl Transcript {
             | E::Error { .. }
             | E::ExtDisplay { .. }
             | E::GateOff { .. }
-            | E::ExtensionError(_) => noted(doc, event),
+            | E::ExtensionError(_) => apply_note_event(doc, event),
             E::Session { .. }
             | E::QueueUpdate { .. }
             | E::TurnStart { .. }
@@ -195,56 +195,56 @@ impl Transcript {
         }
     }
 
-    fn has_gap(&mut self, lost: u64) {
+    fn record_gap(&mut self, lost: u64) {
         self.answer.gap = true;
-        self.calls.hosted_have_gap(&mut self.doc);
-        let before = match self.doc.items.last().and_then(Item::note).map(|note| note.tag) {
-            Some(Tag::Gap(before)) => before,
-            Some(Tag::Plain | Tag::Retry | Tag::Compacting | Tag::Failure) | None => 0,
+        self.calls.mark_host_calls_lost(&mut self.doc);
+        let before = match self.doc.items.last().and_then(TranscriptItem::note).map(|note| note.tag) {
+            Some(NoteTag::Gap(before)) => before,
+            Some(NoteTag::Plain | NoteTag::Retry | NoteTag::Compacting | NoteTag::Failure) | None => 0,
         };
-        note(&mut self.doc, Note::gap(before.saturating_add(lost)));
+        push_note(&mut self.doc, NoteItem::lost_events(before.saturating_add(lost)));
     }
 
-    fn turn_ends(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
+    fn finish_turn(&mut self, stop: Stop, error: Option<&str>, now: Instant) {
         let Self { doc, answer, .. } = self;
         match stop {
-            Stop::End | Stop::ToolUse | Stop::Length => answer.withheld(doc, now),
+            Stop::End | Stop::ToolUse | Stop::Length => answer.withhold(doc, now),
             Stop::Error | Stop::Aborted => {}
         }
-        answer.over(doc, now);
+        answer.finish(doc, now);
         match (stop, error) {
             // It is what the person wanted, and no failure.
-            (Stop::Aborted, _) => note(doc, Note::muted("stopped")),
-            (_, Some(error)) => note(doc, Note { tag: Tag::Failure, ..Note::error(error) }),
+            (Stop::Aborted, _) => push_note(doc, NoteItem::muted("stopped")),
+            (_, Some(error)) => push_note(doc, NoteItem { tag: NoteTag::Failure, ..NoteItem::error(error) }),
             (Stop::Length, None) => {
-                note(doc, Note::warning("the answer reached the output limit of the model"))
+                push_note(doc, NoteItem::warning("the answer reached the output limit of the model"))
             }
             (Stop::End | Stop::ToolUse | Stop::Error, None) => {}
         }
     }
 
-    fn moved(&mut self, moved: &Moved) {
-        self.told.moved(moved);
+    fn apply_moves(&mut self, moved: &ItemMoves) {
+        self.linear_state.apply_moves(moved);
         self.finder.forget_from(moved.from);
-        self.settled.past = self.settled.past.min(moved.from);
+        self.scrollback.past = self.scrollback.past.min(moved.from);
     }
 
     /// Something of haft's own.
-    pub fn say(&mut self, said: Said) {
+    pub fn push_local(&mut self, said: LocalMessage) {
         let kind = match said {
-            Said::Info(text) => Kind::Note(Box::new(Note::info(&text))),
-            Said::Error(text) => Kind::Note(Box::new(Note::error(&text))),
-            Said::Page(heading, text) => {
-                let (heading, body) = (CleanLine::new(&heading), Clean::new(&text));
-                Kind::Page(Box::new(Page { owner: None, heading, body, markdown: true }))
+            LocalMessage::Info(text) => ItemKind::Note(Box::new(NoteItem::info(&text))),
+            LocalMessage::Error(text) => ItemKind::Note(Box::new(NoteItem::error(&text))),
+            LocalMessage::Page(heading, text) => {
+                let (heading, body) = (CleanLine::new(&heading), CleanText::new(&text));
+                ItemKind::Page(Box::new(PageItem { owner: None, heading, body, markdown: true }))
             }
         };
         self.doc.push(kind);
     }
 
     /// A command of the person's (`!`) begins; whether the model is told what it prints.
-    pub fn shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
-        self.calls.shell(&mut self.doc, number, Call::shell(command, kept, now));
+    pub fn start_shell(&mut self, number: u64, command: &str, kept: bool, now: Instant) {
+        self.calls.add_shell(&mut self.doc, number, CallItem::from_shell(command, kept, now));
     }
 
     /// More of what it prints.
@@ -255,15 +255,15 @@ impl Transcript {
     }
 
     /// The session in which it began is closed: what it prints is told to nobody.
-    pub fn shell_left(&mut self, number: u64) {
+    pub fn detach_shell(&mut self, number: u64) {
         if let Some(call) = self.calls.shell_call(&mut self.doc, number) {
-            call.remark("", Role::Muted, "its session is closed: the model is not told what it prints");
+            call.add_remark("", Role::Muted, "its session is closed: the model is not told what it prints");
         }
     }
 
     /// It is over: its status, where it has one, or why it did not run.
-    pub fn shell_end(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
-        self.calls.shell_end(&mut self.doc, number, outcome, now);
+    pub fn finish_shell(&mut self, number: u64, outcome: Result<Option<i32>, String>, now: Instant) {
+        self.calls.finish_shell(&mut self.doc, number, outcome, now);
     }
 
     /// True if there is nothing in it.
@@ -284,60 +284,60 @@ impl Transcript {
     }
 
     /// True if the end is seen and stays seen while more comes.
-    pub fn follows(&self) -> bool {
+    pub fn is_following(&self) -> bool {
         self.view.top.is_none()
     }
 
     /// Shows all tool calls in full, or folds them.
     pub fn toggle_calls(&mut self) {
         self.doc.folds.calls = !self.doc.folds.calls;
-        let calls = |item: &&mut Item| matches!(item.kind, Kind::Call(_) | Kind::Note(_));
+        let calls = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Call(_) | ItemKind::Note(_));
         self.doc.items.iter_mut().filter(calls).for_each(|item| item.unfolded = None);
     }
 
     /// Shows what the model thinks, or folds it.
     pub fn toggle_thinking(&mut self) {
         self.doc.folds.thinking = !self.doc.folds.thinking;
-        let thoughts = |item: &&mut Item| matches!(item.kind, Kind::Thinking(_));
+        let thoughts = |item: &&mut TranscriptItem| matches!(item.kind, ItemKind::Thinking(_));
         self.doc.items.iter_mut().filter(thoughts).for_each(|item| item.unfolded = None);
     }
 
     /// Returns true for calls, and for thoughts, that are shown in full.
-    pub fn unfolded(&self) -> (bool, bool) {
+    pub fn unfolded_kinds(&self) -> (bool, bool) {
         (self.doc.folds.calls, self.doc.folds.thinking)
     }
 
     /// It will be seen in so many rows.
-    pub fn opens(&mut self, rows: u16) {
+    pub fn set_height(&mut self, rows: u16) {
         self.view.height = usize::from(rows);
     }
 
     /// The text of the model's last answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.doc.items.iter().rev().filter_map(Item::text).find(|text| !text.trim().is_empty())
+        self.doc.items.iter().rev().filter_map(TranscriptItem::text).find(|text| !text.trim().is_empty())
     }
 
     /// Searches for a text, and moves to the match that is nearest above, or else to the nearest below; none for an empty
     /// text. Typing on searches from where it began. Where there is too much to read at once,
     /// [`search_on`](Self::search_on) goes on.
-    pub fn search(&mut self, text: &str) -> Found {
+    pub fn search(&mut self, text: &str) -> SearchOutcome {
         let found = self.finder.search(&mut self.doc, &mut self.view, text);
-        self.landed(found)
+        self.follow_match(found)
     }
 
     /// The match before (`true`), or the one after.
-    pub fn next_match(&mut self, older: bool) -> Found {
+    pub fn next_match(&mut self, older: bool) -> SearchOutcome {
         let found = self.finder.next_match(&mut self.doc, &mut self.view, older);
-        self.landed(found)
+        self.follow_match(found)
     }
 
     /// Reads on, where it is not known yet whether there is a match.
-    pub fn search_on(&mut self) -> Found {
-        let found = self.finder.hunt(&mut self.doc, &mut self.view);
-        self.landed(found)
+    pub fn continue_search(&mut self) -> SearchOutcome {
+        let found = self.finder.continue_scan(&mut self.doc, &mut self.view);
+        self.follow_match(found)
     }
 
-    fn landed(&mut self, found: Found) -> Found {
+    fn follow_match(&mut self, found: SearchOutcome) -> SearchOutcome {
         if let (Some(at), Some(browse)) = (self.finder.take_landing(), &mut self.browse) {
             browse.cursor = at;
         }
@@ -345,12 +345,12 @@ impl Transcript {
     }
 
     /// Returns the outcome of the search so far.
-    pub fn found(&self) -> Found {
-        self.finder.found()
+    pub fn search_outcome(&self) -> SearchOutcome {
+        self.finder.outcome()
     }
 
     /// The number of bytes that searches have read so far: the measure of what a key of theirs costs.
-    pub fn scanned(&self) -> usize {
+    pub fn scanned_bytes(&self) -> usize {
         self.finder.scanned
     }
 
@@ -361,49 +361,49 @@ impl Transcript {
 
     /// Nothing is searched for any more, and one is where one was before.
     pub fn leave_search(&mut self) {
-        self.finder.leave(&mut self.doc, &mut self.view);
+        self.finder.cancel(&mut self.doc, &mut self.view);
     }
 
     /// The keyboard is here from now on: a cursor is shown.
-    pub fn browse(&mut self) {
-        self.browse = Some(Browsing::begin(&mut self.doc, &mut self.view));
+    pub fn start_browsing(&mut self) {
+        self.browse = Some(BrowseCursor::begin(&mut self.doc, &mut self.view));
         self.selecting.selection = None;
     }
 
     /// A key of the transcript's own.
-    pub fn browsed(&mut self, action: Browse) -> Browsed {
+    pub fn handle_browse(&mut self, action: Browse) -> BrowseOutcome {
         let Self { doc, view, finder, browse, selecting, .. } = self;
-        let Some(browsing) = browse else { return Browsed::Leave };
+        let Some(browsing) = browse else { return BrowseOutcome::Leave };
         if !matches!(action, Browse::NextMatch | Browse::PreviousMatch) {
             finder.stop();
         }
         browsing.clamp(doc);
         match action {
-            Browse::Copy => return self.copy(),
+            Browse::Copy => return self.copy_selection(),
             Browse::Close => {
                 view.top = view.top.filter(|_| !browsing.followed);
                 selecting.selection = None;
                 *browse = None;
-                return Browsed::Leave;
+                return BrowseOutcome::Leave;
             }
             Browse::NextMatch | Browse::PreviousMatch => {
                 self.next_match(action == Browse::PreviousMatch);
                 self.extend_selection();
-                return Browsed::Done;
+                return BrowseOutcome::Done;
             }
             Browse::Mark | Browse::MarkLines => {
-                selecting.mark(browsing.cursor, action == Browse::MarkLines);
+                selecting.toggle_mark(browsing.cursor, action == Browse::MarkLines);
             }
             Browse::Expand => {
-                doc.toggle(browsing.cursor.at.item);
+                doc.toggle_fold(browsing.cursor.at.item);
                 browsing.clamp(doc);
             }
-            Browse::Up | Browse::Down | Browse::Left | Browse::Right => browsing.go(doc, action),
-            Browse::LineStart | Browse::LineEnd => browsing.go(doc, action),
+            Browse::Up | Browse::Down | Browse::Left | Browse::Right => browsing.move_cursor(doc, action),
+            Browse::LineStart | Browse::LineEnd => browsing.move_cursor(doc, action),
         }
         view.reveal(doc, browsing.cursor.at);
         self.extend_selection();
-        Browsed::Done
+        BrowseOutcome::Done
     }
 
     fn extend_selection(&mut self) {
@@ -412,33 +412,33 @@ impl Transcript {
         }
     }
 
-    fn copy(&mut self) -> Browsed {
+    fn copy_selection(&mut self) -> BrowseOutcome {
         let at = self.browse.as_ref().map_or(0, |browsing| browsing.cursor.at.item);
         let text = match self.selecting.selection.is_some() {
-            true => self.selecting.text(&mut self.doc),
-            false => self.doc.items.get(at).map(Item::copied).filter(|text| !text.is_empty()),
+            true => self.selecting.selected_text(&mut self.doc),
+            false => self.doc.items.get(at).map(TranscriptItem::clipboard_text).filter(|text| !text.is_empty()),
         };
         self.selecting.selection = None;
-        text.map_or(Browsed::Done, Browsed::Copy)
+        text.map_or(BrowseOutcome::Done, BrowseOutcome::Copy)
     }
 
     /// The button went down, moved while down, or went up, in columns and rows of the area that was drawn last. What is
     /// selected then is given for the clipboard when the button goes up.
-    pub fn mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
+    pub fn handle_mouse(&mut self, kind: MouseKind, column: u16, row: u16) -> Option<String> {
         let Self { doc, view, selecting, .. } = self;
         match kind {
             // What it turns is not always this.
             MouseKind::WheelUp | MouseKind::WheelDown => {}
-            MouseKind::Press => selecting.press(view.point(column, row)),
-            MouseKind::Drag => selecting.drag(view.point(column, row)),
+            MouseKind::Press => selecting.start_drag(view.cell_at(column, row)),
+            MouseKind::Drag => selecting.drag_to(view.cell_at(column, row)),
             MouseKind::Release => {
                 let pressed = selecting.pressed.take()?;
                 if selecting.selection.is_some() {
-                    return selecting.text(doc);
+                    return selecting.selected_text(doc);
                 }
                 // A click on the row of a call is as good as the key.
                 if pressed.at.row == doc.gap_rows(pressed.at.item) {
-                    doc.toggle(pressed.at.item);
+                    doc.toggle_fold(pressed.at.item);
                 }
             }
         }
@@ -447,27 +447,27 @@ impl Transcript {
 
     /// When it looks different by itself: a spinner turns, a time goes on. None while nothing runs that was drawn last.
     pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
-        self.view.next_picture(&self.doc, now)
+        self.view.next_spinner_frame(&self.doc, now)
     }
 
     /// Where images shall be in what was drawn last.
-    pub fn images(&self) -> &[Placement] {
+    pub fn image_placements(&self) -> &[ImagePlacement] {
         &self.view.placements
     }
 
     /// The last rows, for the normal screen when all is over.
-    pub fn tail(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+    pub fn last_rows(&mut self, width: u16, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
         self.doc.last_rows(width, rows, theme)
     }
 
     /// The person typed this: it stands on the terminal, so that it is not printed once more.
-    pub fn typed(&mut self, text: &str) {
-        self.told.typed(text);
+    pub fn record_typed(&mut self, text: &str) {
+        self.linear_state.record_typed(text);
     }
 
     /// Returns the rows to print since the last call, for a width; each comes once.
-    pub fn spoken(&mut self, width: u16) -> Vec<CleanLine> {
-        self.told.spoken(&self.doc, &self.answer, width)
+    pub fn take_linear_rows(&mut self, width: u16) -> Vec<CleanLine> {
+        self.linear_state.take_rows(&self.doc, &self.answer, width)
     }
 
     /// All that the last call printed, or was printed for it, as rows of a width. None when nothing was called.
@@ -477,27 +477,27 @@ impl Transcript {
 
     /// The rows that are printed from now on, each of them once: all that is over, and as much of the rest as has to be so
     /// that what is left has at most so many rows.
-    pub fn settle(&mut self, width: u16, room: usize, look: &Look) -> Vec<Line<'static>> {
-        self.settled.settle(&mut self.doc, &self.answer, width, room, look)
+    pub fn take_settled_rows(&mut self, width: u16, room: usize, look: &DrawContext) -> Vec<Line<'static>> {
+        self.scrollback.take_settled_rows(&mut self.doc, &self.answer, width, room, look)
     }
 
     /// All that has not been printed, as it is now.
-    pub fn settle_all(&mut self, width: u16, look: &Look) -> Vec<Line<'static>> {
-        self.settled.settle_all(&mut self.doc, width, look)
+    pub fn take_remaining_rows(&mut self, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
+        self.scrollback.take_remaining_rows(&mut self.doc, width, look)
     }
 
     /// The number of rows that are left after [`settle`](Self::settle).
-    pub fn live(&self) -> usize {
-        self.settled.live
+    pub fn live_rows(&self) -> usize {
+        self.scrollback.live
     }
 
     /// Draws what has not been printed: the last rows of it.
-    pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
-        self.settled.draw(&mut self.doc, &mut self.view, area, buffer, look);
+    pub fn draw_live(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
+        self.scrollback.draw(&mut self.doc, &mut self.view, area, buffer, look);
     }
 
     /// The number of items that have been laid out so far: the measure of what a frame costs.
-    pub fn laid_out(&self) -> usize {
+    pub fn layout_count(&self) -> usize {
         self.doc.layouts.made
     }
 }

@@ -14,14 +14,14 @@ use anyhow::{Context, Result, bail};
 const LIBRARY_CALL: u64 = 30;
 
 /// The command that starts valgrind.
-pub(crate) fn valgrind() -> Command {
+pub(crate) fn valgrind_command() -> Command {
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     Command::new("valgrind")
 }
 
 /// True if valgrind can be started.
 pub(crate) fn has_valgrind() -> bool {
-    let version = valgrind().arg("--version").stdin(Stdio::null()).output();
+    let version = valgrind_command().arg("--version").stdin(Stdio::null()).output();
     version.is_ok_and(|output| output.status.success())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn has_valgrind() -> bool {
 pub(super) fn count(args: &[&str]) -> Result<u64> {
     let folder = tempfile::tempdir().context("make a directory for callgrind")?;
     let (file, own) = (folder.path().join("out"), std::env::current_exe().context("find this binary")?);
-    let output = valgrind()
+    let output = valgrind_command()
         // Names in full, so that the profile is read line by line.
         .args(["--tool=callgrind", "--compress-strings=no", "--compress-pos=no", "--dump-line=no"])
         .arg(format!("--callgrind-out-file={}", file.display()))

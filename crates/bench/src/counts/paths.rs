@@ -5,7 +5,7 @@ use std::hint::black_box;
 use anyhow::{Context, Result, ensure};
 use haft_core::chain::{ChainStep, ToolChain};
 use haft_core::hooks::{HookRole, ToolDecision};
-use haft_host::Framer;
+use haft_host::LineFramer;
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, Decoded, FrameSet};
 use haft_protocol::ext::{ExtensionFrame, HostFrame};
@@ -14,7 +14,7 @@ use haft_protocol::limits::MAX_RESULT_LINE;
 use crate::peers;
 
 /// One of them.
-pub(crate) struct Counted {
+pub(crate) struct CountedPath {
     pub(super) name: &'static str,
     /// The number of repetitions, so that differences from run to run disappear.
     pub(super) times: u64,
@@ -22,31 +22,31 @@ pub(crate) struct Counted {
     go: fn(u64) -> Result<()>,
 }
 
-pub(super) const PATHS: &[Counted] = &[
-    Counted {
+pub(super) const PATHS: &[CountedPath] = &[
+    CountedPath {
         name: "decode intercept, 200 B",
         times: 2_000,
-        go: |times| decode::<HostFrame>(&intercept(2), times),
+        go: |times| decode::<HostFrame>(&intercept_frame(2), times),
     },
-    Counted {
+    CountedPath {
         name: "decode intercept, 4 KB",
         times: 1_000,
-        go: |times| decode::<HostFrame>(&intercept(150), times),
+        go: |times| decode::<HostFrame>(&intercept_frame(150), times),
     },
-    Counted { name: "decode response", times: 2_000, go: |times| decode::<ExtensionFrame>(RESPONSE, times) },
-    Counted {
+    CountedPath { name: "decode response", times: 2_000, go: |times| decode::<ExtensionFrame>(RESPONSE, times) },
+    CountedPath {
         name: "decode result, 1 MB",
         times: 3,
         go: |times| decode::<ExtensionFrame>(&result(1 << 20), times),
     },
-    Counted { name: "encode intercept, 200 B", times: 2_000, go: |times| encode(&intercept(2), times) },
-    Counted { name: "frame 1,000 lines", times: 20, go: frame },
-    Counted { name: "chain of 5 hooks", times: 1_000, go: chain },
-    Counted { name: "SDK, one question", times: MOST_QUESTIONS, go: questions },
+    CountedPath { name: "encode intercept, 200 B", times: 2_000, go: |times| encode(&intercept_frame(2), times) },
+    CountedPath { name: "frame 1,000 lines", times: 20, go: split_frames },
+    CountedPath { name: "chain of 5 hooks", times: 1_000, go: run_chain },
+    CountedPath { name: "SDK, one question", times: MOST_QUESTIONS, go: answer_questions },
 ];
 
 /// Goes a path, named on the command line, so many times.
-pub(crate) fn work(name: &str, times: &str) -> Result<()> {
+pub(crate) fn run_path(name: &str, times: &str) -> Result<()> {
     let path =
         PATHS.iter().find(|path| path.name == name).with_context(|| format!("no such path: {name}"))?;
     (path.go)(times.parse().context("read how often")?)
@@ -58,7 +58,7 @@ const RESPONSE: &str = r#"{"type":"event_intercept_response","id":"12345"}"#;
 const MOST_QUESTIONS: u64 = 1_000;
 
 /// A question with so many pieces of 26 bytes in its arguments.
-fn intercept(pieces: usize) -> String {
+fn intercept_frame(pieces: usize) -> String {
     let content = "fn main() { println!(1); }".repeat(pieces);
     format!(
         r#"{{"type":"event_intercept","id":"12345","event":"tool_call","tool_id":"toolu_01AbCdEfGh","tool_name":"write","tool_args":{{"path":"src/main.rs","content":"{content}"}}}}"#
@@ -91,9 +91,9 @@ fn encode(line: &str, times: u64) -> Result<()> {
     Ok(())
 }
 
-fn frame(times: u64) -> Result<()> {
+fn split_frames(times: u64) -> Result<()> {
     let lines = format!("{RESPONSE}\n").repeat(1_000);
-    let mut framer = Framer::default();
+    let mut framer = LineFramer::default();
     for _ in 0..times {
         let mut found = 0;
         // As much as a read of a pipe brings at most.
@@ -106,7 +106,7 @@ fn frame(times: u64) -> Result<()> {
     Ok(())
 }
 
-fn chain(times: u64) -> Result<()> {
+fn run_chain(times: u64) -> Result<()> {
     let args = RawJson::parse(r#"{"path":"src/main.rs","content":"fn main() {}"}"#)?;
     let roles = [HookRole::Ordered, HookRole::Ordered, HookRole::Gate, HookRole::Gate, HookRole::Gate];
     for _ in 0..times {
@@ -131,19 +131,19 @@ fn chain(times: u64) -> Result<()> {
 }
 
 /// A guard made with the SDK, asked over streams in memory.
-fn questions(times: u64) -> Result<()> {
+fn answer_questions(times: u64) -> Result<()> {
     let opening = concat!(
         r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":""}"#,
         "\n"
     );
-    let question = intercept(2) + "\n";
+    let question = intercept_frame(2) + "\n";
     // The same preparation however many are asked.
     let all = opening.to_owned() + &question.repeat(usize::try_from(MOST_QUESTIONS)?);
     let asked = opening.len() + question.len() * usize::try_from(times)?;
     let input = all.as_bytes().get(..asked).context("so many questions are not there")?;
     let mut output = Vec::with_capacity(1 << 20);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(peers::guard().serve_on(input, &mut output))?;
+    runtime.block_on(peers::guard_extension().serve_on(input, &mut output))?;
     let answers = output.windows(RESPONSE_TYPE.len()).filter(|text| *text == RESPONSE_TYPE).count();
     ensure!(u64::try_from(answers)? == times, "{answers} answers to {times} questions");
     Ok(())

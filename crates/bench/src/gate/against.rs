@@ -10,11 +10,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::facts::Machine;
-use crate::method::Effort;
+use crate::facts::MachineDescription;
+use crate::method::EffortLevel;
 use crate::method::median;
-use crate::report::{Found, Line, Purpose, Report};
-use crate::rows::{ROWS, Row};
+use crate::report::{MeasuredValue, ReportLine, LinePurpose, Report};
+use crate::rows::{ROWS, BenchmarkRow};
 
 /// Runs of a row in which a line must be too slow to refuse a change.
 const TRIES: usize = 3;
@@ -28,7 +28,7 @@ const UNKNOWN: i32 = 2;
 
 /// One line of both builds.
 #[derive(Debug)]
-struct Compared {
+struct LineComparison {
     what: String,
     /// The median figures.
     base: f64,
@@ -41,10 +41,10 @@ struct Compared {
 }
 
 /// Measures this build and the base, row by row. True if no line is slower here.
-pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
-    println!("{}\n", Machine::read());
+pub(super) fn run(base: &Path, effort: EffortLevel) -> Result<bool> {
+    println!("{}\n", MachineDescription::read());
     let own = std::env::current_exe().context("find this binary")?;
-    let rows: Vec<&Row> = ROWS.iter().filter(|row| row.is_gated()).collect();
+    let rows: Vec<&BenchmarkRow> = ROWS.iter().filter(|row| row.is_gated()).collect();
     let (mut unknown, mut slower) = (Vec::new(), Vec::new());
     for row in &rows {
         let Some(lines) = judge_row(row, base, &own, effort)? else {
@@ -68,10 +68,10 @@ pub(super) fn run(base: &Path, effort: Effort) -> Result<bool> {
 }
 
 /// The lines of a row that were slower in every try; None if the base does not know the row.
-fn judge_row(row: &Row, base: &Path, own: &Path, effort: Effort) -> Result<Option<BTreeSet<String>>> {
+fn judge_row(row: &BenchmarkRow, base: &Path, own: &Path, effort: EffortLevel) -> Result<Option<BTreeSet<String>>> {
     let mut slower: Option<BTreeSet<String>> = None;
     for attempt in 1..=TRIES {
-        let Some(pairs) = pairs(row.name, base, own, effort)? else { return Ok(None) };
+        let Some(pairs) = measure_pairs(row.name, base, own, effort)? else { return Ok(None) };
         let compared = compare(&pairs);
         print_table(row.name, &compared);
         let now = compared.into_iter().filter(|line| line.slower).map(|line| line.what).collect();
@@ -88,24 +88,24 @@ fn judge_row(row: &Row, base: &Path, own: &Path, effort: Effort) -> Result<Optio
 }
 
 /// Reports of the base and of this build, measured in turns.
-fn pairs(row: &str, base: &Path, own: &Path, effort: Effort) -> Result<Option<Vec<(Report, Report)>>> {
+fn measure_pairs(row: &str, base: &Path, own: &Path, effort: EffortLevel) -> Result<Option<Vec<(Report, Report)>>> {
     let count = match effort {
-        Effort::Full => 7,
-        Effort::Quick => 3,
+        EffortLevel::Full => 7,
+        EffortLevel::Quick => 3,
     };
-    let here = || measured(own, row)?.with_context(|| format!("this build does not know row {row}"));
+    let here = || run_build(own, row)?.with_context(|| format!("this build does not know row {row}"));
     let mut pairs = Vec::with_capacity(count);
     for at in 0..count {
         // The base goes first, then last, in turns.
         let first = if at % 2 == 0 { None } else { Some(here()?) };
-        let Some(base) = measured(base, row)? else { return Ok(None) };
+        let Some(base) = run_build(base, row)? else { return Ok(None) };
         pairs.push((base, first.map_or_else(here, Ok)?));
     }
     Ok(Some(pairs))
 }
 
 /// One run of a row by a build; None if the build does not know it.
-fn measured(program: &Path, row: &str) -> Result<Option<Report>> {
+fn run_build(program: &Path, row: &str) -> Result<Option<Report>> {
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     let mut command = Command::new(program);
     let output = command.args(["gate", "--json", row, "--quick"]).stdin(Stdio::null()).output();
@@ -122,15 +122,15 @@ fn measured(program: &Path, row: &str) -> Result<Option<Report>> {
 }
 
 /// Compares the gated lines that both builds have.
-fn compare(pairs: &[(Report, Report)]) -> Vec<Compared> {
+fn compare(pairs: &[(Report, Report)]) -> Vec<LineComparison> {
     let lines = pairs.first().map(|(_, here)| here.lines.as_slice()).unwrap_or_default();
-    let gated = lines.iter().filter(|line| line.purpose == Purpose::Gated);
+    let gated = lines.iter().filter(|line| line.purpose == LinePurpose::Gated);
     let figure = |report: &Report, what: &str| {
-        report.lines.iter().find(|line| line.what == what).map(|line| line.found.judged())
+        report.lines.iter().find(|line| line.what == what).map(|line| line.found.judged_value())
     };
-    let compared = |line: &Line| {
+    let compared = |line: &ReportLine| {
         let figures = pairs.iter().map(|(base, here)| figure(base, &line.what).zip(figure(here, &line.what)));
-        Some(judge(line, &figures.collect::<Option<Vec<_>>>()?))
+        Some(judge_line(line, &figures.collect::<Option<Vec<_>>>()?))
     };
     gated.filter_map(compared).collect()
 }
@@ -138,7 +138,7 @@ fn compare(pairs: &[(Report, Report)]) -> Vec<Compared> {
 /// Judges a line by its figures in the base and here. It is slower if the median change exceeds 1 by more than the room
 /// and the distance between the largest and the smallest change. A counter must also be over its gate: counters close
 /// to zero double without any harm.
-fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
+fn judge_line(line: &ReportLine, figures: &[(f64, f64)]) -> LineComparison {
     let changes = || figures.iter().map(|(base, here)| here / base);
     let least = changes().fold(f64::INFINITY, f64::min);
     let most = changes().fold(f64::NEG_INFINITY, f64::max);
@@ -147,15 +147,15 @@ fn judge(line: &Line, figures: &[(f64, f64)]) -> Compared {
     let here = median(figures.iter().map(|(_, here)| *here).collect());
     let is_over_gate = line.goal.is_none_or(|goal| here > goal.gate);
     let slower = match line.found {
-        Found::Ratio(_) => change > allowed,
+        MeasuredValue::Ratio(_) => change > allowed,
         // No quotient: the base may be zero.
-        Found::Value { .. } => here > base * (1.0 + ROOM) && is_over_gate,
+        MeasuredValue::Value { .. } => here > base * (1.0 + ROOM) && is_over_gate,
     };
     let goal = line.goal.map(|goal| goal.goal);
-    Compared { what: line.what.clone(), base, here, change, allowed, goal, slower }
+    LineComparison { what: line.what.clone(), base, here, change, allowed, goal, slower }
 }
 
-fn print_table(row: &str, lines: &[Compared]) {
+fn print_table(row: &str, lines: &[LineComparison]) {
     println!("{row:<26}{:>8}{:>8}{:>9}{:>9}{:>8}", "base", "here", "change", "allowed", "goal");
     for line in lines {
         println!("{line}");
@@ -163,7 +163,7 @@ fn print_table(row: &str, lines: &[Compared]) {
     println!();
 }
 
-impl fmt::Display for Compared {
+impl fmt::Display for LineComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, base, here, change, allowed, goal, slower } = self;
         let goal = goal.map_or_else(String::new, |goal| format!("{goal:.2}"));
@@ -178,12 +178,12 @@ impl fmt::Display for Compared {
 mod tests {
     use super::*;
     use crate::method::Comparison;
-    use crate::report::Goal;
+    use crate::report::LineGoal;
     use crate::report::tests::{line, report};
 
     #[track_caller]
-    fn check(line: &Line, figures: &[(f64, f64)], expect: bool) {
-        let compared = judge(line, figures);
+    fn check(line: &ReportLine, figures: &[(f64, f64)], expect: bool) {
+        let compared = judge_line(line, figures);
         assert_eq!(compared.slower, expect, "{compared}");
         assert!(compared.to_string().len() <= 80, "{compared}");
     }
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_counter_must_be_over_its_gate_too() {
-        let goal = Some(Goal { goal: 0.05, gate: 0.2 });
-        let counter = Line { found: Found::Value { value: 0.1 }, goal, ..line(1.0, true) };
+        let goal = Some(LineGoal { goal: 0.05, gate: 0.2 });
+        let counter = ReportLine { found: MeasuredValue::Value { value: 0.1 }, goal, ..line(1.0, true) };
         check(&counter, &[(0.01, 0.1), (0.01, 0.1), (0.01, 0.1)], false);
         check(&counter, &[(0.01, 0.3), (0.01, 0.3), (0.01, 0.3)], true);
         check(&counter, &[(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)], false);
@@ -219,9 +219,9 @@ mod tests {
     fn gated_lines_of_both_builds_are_compared_by_name() {
         let named = |what: &str, ratio| {
             let comparison = Comparison { base: 1.0, candidate: ratio, ratio, spread: 0.0 };
-            Line { what: what.to_owned(), found: Found::Ratio(comparison), ..line(ratio, true) }
+            ReportLine { what: what.to_owned(), found: MeasuredValue::Ratio(comparison), ..line(ratio, true) }
         };
-        let reported = Line { purpose: Purpose::Reported, ..named("reported", 1.0) };
+        let reported = ReportLine { purpose: LinePurpose::Reported, ..named("reported", 1.0) };
         let base = report(vec![named("same", 1.0), reported.clone()]);
         let here = report(vec![reported, named("added", 1.0), named("same", 2.0)]);
         let pairs = vec![(base, here); 3];

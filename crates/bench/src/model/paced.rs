@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::http::{self, Reader};
+use super::http::{self, RequestReader};
 
 /// Words of which a token each is written, with all that Markdown has to look at.
 const WORDS: [&str; 12] = [
@@ -30,12 +30,12 @@ const WORDS: [&str; 12] = [
 
 /// A model that listens until the program ends.
 #[derive(Debug)]
-pub(crate) struct Paced {
+pub(crate) struct PacedModel {
     address: SocketAddr,
     writes: Arc<AtomicBool>,
 }
 
-impl Paced {
+impl PacedModel {
     /// Begins to listen on a free port; an answer has so many tokens a second.
     pub(crate) fn start(tokens_per_second: u32) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
@@ -53,7 +53,7 @@ impl Paced {
     }
 
     /// Where it is, without a path.
-    pub(crate) fn url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
@@ -65,12 +65,12 @@ impl Paced {
 
 fn serve(mut stream: TcpStream, tokens_per_second: u32, goes_on: &AtomicBool) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = Reader::default();
+    let mut reader = RequestReader::default();
     while let Some(request) = reader.next(&mut stream)? {
         if request.path().split('?').next().is_some_and(|path| path.ends_with("/messages")) {
             answer(&mut stream, tokens_per_second, goes_on)?;
         } else {
-            http::write(&mut stream, request.other())?;
+            http::write(&mut stream, request.fallback_body())?;
         }
     }
     Ok(())

@@ -2,12 +2,12 @@
 
 /// A stretch of values laid over a stretch of pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Scale {
+pub(super) struct LogScale {
     values: (f64, f64),
     pixels: (f64, f64),
 }
 
-impl Scale {
+impl LogScale {
     /// None unless the values are positive and there is a distance between them.
     pub(super) fn new(values: (f64, f64), pixels: (f64, f64)) -> Option<Self> {
         let (least, most) = values;
@@ -40,7 +40,7 @@ impl Scale {
     }
 
     /// Its two ends in pixels.
-    pub(super) fn ends(&self) -> (f64, f64) {
+    pub(super) fn pixel_range(&self) -> (f64, f64) {
         self.pixels
     }
 }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn places() {
-        let scale = Scale::new((1.0, 100.0), (0.0, 200.0)).unwrap();
+        let scale = LogScale::new((1.0, 100.0), (0.0, 200.0)).unwrap();
         let check = |value, expect: f64| assert!((scale.at(value) - expect).abs() < 1e-9, "{value}");
         check(1.0, 0.0);
         check(10.0, 100.0);
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_apart() {
         let check = |values, expect: &[f64]| {
-            let scale = Scale::new(values, (0.0, 200.0)).unwrap();
+            let scale = LogScale::new(values, (0.0, 200.0)).unwrap();
             assert_eq!(scale.ticks(30.0), expect, "{values:?}");
         };
         check((1.0, 100.0), &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
@@ -81,7 +81,7 @@ mod tests {
         for values in
             [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (1.0, f64::INFINITY), bounds([0.0, -1.0].into_iter())]
         {
-            assert_eq!(Scale::new(values, (0.0, 1.0)), None, "{values:?}");
+            assert_eq!(LogScale::new(values, (0.0, 1.0)), None, "{values:?}");
         }
     }
 }

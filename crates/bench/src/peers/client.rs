@@ -23,7 +23,7 @@ pub(super) fn run() -> io::Result<()> {
     for number in 0.. {
         let Some(request) = request(Path::new(&dir), number)? else { break };
         if number > 0 {
-            shell(number - 1)?;
+            run_shell(number - 1)?;
         }
         stream.write_all(&request)?;
         read(&mut stream, &mut answer)?;
@@ -39,7 +39,7 @@ fn request(dir: &Path, number: usize) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The same shell that the agent uses, with both outputs read to their end.
-fn shell(number: usize) -> io::Result<()> {
+fn run_shell(number: usize) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the base is what the standard library can do")]
     let mut command = Command::new("/bin/bash");
     command.args(["-c", "--", &format!("echo haft-bench-call-{number}")]).stdin(Stdio::null());
@@ -56,13 +56,13 @@ fn read(stream: &mut TcpStream, answer: &mut Vec<u8>) -> io::Result<()> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         answer.extend_from_slice(buffer.get(..count).unwrap_or_default());
-        if whole(answer) {
+        if is_complete(answer) {
             return Ok(());
         }
     }
 }
 
-fn whole(answer: &[u8]) -> bool {
+fn is_complete(answer: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(answer) else { return false };
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());

@@ -12,12 +12,12 @@ const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
 const PARAMS: &[u8] = br#""params":"#;
 
 /// Lets everything pass.
-pub(super) fn pass() -> io::Result<()> {
+pub(super) fn allow_all() -> io::Result<()> {
     serve(|_, answer| answer.extend_from_slice(br#"{"action":"continue","approved":true}"#))
 }
 
 /// Sends back all that it is asked about, as its own change of it.
-pub(super) fn echo() -> io::Result<()> {
+pub(super) fn echo_calls() -> io::Result<()> {
     serve(|line, answer| {
         let params = memchr::memmem::find(line, PARAMS).and_then(|at| line.get(at + PARAMS.len()..));
         let params = params.and_then(|rest| rest.strip_suffix(b"}\n"));
@@ -28,7 +28,7 @@ pub(super) fn echo() -> io::Result<()> {
 }
 
 /// Writes down what comes, and lets it pass.
-pub(super) fn record() -> io::Result<()> {
+pub(super) fn record_calls() -> io::Result<()> {
     let path = std::env::var_os(RECORD).ok_or_else(|| io::Error::other("no file to write to"))?;
     let mut file = File::create(path)?;
     let mut outcome = Ok(());

@@ -14,12 +14,12 @@ const ORDERED: &str = concat!(r#"{"type":"subscribe","intercept":["tool_call"]}"
 const GATE: &str = concat!(r#"{"type":"subscribe","intercept":[{"event":"tool_call","role":"gate"}]}"#, "\n");
 
 /// Answers at once.
-pub(super) fn ordered() -> io::Result<()> {
+pub(super) fn run_ordered() -> io::Result<()> {
     answer(ORDERED, None)
 }
 
 /// Thinks for so long before each answer.
-pub(super) fn gate(thinking: Duration) -> io::Result<()> {
+pub(super) fn run_gate(thinking: Duration) -> io::Result<()> {
     answer(GATE, Some(thinking))
 }
 

@@ -16,7 +16,7 @@ const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAuLi4u";
 
 /// The content of a result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Payload {
+pub(crate) enum ResultPayload {
     /// A block of a kind that nobody shows: what comes of it is that it came.
     Other,
     /// Text: lines of a log.
@@ -25,7 +25,7 @@ pub(crate) enum Payload {
     Image,
 }
 
-impl Payload {
+impl ResultPayload {
     /// The role of a child that answers with so many kilobytes.
     pub(crate) const fn role(self) -> &'static str {
         match self {
@@ -36,12 +36,12 @@ impl Payload {
     }
 
     /// The other way round.
-    pub(crate) fn of(role: &str) -> Option<Self> {
+    pub(crate) fn from_role(role: &str) -> Option<Self> {
         [Self::Other, Self::Text, Self::Image].into_iter().find(|payload| payload.role() == role)
     }
 
     /// All of the answer behind its id.
-    fn rest(self, bytes: usize) -> String {
+    fn answer_tail(self, bytes: usize) -> String {
         let (before, payload, after) = match self {
             Self::Other => (r#"{"type":"bench","data":""#, "x".repeat(bytes), r#""}"#),
             Self::Text => {
@@ -59,11 +59,11 @@ impl Payload {
 }
 
 /// Answers each call with this.
-pub(super) fn answer(payload: Payload, bytes: usize) -> io::Result<()> {
+pub(super) fn answer(payload: ResultPayload, bytes: usize) -> io::Result<()> {
     let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
-    let rest = payload.rest(bytes);
+    let rest = payload.answer_tail(bytes);
     let mut line = Vec::new();
     loop {
         line.clear();

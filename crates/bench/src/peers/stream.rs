@@ -33,7 +33,7 @@ const OPENING: &str = concat!(
 );
 
 /// With the SDK, as users write it.
-pub(crate) fn sdk() -> ExitCode {
+pub(crate) fn run_sdk() -> ExitCode {
     Extension::new("stream", "1.0.0")
         .command(COMMAND, "draw", |_, host: Host| async move {
             // Whether the first content is before or behind the answer does not matter: it is not the last.
@@ -48,7 +48,7 @@ pub(crate) fn sdk() -> ExitCode {
 }
 
 /// Without: every content is a line, and every line a write.
-pub(crate) fn bare() -> io::Result<()> {
+pub(crate) fn run_bare() -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
     for line in io::stdin().lock().lines() {
@@ -68,7 +68,7 @@ pub(crate) fn bare() -> io::Result<()> {
 }
 
 /// The number of a content that was made here.
-pub(crate) fn number(lines: &[String]) -> Option<u32> {
+pub(crate) fn frame_number(lines: &[String]) -> Option<u32> {
     lines.first()?.strip_prefix("frame ")?.parse().ok()
 }
 

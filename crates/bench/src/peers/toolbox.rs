@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Greets, registers, and answers each call.
 pub(super) fn run(number: usize) -> io::Result<()> {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
-    output.write_all(opening(number).as_bytes())?;
+    output.write_all(opening_lines(number).as_bytes())?;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -26,7 +26,7 @@ pub(super) fn run(number: usize) -> io::Result<()> {
 }
 
 /// The fields of a manifest by which it waits for its first use.
-pub(crate) fn activation(number: usize) -> [(String, Value); 2] {
+pub(crate) fn activation_fields(number: usize) -> [(String, Value); 2] {
     let tools = tools(number);
     let uses = tools.iter().filter_map(|tool| Some(format!("tool:{}", tool["name"].as_str()?)));
     [("activation".to_owned(), uses.collect()), ("tools".to_owned(), tools.to_vec().into())]
@@ -43,7 +43,7 @@ fn tools(number: usize) -> [Value; 3] {
     })
 }
 
-fn opening(number: usize) -> String {
+fn opening_lines(number: usize) -> String {
     let name = format!("box-{number}");
     let hello = json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["tools"]});
     let mut lines = vec![hello];

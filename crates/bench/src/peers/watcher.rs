@@ -44,16 +44,16 @@ pub(crate) fn count() -> io::Result<()> {
         end.extend_from_slice(bytes.get(read.saturating_sub(LAST.len())..).unwrap_or_default());
         end.drain(..end.len().saturating_sub(LAST.len()));
         if end == LAST.as_bytes() {
-            say(&mut output, "end", lines)?;
+            send_note(&mut output, "end", lines)?;
             (lines, said) = (0, false);
         } else if lines >= PACE && !std::mem::replace(&mut said, lines >= PACE) {
-            say(&mut output, "pace", lines)?;
+            send_note(&mut output, "pace", lines)?;
         }
     }
 }
 
 /// Registers, and reads nothing from then on.
-pub(crate) fn stall() -> io::Result<()> {
+pub(crate) fn run_stalled() -> io::Result<()> {
     let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
     #[cfg(unix)]
@@ -74,7 +74,7 @@ fn skip_line(input: &mut impl Read) -> io::Result<()> {
     Ok(())
 }
 
-fn say(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
+fn send_note(output: &mut impl Write, what: &str, lines: usize) -> io::Result<()> {
     output.write_all(
         format!("{{\"type\":\"notify\",\"level\":\"info\",\"message\":\"{what} {lines}\"}}\n").as_bytes(),
     )?;

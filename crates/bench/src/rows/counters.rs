@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::children::Program;
+use crate::children::ChildProgram;
 use crate::peers;
 use crate::report::{Report, Unit};
 
@@ -19,26 +19,26 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
         return Ok(());
     };
     for (what, role) in [("calls a trip, bare pipe", peers::RAW_ASKS), ("calls a trip, host", peers::ASKS)] {
-        let (few, many) = (calls(&strace, role, TRIPS.0)?, calls(&strace, role, TRIPS.1)?);
-        report.figure(what, Unit::Count, (many - few) / f64::from(TRIPS.1 - TRIPS.0), None);
+        let (few, many) = (count_system_calls(&strace, role, TRIPS.0)?, count_system_calls(&strace, role, TRIPS.1)?);
+        report.add_figure(what, Unit::Count, (many - few) / f64::from(TRIPS.1 - TRIPS.0), None);
     }
     Ok(())
 }
 
 /// All system calls of the first thread of a process in this role.
-fn calls(strace: &Path, role: &str, trips: u32) -> Result<f64> {
+fn count_system_calls(strace: &Path, role: &str, trips: u32) -> Result<f64> {
     let counted = tempfile::NamedTempFile::new().context("make a file for strace")?;
-    let own = Program::own(&peers::with(role, trips))?;
+    let own = ChildProgram::in_role(&peers::role_with_number(role, trips))?;
     let mut args: Vec<String> = ["-c", "-o"].map(str::to_owned).into();
     args.push(counted.path().to_string_lossy().into_owned());
     args.push(own.path.to_string_lossy().into_owned());
     args.extend(own.args);
-    Program { path: strace.to_owned(), args }.run()?;
-    total(&std::fs::read_to_string(counted.path())?).context("read what strace counted")
+    ChildProgram { path: strace.to_owned(), args }.run()?;
+    total_calls(&std::fs::read_to_string(counted.path())?).context("read what strace counted")
 }
 
 /// The number of calls in the last line, which is about all of them.
-fn total(table: &str) -> Option<f64> {
+fn total_calls(table: &str) -> Option<f64> {
     let line = table.lines().rfind(|line| line.trim_end().ends_with("total"))?;
     line.split_whitespace().nth(3)?.parse().ok()
 }
@@ -56,7 +56,7 @@ mod tests {
 ------ ----------- ----------- --------- --------- ----------------
 100.00    0.000039           0       201         3 total
 ";
-        assert_eq!(total(table), Some(201.0));
-        assert_eq!(total(""), None);
+        assert_eq!(total_calls(table), Some(201.0));
+        assert_eq!(total_calls(""), None);
     }
 }

@@ -24,14 +24,14 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use crate::asking::{self, runtime, spec};
-use crate::children::{Piped, Program};
-use crate::method::{Plan, compare};
+use crate::asking::{self, runtime, extension_spec};
+use crate::children::{PipedChild, ChildProgram};
+use crate::method::{RepetitionPlan, compare};
 use crate::peers::watcher::{LAST, PACE};
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 use crate::{peers, platform};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 8 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 8 };
 
 /// The number of watchers.
 const WATCHERS: usize = 100;
@@ -48,60 +48,60 @@ const STALLED: usize = 10;
 /// The size of the base's writes: a pipe full.
 const WRITE: usize = 64 * 1024;
 
-const FANOUT: Goal = Goal { goal: 1.5, gate: 2.2 };
-const STALLS: Goal = Goal { goal: 1.1, gate: 1.3 };
+const FANOUT: LineGoal = LineGoal { goal: 1.5, gate: 2.2 };
+const STALLS: LineGoal = LineGoal { goal: 1.1, gate: 1.3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    told(report)?;
-    let (plan, event) = (report.plan(PLAN), event()?);
-    let mut all = Told::start(0)?;
-    let mut twin = Told::start(0)?;
+    measure_fanout(report)?;
+    let (plan, event) = (report.plan_for_effort(PLAN), event()?);
+    let mut all = HostFanoutCandidate::start(0)?;
+    let mut twin = HostFanoutCandidate::start(0)?;
     let [wall, cpu] = compare(plan, || all.block(&event), || twin.block(&event))?;
-    let wall_sound = report.control("control, host, wall", Unit::Seconds, wall);
-    let cpu_sound = report.control("control, host, own CPU", Unit::Seconds, cpu);
+    let wall_sound = report.add_control("control, host, wall", Unit::Seconds, wall);
+    let cpu_sound = report.add_control("control, host, own CPU", Unit::Seconds, cpu);
     twin.end()?;
-    let mut stalled = Told::start(STALLED)?;
+    let mut stalled = HostFanoutCandidate::start(STALLED)?;
     let [wall, cpu] = compare(plan, || all.block(&event), || stalled.block(&event))?;
-    report.line("10 stalled, wall", Unit::Seconds, wall, Some(STALLS), wall_sound);
-    report.line("10 stalled, own CPU", Unit::Seconds, cpu, Some(STALLS), cpu_sound);
+    report.add_comparison("10 stalled, wall", Unit::Seconds, wall, Some(STALLS), wall_sound);
+    report.add_comparison("10 stalled, own CPU", Unit::Seconds, cpu, Some(STALLS), cpu_sound);
     all.end()?;
     stalled.end()
 }
 
 /// Measures the gated line.
-pub(super) fn gate(report: &mut Report) -> Result<()> {
-    told(report)
+pub(super) fn measure_gated(report: &mut Report) -> Result<()> {
+    measure_fanout(report)
 }
 
-fn told(report: &mut Report) -> Result<()> {
-    let (plan, event, bytes) = (report.plan(PLAN), event()?, bytes()?);
-    let mut raw = Raw::start()?;
-    let mut twin = Raw::start()?;
+fn measure_fanout(report: &mut Report) -> Result<()> {
+    let (plan, event, bytes) = (report.plan_for_effort(PLAN), event()?, bytes()?);
+    let mut raw = PipeFanoutBase::start()?;
+    let mut twin = PipeFanoutBase::start()?;
     let [wall, cpu] = compare(plan, || raw.block(&bytes), || twin.block(&bytes))?;
-    let wall_sound = report.control("control, wall", Unit::Seconds, wall);
-    let cpu_sound = report.control("control, own CPU", Unit::Seconds, cpu);
+    let wall_sound = report.add_control("control, wall", Unit::Seconds, wall);
+    let cpu_sound = report.add_control("control, own CPU", Unit::Seconds, cpu);
     drop(twin);
-    let mut told = Told::start(0)?;
+    let mut told = HostFanoutCandidate::start(0)?;
     let [wall, cpu] = compare(plan, || raw.block(&bytes), || told.block(&event))?;
-    report.line("2,000 x 100, wall", Unit::Seconds, wall, Some(FANOUT), wall_sound).gated();
-    report.line("2,000 x 100, own CPU", Unit::Seconds, cpu, None, cpu_sound);
+    report.add_comparison("2,000 x 100, wall", Unit::Seconds, wall, Some(FANOUT), wall_sound).make_gated();
+    report.add_comparison("2,000 x 100, own CPU", Unit::Seconds, cpu, None, cpu_sound);
     told.end()
 }
 
 /// The base's side.
-struct Raw {
-    peers: Vec<Piped>,
+struct PipeFanoutBase {
+    peers: Vec<PipedChild>,
 }
 
-impl Raw {
+impl PipeFanoutBase {
     fn start() -> Result<Self> {
-        let program = Program::own(peers::WATCHER)?;
-        let peers = (0..WATCHERS).map(|_| Piped::extension(&program)).collect::<Result<_>>()?;
+        let program = ChildProgram::in_role(peers::WATCHER)?;
+        let peers = (0..WATCHERS).map(|_| PipedChild::start_extension(&program)).collect::<Result<_>>()?;
         Ok(Self { peers })
     }
 
     fn block(&mut self, bytes: &[u8]) -> Result<[f64; 2]> {
-        let clock = Clock::start();
+        let clock = FanoutTimer::start();
         for part in bytes.chunks(WRITE) {
             for peer in &mut self.peers {
                 peer.write(part)?;
@@ -116,7 +116,7 @@ impl Raw {
 }
 
 /// The candidate's side: a host with watchers, told as the agent tells it.
-struct Told {
+struct HostFanoutCandidate {
     runtime: Runtime,
     host: Host,
     observers: Vec<Arc<dyn Observer>>,
@@ -124,7 +124,7 @@ struct Told {
     live: usize,
 }
 
-impl Told {
+impl HostFanoutCandidate {
     fn start(stalled: usize) -> Result<Self> {
         let runtime = runtime()?;
         let (words, notes) = mpsc::unbounded_channel();
@@ -135,8 +135,8 @@ impl Told {
             }
         };
         let host = runtime
-            .block_on(Host::builder(config()).specs(watchers(stalled)?).events(Arc::new(said)).start());
-        let ready = host.states().iter().filter(|status| status.state == ExtensionState::Ready).count();
+            .block_on(Host::builder(watcher_host_config()).specs(watcher_specs(stalled)?).events(Arc::new(said)).start());
+        let ready = host.statuses().iter().filter(|status| status.state == ExtensionState::Ready).count();
         ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers came up");
         let observers = host.hook_source().hooks().observers;
         Ok(Self { runtime, host, observers, notes, live: WATCHERS - stalled })
@@ -145,19 +145,19 @@ impl Told {
     fn block(&mut self, event: &AgentEvent) -> Result<[f64; 2]> {
         let (observers, notes, live) = (&self.observers, &mut self.notes, self.live);
         let emit = |event: &AgentEvent| observers.iter().for_each(|observer| observer.observe(event));
-        let clock = Clock::start();
+        let clock = FanoutTimer::start();
         self.runtime.block_on(async {
             (0..AHEAD).for_each(|_| emit(event));
-            said(notes, "pace", live).await?;
+            wait_for_note(notes, "pace", live).await?;
             (AHEAD..EVENTS).for_each(|_| emit(event));
             emit(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
-            said(notes, &format!("end {}", EVENTS + 1), live).await
+            wait_for_note(notes, &format!("end {}", EVENTS + 1), live).await
         })?;
         Ok(clock.stop())
     }
 
     fn end(self) -> Result<()> {
-        let states = self.host.states();
+        let states = self.host.statuses();
         let lost = states.iter().filter(|status| status.events_dropped > 0).count();
         ensure!(lost == WATCHERS - self.live, "{lost} watchers lost events");
         self.runtime.block_on(self.host.shutdown());
@@ -166,7 +166,7 @@ impl Told {
 }
 
 /// Waits until so many watchers have said this.
-async fn said(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers: usize) -> Result<()> {
+async fn wait_for_note(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers: usize) -> Result<()> {
     for _ in 0..watchers {
         let said = notes.recv().await.context("the host is gone")?;
         ensure!(said.starts_with(word), "a watcher said {said}, not {word}");
@@ -175,12 +175,12 @@ async fn said(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers:
 }
 
 /// Wall and own CPU time, in seconds.
-struct Clock {
+struct FanoutTimer {
     wall: Instant,
     cpu: f64,
 }
 
-impl Clock {
+impl FanoutTimer {
     fn start() -> Self {
         Self { wall: Instant::now(), cpu: platform::cpu_time() }
     }
@@ -191,15 +191,15 @@ impl Clock {
 }
 
 /// Watchers, of which so many never read.
-fn watchers(stalled: usize) -> Result<Vec<ExtensionSpec>> {
-    let (watcher, never) = (Program::own(peers::WATCHER)?, Program::own(peers::STALLED)?);
+fn watcher_specs(stalled: usize) -> Result<Vec<ExtensionSpec>> {
+    let (watcher, never) = (ChildProgram::in_role(peers::WATCHER)?, ChildProgram::in_role(peers::STALLED)?);
     let program = |number| if number < WATCHERS - stalled { &watcher } else { &never };
-    Ok((0..WATCHERS).map(|number| spec(&format!("watcher-{number}"), program(number))).collect())
+    Ok((0..WATCHERS).map(|number| extension_spec(&format!("watcher-{number}"), program(number))).collect())
 }
 
 /// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
-fn config() -> HostConfig {
-    let mut config = asking::config();
+fn watcher_host_config() -> HostConfig {
+    let mut config = asking::bench_host_config();
     config.limits.notes_per_second = u32::MAX;
     config.limits.frames_per_second = u32::MAX;
     config.timeouts.write_stall *= 1_000;

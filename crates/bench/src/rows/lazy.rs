@@ -22,67 +22,67 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::start::Clock;
-use crate::asking::{config, runtime};
-use crate::children::Program;
-use crate::method::{Plan, compare, median};
+use super::start::WallCpuTimer;
+use crate::asking::{bench_host_config, runtime};
+use crate::children::ChildProgram;
+use crate::method::{RepetitionPlan, compare, median};
 use crate::peers;
 use crate::platform::allow_many_files;
-use crate::report::{Goal, Report, Unit};
+use crate::report::{LineGoal, Report, Unit};
 
 const COUNTS: [usize; 3] = [10, 100, 1000];
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 20 };
 
 /// A base of ten files is shorter than what a host costs without any extension.
-const GOAL: Goal = Goal { goal: 2.0, gate: 3.0 };
+const GOAL: LineGoal = LineGoal { goal: 2.0, gate: 3.0 };
 
 /// The time that one more unused extension may cost, in seconds.
-const EACH: Goal = Goal { goal: 100e-6, gate: 200e-6 };
+const EACH: LineGoal = LineGoal { goal: 100e-6, gate: 200e-6 };
 
 const FIRST_USES: usize = 9;
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     allow_many_files()?;
-    report.axis("extensions");
+    report.set_axis("extensions");
     for count in COUNTS {
-        many(report, count)?;
+        measure_count(report, count)?;
     }
     Ok(())
 }
 
-fn many(report: &mut Report, count: usize) -> Result<()> {
-    let (home, runtime) = (Home::new(count)?, runtime()?);
+fn measure_count(report: &mut Report, count: usize) -> Result<()> {
+    let (home, runtime) = (ExtensionHome::new(count)?, runtime()?);
     let x = f64::from(u32::try_from(count)?);
-    let plan = report.plan(PLAN);
+    let plan = report.plan_for_effort(PLAN);
     let [wall, _] = compare(plan, || home.read(), || home.read())?;
-    let sound = report.control(&format!("control, {count}"), Unit::Seconds, wall);
-    let [wall, _] = compare(plan, || home.read(), || home.discovered())?;
-    report.line(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound).on("discovery", x);
-    let [wall, cpu] = compare(plan, || home.read(), || home.started(&runtime))?;
+    let sound = report.add_control(&format!("control, {count}"), Unit::Seconds, wall);
+    let [wall, _] = compare(plan, || home.read(), || home.time_discovery())?;
+    report.add_comparison(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound).on_curve("discovery", x);
+    let [wall, cpu] = compare(plan, || home.read(), || home.time_start(&runtime))?;
     let goal = (count == 100).then_some(GOAL);
-    report.line(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound).on("lazy start", x);
-    report.line("the same, own CPU", Unit::Seconds, cpu, None, sound);
+    report.add_comparison(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound).on_curve("lazy start", x);
+    report.add_comparison("the same, own CPU", Unit::Seconds, cpu, None, sound);
     if count > 10 {
-        report.figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
+        report.add_figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
     }
     if count == 100 {
-        report.figure("first use of one", Unit::Seconds, home.first_use(&runtime)?, None);
+        report.add_figure("first use of one", Unit::Seconds, home.first_use(&runtime)?, None);
     }
     Ok(())
 }
 
 /// A home with extensions installed.
-struct Home {
+struct ExtensionHome {
     root: TempDir,
     count: usize,
 }
 
-impl Home {
+impl ExtensionHome {
     fn new(count: usize) -> Result<Self> {
         let root = tempfile::tempdir().context("make a home")?;
         for number in 0..count {
-            let program = Program::own(&peers::with(peers::TOOLBOX, u32::try_from(number)?))?;
+            let program = ChildProgram::in_role(&peers::role_with_number(peers::TOOLBOX, u32::try_from(number)?))?;
             let dir = root.path().join("sources").join(format!("box-{number}"));
             fs::create_dir_all(&dir)?;
             let about = "Looks at things, lists them, and counts them.";
@@ -96,58 +96,58 @@ impl Home {
         Ok(Self { root, count })
     }
 
-    fn extensions(&self) -> PathBuf {
+    fn extensions_dir(&self) -> PathBuf {
         self.root.path().join("extensions")
     }
 
     fn search(&self) -> Search {
         let approved = Some(Approved::at(self.root.path()));
         let path = std::env::var_os("PATH");
-        Search { global: Some(self.extensions()), approved, path, ..Search::default() }
+        Search { global: Some(self.extensions_dir()), approved, path, ..Search::default() }
     }
 
-    fn config(&self) -> HostConfig {
+    fn host_config(&self) -> HostConfig {
         let in_home = |name: &str| Some(self.root.path().join(name));
         let mut config =
-            HostConfig { state: in_home("state"), logs: in_home("logs"), data: in_home("data"), ..config() };
+            HostConfig { state: in_home("state"), logs: in_home("logs"), data: in_home("data"), ..bench_host_config() };
         config.limits.max_tools_in_all = 3 * self.count;
         config
     }
 
     async fn host(&self) -> Host {
         let search = self.search();
-        Host::builder(self.config()).source(move || Discovery::run(&search).into()).start().await
+        Host::builder(self.host_config()).source(move || Discovery::run(&search).into()).start().await
     }
 
     fn read(&self) -> Result<[f64; 2]> {
-        let clock = Clock::start();
+        let clock = WallCpuTimer::start();
         let mut read = 0;
         for entry in fs::read_dir(self.root.path().join("sources"))? {
             let text = fs::read(entry?.path().join("extension.json"))?;
-            let manifest: Manifest<'_> = serde_json::from_slice(&text)?;
+            let manifest: MinimalManifest<'_> = serde_json::from_slice(&text)?;
             read += usize::from(!manifest.name.is_empty() && !manifest.exec.is_empty());
         }
         ensure!(read == self.count, "{read} manifests");
         Ok(clock.stop())
     }
 
-    fn discovered(&self) -> Result<[f64; 2]> {
+    fn time_discovery(&self) -> Result<[f64; 2]> {
         let search = self.search();
-        let clock = Clock::start();
+        let clock = WallCpuTimer::start();
         let found = Discovery::run(&search).specs.len();
         ensure!(found == self.count, "{found} found");
         Ok(clock.stop())
     }
 
-    fn started(&self, runtime: &Runtime) -> Result<[f64; 2]> {
-        let config = self.config();
+    fn time_start(&self, runtime: &Runtime) -> Result<[f64; 2]> {
+        let config = self.host_config();
         let search = self.search();
         runtime.block_on(async {
-            let clock = Clock::start();
+            let clock = WallCpuTimer::start();
             let host = Host::builder(config).source(move || Discovery::run(&search).into()).start().await;
             let tools = host.tools().len();
             let times = clock.stop();
-            let waiting = host.states().iter().filter(|one| one.state == ExtensionState::Idle).count();
+            let waiting = host.statuses().iter().filter(|one| one.state == ExtensionState::Idle).count();
             host.shutdown().await;
             ensure!(waiting == self.count && tools == 3 * self.count, "{waiting} wait, with {tools} tools");
             Ok(times)
@@ -178,7 +178,7 @@ impl Home {
 
 /// The fields of a manifest that are needed.
 #[derive(Deserialize)]
-struct Manifest<'a> {
+struct MinimalManifest<'a> {
     #[serde(borrow)]
     name: std::borrow::Cow<'a, str>,
     #[serde(borrow)]

@@ -7,21 +7,21 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::calling::Called;
-use crate::children::{Piped, Program};
-use crate::counts::{has_valgrind, valgrind};
-use crate::method::{Plan, compare};
-use crate::peers::{self, Payload};
-use crate::report::{Goal, Report, Unit};
+use crate::calling::ToolCallCandidate;
+use crate::children::{PipedChild, ChildProgram};
+use crate::counts::{has_valgrind, valgrind_command};
+use crate::method::{RepetitionPlan, compare};
+use crate::peers::{self, ResultPayload};
+use crate::report::{LineGoal, Report, Unit};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 40 };
+const PLAN: RepetitionPlan = RepetitionPlan { repetitions: 5, pairs: 40 };
 
 /// Kilobytes of a result, and how they are called.
 const SIZES: [(u32, &str); 3] = [(64, "64 KB"), (1024, "1 MiB"), (4096, "4 MiB")];
 
-const RECEIVED: Goal = Goal { goal: 1.0, gate: 1.3 };
-const CARRIED_ON: Goal = Goal { goal: 4.0, gate: 5.0 };
-const ALLOCATED: Goal = Goal { goal: 1.05, gate: 2.1 };
+const RECEIVED: LineGoal = LineGoal { goal: 1.0, gate: 1.3 };
+const CARRIED_ON: LineGoal = LineGoal { goal: 4.0, gate: 5.0 };
+const ALLOCATED: LineGoal = LineGoal { goal: 1.05, gate: 2.1 };
 
 /// Pictures of the two counts.
 const TIMES: (u32, u32) = (10, 30);
@@ -34,51 +34,51 @@ const QUESTION: &str = concat!(
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     for (kilobytes, size) in SIZES {
-        let sound = received(report, kilobytes, size)?;
-        let plan = report.plan(PLAN);
-        for (payload, name) in [(Payload::Text, "text"), (Payload::Image, "image")] {
-            let program = Program::own(&peers::with(payload.role(), kilobytes))?;
-            let mut base = Raw::start(&program)?;
-            let mut called = Called::start(&program)?;
+        let sound = measure_received(report, kilobytes, size)?;
+        let plan = report.plan_for_effort(PLAN);
+        for (payload, name) in [(ResultPayload::Text, "text"), (ResultPayload::Image, "image")] {
+            let program = ChildProgram::in_role(&peers::role_with_number(payload.role(), kilobytes))?;
+            let mut base = PipeResultBase::start(&program)?;
+            let mut called = ToolCallCandidate::start(&program)?;
             let [found] = compare(plan, || base.block(), || called.block(true))?;
             let what = format!("to the model, {name}, {size}");
-            report.line(&what, Unit::Seconds, found, promised(kilobytes, CARRIED_ON), sound);
+            report.add_comparison(&what, Unit::Seconds, found, goal_for_size(kilobytes, CARRIED_ON), sound);
             called.end();
         }
     }
-    allocated(report)
+    measure_allocations(report)
 }
 
 /// 64 KB fit into a pipe, and 4 MiB do not fit into the caches: the promise is about what is between.
-fn promised(kilobytes: u32, goal: Goal) -> Option<Goal> {
+fn goal_for_size(kilobytes: u32, goal: LineGoal) -> Option<LineGoal> {
     (kilobytes == 1024).then_some(goal)
 }
 
 /// A result that came, with the control that says whether the machine can be measured on.
-fn received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
-    let plan = report.plan(PLAN);
-    let program = Program::own(&peers::with(Payload::Other.role(), kilobytes))?;
-    let (mut base, mut twin) = (Raw::start(&program)?, Raw::start(&program)?);
+fn measure_received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
+    let plan = report.plan_for_effort(PLAN);
+    let program = ChildProgram::in_role(&peers::role_with_number(ResultPayload::Other.role(), kilobytes))?;
+    let (mut base, mut twin) = (PipeResultBase::start(&program)?, PipeResultBase::start(&program)?);
     let [found] = compare(plan, || base.block(), || twin.block())?;
-    let sound = report.control(&format!("control, {size}"), Unit::Seconds, found);
-    let mut called = Called::start(&program)?;
+    let sound = report.add_control(&format!("control, {size}"), Unit::Seconds, found);
+    let mut called = ToolCallCandidate::start(&program)?;
     let [found] = compare(plan, || base.block(), || called.block(false))?;
-    let goal = promised(kilobytes, RECEIVED);
-    report.line(&format!("received, {size}"), Unit::Seconds, found, goal, sound);
+    let goal = goal_for_size(kilobytes, RECEIVED);
+    report.add_comparison(&format!("received, {size}"), Unit::Seconds, found, goal, sound);
     called.end();
     Ok(sound)
 }
 
 /// Bytes of memory that are asked for, for each byte of a picture that is carried on: counted from outside, by valgrind,
 /// once for few and once for more.
-pub(super) fn allocated(report: &mut Report) -> Result<()> {
+pub(super) fn measure_allocations(report: &mut Report) -> Result<()> {
     if !has_valgrind() {
         report.skip("counting allocations needs valgrind");
         return Ok(());
     }
     let bytes = |times: u32| {
-        let own = Program::own(&peers::with(peers::CARRIES, times))?;
-        let output = valgrind()
+        let own = ChildProgram::in_role(&peers::role_with_number(peers::CARRIES, times))?;
+        let output = valgrind_command()
             .args(["--tool=memcheck", "--undef-value-errors=no", "--leak-check=no"])
             .arg(&own.path)
             .args(&own.args)
@@ -90,7 +90,7 @@ pub(super) fn allocated(report: &mut Report) -> Result<()> {
         heap_usage(&said).with_context(|| format!("read what valgrind counted: {said}"))
     };
     let each = (bytes(TIMES.1)? - bytes(TIMES.0)?) / f64::from(TIMES.1 - TIMES.0);
-    report.figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED)).gated();
+    report.add_figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED)).make_gated();
     Ok(())
 }
 
@@ -101,16 +101,16 @@ fn heap_usage(said: &str) -> Option<f64> {
     bytes.replace(',', "").parse().ok()
 }
 
-struct Raw(Piped);
+struct PipeResultBase(PipedChild);
 
-impl Raw {
-    fn start(program: &Program) -> Result<Self> {
-        Ok(Self(Piped::extension(program)?))
+impl PipeResultBase {
+    fn start(program: &ChildProgram) -> Result<Self> {
+        Ok(Self(PipedChild::start_extension(program)?))
     }
 
     fn block(&mut self) -> Result<[f64; 1]> {
         let start = Instant::now();
-        self.0.swallow(QUESTION.as_bytes())?;
+        self.0.write_and_discard_reply(QUESTION.as_bytes())?;
         Ok([start.elapsed().as_secs_f64()])
     }
 }

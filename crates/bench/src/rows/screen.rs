@@ -13,12 +13,12 @@ use haft_core::session::entry::{Answer, EntryBody, Said};
 use haft_core::session::store::Store;
 use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, Usage};
-use haft_test_support::pty::{Pty, Setup};
+use haft_test_support::pty::{Pty, PtySetup};
 
-use crate::children::haft;
-use crate::method::Effort;
-use crate::model::Paced;
-use crate::report::{Goal, Report, Unit};
+use crate::children::find_haft;
+use crate::method::EffortLevel;
+use crate::model::PacedModel;
+use crate::report::{LineGoal, Report, Unit};
 
 const MESSAGES: usize = 100_000;
 
@@ -47,15 +47,15 @@ const SEARCHED: [&str; 2] = ["message", "nowhere"];
 const IDLE: Duration = Duration::from_secs(10);
 
 /// A frame of most displays.
-const FRAME: Goal = Goal { goal: 16e-3, gate: 32e-3 };
+const FRAME: LineGoal = LineGoal { goal: 16e-3, gate: 32e-3 };
 
-const WAKES: Goal = Goal { goal: 2.0, gate: 4.0 };
+const WAKES: LineGoal = LineGoal { goal: 2.0, gate: 4.0 };
 
 /// The beginning of the editor's line in this row: nothing that a model says.
 const MARK: &str = "key";
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let Some(haft) = haft()? else {
+    let Some(haft) = find_haft()? else {
         report.skip("haft is not built: cargo build --release -p haft");
         return Ok(());
     };
@@ -64,27 +64,27 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("make a directory")?;
     std::fs::write(home.join("config.toml"), "[compaction]\nauto = false\n").context("write the settings")?;
     long_session(&home, &work)?;
-    let model = Paced::start(TOKENS_PER_SECOND)?;
+    let model = PacedModel::start(TOKENS_PER_SECOND)?;
     let setup =
-        Setup::new(&haft).args(["-c", "--provider", "anthropic", "--no-ext"]).cwd(&work).size(120, 40);
+        PtySetup::new(&haft).args(["-c", "--provider", "anthropic", "--no-ext"]).cwd(&work).size(120, 40);
     let setup = setup.env("HOME", dir.path()).env("HAFT_HOME", &home).env("ANTHROPIC_API_KEY", "sk-bench");
     let begun = Instant::now();
-    let screen = setup.env("ANTHROPIC_BASE_URL", model.url()).spawn();
+    let screen = setup.env("ANTHROPIC_BASE_URL", model.base_url()).spawn();
     screen.wait_for(&format!("message {}", MESSAGES - 1));
-    report.figure("100,000 messages, to screen", Unit::Seconds, begun.elapsed().as_secs_f64(), None);
-    idle(report, "idle, wake-ups a second", &screen);
+    report.add_figure("100,000 messages, to screen", Unit::Seconds, begun.elapsed().as_secs_f64(), None);
+    measure_idle(report, "idle, wake-ups a second", &screen);
     screen.send("go on\r");
     screen.wait_for("item");
-    let keys = if report.effort == Effort::Quick { KEYS.1 } else { KEYS.0 };
-    let times = pressed(&screen, keys);
-    report.figure("key to screen, p50", Unit::Seconds, percentile(&times, 50), None);
-    report.figure("key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
-    report.figure("key to screen, slowest", Unit::Seconds, percentile(&times, 100), None);
-    let times = searched(&screen, keys / 10);
-    report.figure("search key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
+    let keys = if report.effort == EffortLevel::Quick { KEYS.1 } else { KEYS.0 };
+    let times = time_key_presses(&screen, keys);
+    report.add_figure("key to screen, p50", Unit::Seconds, percentile(&times, 50), None);
+    report.add_figure("key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
+    report.add_figure("key to screen, slowest", Unit::Seconds, percentile(&times, 100), None);
+    let times = time_searches(&screen, keys / 10);
+    report.add_figure("search key to screen, p99", Unit::Seconds, percentile(&times, 99), Some(FRAME));
     model.stop();
     screen.wait_gone("esc to stop");
-    idle(report, "idle after it, wake-ups/s", &screen);
+    measure_idle(report, "idle after it, wake-ups/s", &screen);
     screen.send("\x11");
     let ended = screen.wait_for_end();
     ensure!(ended.code == 0, "haft ended with {ended:?}");
@@ -118,16 +118,16 @@ fn long_session(home: &Path, work: &Path) -> Result<()> {
 }
 
 /// Counts the wake-ups of the program while nothing happens.
-fn idle(report: &mut Report, what: &str, screen: &Pty) {
+fn measure_idle(report: &mut Report, what: &str, screen: &Pty) {
     // What was begun before comes to its end.
     screen.printed_within(Duration::from_secs(1));
     #[expect(clippy::cast_precision_loss, reason = "a count that is small")]
     let wakes = screen.wake_ups_within(IDLE) as f64 / IDLE.as_secs_f64();
-    report.figure(what, Unit::Count, wakes, Some(WAKES));
+    report.add_figure(what, Unit::Count, wakes, Some(WAKES));
 }
 
 /// Presses keys, and says for each how many seconds later it stood on the screen.
-fn pressed(screen: &Pty, keys: usize) -> Vec<f64> {
+fn time_key_presses(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     let mut typed = String::new();
     for (number, pause) in (0..keys).zip(BETWEEN.into_iter().cycle()) {
@@ -155,7 +155,7 @@ fn percentile(times: &[f64], percent: usize) -> f64 {
 }
 
 /// Searches the conversation, and says for each key how many seconds later it stood on the screen.
-fn searched(screen: &Pty, keys: usize) -> Vec<f64> {
+fn time_searches(screen: &Pty, keys: usize) -> Vec<f64> {
     let mut times = Vec::with_capacity(keys);
     screen.press(&["ctrl+u"]);
     for word in SEARCHED.into_iter().cycle() {

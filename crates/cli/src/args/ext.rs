@@ -77,7 +77,7 @@ pub(crate) enum ExtCommand {
     /// Import process hooks into config.toml, after a question
     Import {
         /// Name the program
-        from: Program,
+        from: HookImportSource,
         /// Read this config.json of PicoClaw
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
@@ -91,15 +91,15 @@ pub(crate) enum ExtCommand {
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]
-        which: Which,
+        which: ExtensionSelector,
         /// Skip the question
         #[arg(short, long)]
         yes: bool,
     },
     /// Enable an extension
-    Enable(Which),
+    Enable(ExtensionSelector),
     /// Disable an extension without removing it
-    Disable(Which),
+    Disable(ExtensionSelector),
     /// Print the log of an extension
     Logs {
         /// Name the extension, or its directory
@@ -112,7 +112,7 @@ pub(crate) enum ExtCommand {
 
 /// A program whose hooks haft runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Program {
+pub(crate) enum HookImportSource {
     /// PicoClaw
     Picoclaw,
 }
@@ -130,19 +130,19 @@ pub(crate) struct ListArgs {
 
 /// Which extension is meant.
 #[derive(Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct ExtensionSelector {
     /// Name the extension, or its directory
     pub(crate) name: String,
     /// Select the scope: global by default
     ///
     /// Extensions of the project are changed with `project` only.
     #[arg(long)]
-    pub(crate) scope: Option<Scope>,
+    pub(crate) scope: Option<ExtensionScope>,
 }
 
 /// Where an extension is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum ExtensionScope {
     /// Select extensions of the user
     Global,
     /// Select extensions in the project's .haft/extensions

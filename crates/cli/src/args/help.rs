@@ -59,12 +59,12 @@ Environment:
   `haft --help` has all other variables, and the exit codes.";
 
 /// Below `haft --help`.
-pub(super) fn long() -> String {
+pub(super) fn render_long_help() -> String {
     let variables: Vec<&str> = all_keys().filter_map(|key| key.variables.first().copied()).collect();
     let mut text = EXAMPLES.replace("{variables}", &variables.join(", "));
     for exit in Exit::ALL {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {:<4} {}", exit.code(), exit.meaning());
+        let _ = writeln!(text, "  {:<4} {}", exit.code(), exit.description());
     }
     text.truncate(text.trim_end().len());
     text

@@ -12,14 +12,14 @@ use super::RunArgs;
 ///
 /// # Errors
 /// What to write instead.
-pub(super) fn check(definition: &mut Command, run: &RunArgs, args: &[OsString]) -> Result<(), clap::Error> {
+pub(super) fn reject_misplaced_command(definition: &mut Command, run: &RunArgs, args: &[OsString]) -> Result<(), clap::Error> {
     let words = run.prompt.as_slice();
     // Behind `--` nothing but the prompt stands.
     let behind = args.iter().position(|arg| arg == "--").map(|at| args.len() - at - 1);
     if run.print || run.json || behind == Some(words.len()) {
         return Ok(());
     }
-    let Some(wrong) = misplaced(definition, words).or_else(|| misspelt(definition, words)) else {
+    let Some(wrong) = find_misplaced_command(definition, words).or_else(|| find_misspelled_command(definition, words)) else {
         return Ok(());
     };
     let said = "to say it to the model, give -p, or put -- before the prompt";
@@ -27,15 +27,15 @@ pub(super) fn check(definition: &mut Command, run: &RunArgs, args: &[OsString]) 
 }
 
 /// A command's name with flags before it.
-fn misplaced(definition: &Command, words: &[String]) -> Option<String> {
+fn find_misplaced_command(definition: &Command, words: &[String]) -> Option<String> {
     let first = words.first()?;
-    let known = first == "help" || definition.get_subcommands().any(|command| is_called(command, first));
+    let known = first == "help" || definition.get_subcommands().any(|command| has_name(command, first));
     known.then(|| {
         format!("`{first}` is a command, which comes first, and its flags behind it: haft {first} …")
     })
 }
 
-fn misspelt(definition: &Command, words: &[String]) -> Option<String> {
+fn find_misspelled_command(definition: &Command, words: &[String]) -> Option<String> {
     /// A name that is shorter is like too many words.
     const SHORTEST: usize = 4;
     let [first, second, ..] = words else { return None };
@@ -43,13 +43,13 @@ fn misspelt(definition: &Command, words: &[String]) -> Option<String> {
         let name = command.get_name();
         name.len() >= SHORTEST
             && strsim::osa_distance(name, first) == 1
-            && command.get_subcommands().any(|below| is_called(below, second))
+            && command.get_subcommands().any(|below| has_name(below, second))
     };
     let meant = definition.get_subcommands().find(like)?.get_name();
     Some(format!("there is no command `{first}`; did you mean haft {meant} {second}?"))
 }
 
-fn is_called(command: &Command, name: &str) -> bool {
+fn has_name(command: &Command, name: &str) -> bool {
     !command.is_hide_set()
         && (command.get_name() == name || command.get_all_aliases().any(|alias| alias == name))
 }

@@ -30,7 +30,7 @@ pub(crate) struct RpcArgs {
 
 /// The program that drives haft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
+pub(crate) enum ServerMode {
     /// A program.
     Rpc,
 }
@@ -45,14 +45,14 @@ pub(crate) struct ModeArgs {
         hide_possible_values = true,
         conflicts_with_all = ["prompt", "print", "json", "verbose", "list_models"],
     )]
-    pub(crate) mode: Option<Mode>,
+    pub(crate) mode: Option<ServerMode>,
     /// Run as with haft rpc
     #[arg(long, hide = true, requires = "mode", conflicts_with = "no_session")]
     record: bool,
 }
 
 impl RpcArgs {
-    pub(crate) fn records(&self) -> bool {
+    pub(crate) fn records_sessions(&self) -> bool {
         self.record
     }
 }
@@ -78,7 +78,7 @@ impl From<RpcArgs> for RunArgs {
 
 #[cfg(test)]
 mod tests {
-    use crate::args::{Command, parse_from};
+    use crate::args::{CliCommand, parse_from};
 
     use super::*;
 
@@ -87,12 +87,12 @@ mod tests {
         let args = line.split(' ').map(Into::into).collect();
         let cli = parse_from(args).map_err(|error| error.to_string())?;
         let args = match cli.command {
-            Some(Command::Rpc(args)) => *args,
+            Some(CliCommand::Rpc(args)) => *args,
             Some(_) => return Err("another command".to_owned()),
-            None if cli.run.mode.mode == Some(Mode::Rpc) => cli.run.into(),
+            None if cli.run.mode.mode == Some(ServerMode::Rpc) => cli.run.into(),
             None => return Err("a run".to_owned()),
         };
-        Ok((args.records(), args.into()))
+        Ok((args.records_sessions(), args.into()))
     }
 
     #[test]

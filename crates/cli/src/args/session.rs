@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use haft_config::SecretString;
 
-use super::{AgentArgs, ExtensionArgs, ModelArgs, Provider, RunArgs};
+use super::{AgentArgs, ExtensionArgs, ModelArgs, ProviderValueParser, RunArgs};
 
 /// Which session a run goes on with.
 #[derive(Debug, Clone, Default, Args)]
@@ -35,7 +35,7 @@ pub(crate) struct SessionArgs {
 
 /// `haft session …`.
 #[derive(Debug, Args)]
-pub(crate) struct SessionCommands {
+pub(crate) struct SessionCommandArgs {
     /// Use this directory as the current one
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -59,17 +59,17 @@ pub(crate) enum SessionCommand {
     /// Print a session: messages, tool calls and cost
     Show {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Print the messages, settings and cost as JSON
         #[arg(long)]
         json: bool,
     },
     /// Draw the branches of a session
-    Tree(WhichSession),
+    Tree(SessionSelector),
     /// Copy a session, up to an entry, and print the copy's id
     Fork {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// End the copy at this entry of `haft session tree`
         #[arg(long, value_name = "ENTRY", value_hint = ValueHint::Other)]
         at: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) enum SessionCommand {
     /// Rename a session; an empty name removes the name
     Rename {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// The name
         #[arg(value_hint = ValueHint::Other)]
         name: String,
@@ -85,7 +85,7 @@ pub(crate) enum SessionCommand {
     /// Label an entry; without LABEL, remove the label
     Label {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Name the entry by its id in `haft session tree`
         #[arg(value_hint = ValueHint::Other)]
         entry: String,
@@ -96,7 +96,7 @@ pub(crate) enum SessionCommand {
     /// Add tags to a session
     Tag {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// The words
         #[arg(required = true, value_name = "TAG", value_hint = ValueHint::Other)]
         tags: Vec<String>,
@@ -117,7 +117,7 @@ pub(crate) enum SessionCommand {
     /// Delete a session permanently
     Rm {
         #[command(flatten)]
-        which: WhichSession,
+        which: SessionSelector,
         /// Skip the question
         #[arg(short, long)]
         yes: bool,
@@ -126,7 +126,7 @@ pub(crate) enum SessionCommand {
 
 /// Which session is meant.
 #[derive(Debug, Args)]
-pub(crate) struct WhichSession {
+pub(crate) struct SessionSelector {
     /// The beginning of its id, its file, or `last` for the latest of this directory
     #[arg(value_name = "ID", value_hint = ValueHint::FilePath)]
     pub(crate) id: String,
@@ -136,7 +136,7 @@ pub(crate) struct WhichSession {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
-    pub(crate) which: WhichSession,
+    pub(crate) which: SessionSelector,
     /// Write to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -168,7 +168,7 @@ pub(crate) struct ImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CompactArgs {
     #[command(flatten)]
-    pub(crate) which: WhichSession,
+    pub(crate) which: SessionSelector,
     /// Add instructions for the summary; words are joined by spaces
     #[arg(value_name = "INSTRUCTIONS", value_hint = ValueHint::Other)]
     pub(crate) instructions: Vec<String>,
@@ -179,7 +179,7 @@ pub(crate) struct CompactArgs {
     #[arg(skip)]
     pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
-    model: Summariser,
+    model: SummaryModelArgs,
     #[command(flatten)]
     ext: ExtensionArgs,
 }
@@ -187,11 +187,11 @@ pub(crate) struct CompactArgs {
 /// Which model writes the summary.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
-struct Summariser {
+struct SummaryModelArgs {
     /// Select the provider of the model that writes the summary
     ///
     /// By default, the session's model writes it; the session keeps its model.
-    #[arg(long, value_name = "NAME", value_parser = Provider, hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = ProviderValueParser, hide_possible_values = true)]
     provider: Option<String>,
     /// Select the model by its id, or as PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
@@ -214,7 +214,7 @@ struct Summariser {
 /// The arguments of the run that the compaction is.
 impl From<CompactArgs> for RunArgs {
     fn from(args: CompactArgs) -> Self {
-        let Summariser { provider, model, api_key, base_url, fallback } = args.model;
+        let SummaryModelArgs { provider, model, api_key, base_url, fallback } = args.model;
         Self {
             json: args.json,
             model: ModelArgs { provider, model, api_key, base_url, fallback, ..ModelArgs::default() },

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use haft_config::{Asked, Digest, NoDigest};
+use haft_config::{TrustRequest, ProjectDigest, NoDigest};
 
 /// The value of the flag without one. Never the empty text: a variable that is not set must not trust anything.
 const THIS_RUN: &str = "this-run";
 
 /// `--trust-project`.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct TrustProject {
+pub(crate) struct TrustProjectArgs {
     /// Trust the project in this run, as it is now
     ///
     /// haft then runs its extensions, uses its settings and reads its context files. With a digest (`haft trust --show`
@@ -24,17 +24,17 @@ pub(crate) struct TrustProject {
         value_parser = parse,
         value_hint = ValueHint::Other,
     )]
-    trust_project: Option<Asked>,
+    trust_project: Option<TrustRequest>,
 }
 
-impl TrustProject {
-    pub(crate) fn asked(&self) -> Asked {
+impl TrustProjectArgs {
+    pub(crate) fn trust_request(&self) -> TrustRequest {
         self.trust_project.unwrap_or_default()
     }
 }
 
-fn parse(text: &str) -> Result<Asked, NoDigest> {
-    if text == THIS_RUN { Ok(Asked::ThisRun) } else { text.parse().map(Asked::Exactly) }
+fn parse(text: &str) -> Result<TrustRequest, NoDigest> {
+    if text == THIS_RUN { Ok(TrustRequest::ThisRun) } else { text.parse().map(TrustRequest::Exactly) }
 }
 
 /// `haft trust …`.
@@ -47,7 +47,7 @@ pub(crate) struct TrustArgs {
     pub(crate) dir: Option<PathBuf>,
     /// Trust the project without a question if it has this digest
     #[arg(long, value_name = "DIGEST", value_hint = ValueHint::Other)]
-    pub(crate) digest: Option<Digest>,
+    pub(crate) digest: Option<ProjectDigest>,
     /// Show its parts, digest and trust; change nothing
     #[arg(long, conflicts_with_all = ["digest", "revoke", "list"])]
     pub(crate) show: bool,

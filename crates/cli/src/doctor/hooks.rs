@@ -18,7 +18,7 @@ const SCRIPTS: &[&str] = &["py", "js", "mjs", "cjs", "ts", "sh", "rb", "pl", "ph
 const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix/store"];
 
 /// Why it cannot start, with what to change; `readable` is where its sandbox lets it read beside its `dir`.
-pub(super) fn unready(
+pub(super) fn start_obstacle(
     spec: &ExtensionSpec,
     hook: &ProcessHook,
     readable: Option<&[PathBuf]>,
@@ -28,17 +28,17 @@ pub(super) fn unready(
     }
     let (program, args) = match &spec.launch {
         Launch::Process { program, args } => (program, args),
-        Launch::Impossible { why } => return hint(hook).map(|hint| format!("{why}; {hint}")),
+        Launch::Impossible { why } => return command_hint(hook).map(|hint| format!("{why}; {hint}")),
         Launch::ThemeOnly => return None,
     };
     if !program.exists() {
-        let hint = hint(hook).map(|hint| format!("; {hint}")).unwrap_or_default();
+        let hint = command_hint(hook).map(|hint| format!("; {hint}")).unwrap_or_default();
         return Some(format!("{} is not there{hint}", program.display()));
     }
     if !is_executable(program) {
         return Some(format!("{} is no program that may be executed (chmod +x)", program.display()));
     }
-    let script = script(program, args)?;
+    let script = script_argument(program, args)?;
     let path = spec.dir.join(script);
     if !path.exists() {
         let hint = if script.starts_with("~/") { "; `~` is not expanded there" } else { "" };
@@ -57,15 +57,15 @@ pub(super) fn unready(
     })
 }
 
-pub(super) fn missing(spec: &ExtensionSpec) -> Vec<&str> {
+pub(super) fn missing_files(spec: &ExtensionSpec) -> Vec<&str> {
     let Launch::Process { program, args } = &spec.launch else { return Vec::new() };
-    let script = script(program, args);
+    let script = script_argument(program, args);
     let words = args.iter().map(String::as_str).filter(|word| Some(*word) != script);
-    words.filter(|word| is_path(word) && !spec.dir.join(word).exists()).collect()
+    words.filter(|word| looks_like_path(word) && !spec.dir.join(word).exists()).collect()
 }
 
 /// Returns the likely mistake in the words of a command.
-fn hint(hook: &ProcessHook) -> Option<String> {
+fn command_hint(hook: &ProcessHook) -> Option<String> {
     let first = hook.command.first()?;
     if first.starts_with("~/") {
         return Some("`~` is not expanded there".to_owned());
@@ -75,18 +75,18 @@ fn hint(hook: &ProcessHook) -> Option<String> {
 }
 
 /// The file that an interpreter is to run.
-fn script<'a>(program: &Path, args: &'a [String]) -> Option<&'a str> {
+fn script_argument<'a>(program: &Path, args: &'a [String]) -> Option<&'a str> {
     let name = program.file_name()?.to_str()?;
     let name = name.trim_end_matches(".exe").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     if !INTERPRETERS.contains(&name) {
         return None;
     }
     let before = args.iter().take_while(|word| !NO_FILE.contains(&word.as_str()));
-    before.map(String::as_str).find(|word| is_path(word))
+    before.map(String::as_str).find(|word| looks_like_path(word))
 }
 
 /// True if a word can only be meant as a file.
-fn is_path(word: &str) -> bool {
+fn looks_like_path(word: &str) -> bool {
     let is_plain = !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || c == '=');
     let is_script = Path::new(word).extension().is_some_and(|end| SCRIPTS.iter().any(|known| end == *known));
     is_plain && !word.contains("://") && (word.contains('/') || is_script)

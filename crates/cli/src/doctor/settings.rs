@@ -1,28 +1,28 @@
 //! The files with settings, the environment, and which providers have a key. No key is ever shown.
 
-use haft_config::Layer;
+use haft_config::ConfigLayer;
 use haft_core::prompt::SKILL_TOOL;
 use haft_providers::{PRESETS, key_home, preset};
 use haft_tui::keys::Keymap;
 
-use super::Seen;
-use super::files::editor;
-use super::finding::{Area, Finding};
+use super::InstallationState;
+use super::files::editor_command;
+use super::finding::{FindingArea, Finding};
 use crate::sandbox;
 
-fn keybindings(seen: &Seen) -> Option<Finding> {
+fn check_keybindings(seen: &InstallationState) -> Option<Finding> {
     let path = seen.home.keybindings_file();
     let mistake = match std::fs::read_to_string(&path) {
         Ok(text) => Keymap::read(&text).err()?.to_string(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => error.to_string(),
     };
-    Some(Area::Settings.wrong("keybindings.toml", mistake, editor(&seen.words.word(&path))))
+    Some(FindingArea::Settings.wrong("keybindings.toml", mistake, editor_command(&seen.path_formatter.shell_word(&path))))
 }
 
 /// Names in `tui.approve` that guard nothing. What extensions have is known only once they run, so where there are any,
 /// only a name that nearly is a built-in tool's is told of.
-fn approve(seen: &Seen) -> Option<Finding> {
+fn check_approve_setting(seen: &InstallationState) -> Option<Finding> {
     const KEY: &str = "tui.approve";
     let row = seen.config.rows().into_iter().find(|row| row.key == KEY)?;
     let names: Vec<String> = serde_json::from_value(row.value?).ok()?;
@@ -37,46 +37,46 @@ fn approve(seen: &Seen) -> Option<Finding> {
     });
     let told = told.collect::<Vec<_>>().join("; ");
     let text = format!("{told}: nothing is asked for it");
-    let file = seen.words.word(&seen.home.config_file());
-    (!told.is_empty()).then(|| Area::Settings.wrong(KEY, text, editor(&file)))
+    let file = seen.path_formatter.shell_word(&seen.home.config_file());
+    (!told.is_empty()).then(|| FindingArea::Settings.wrong(KEY, text, editor_command(&file)))
 }
 
-pub(super) fn look(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_settings(seen: &InstallationState) -> Vec<Finding> {
     let mut findings = Vec::new();
     let file = seen.home.config_file();
     for (path, mistake) in &seen.mistakes {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        findings.push(Area::Settings.wrong(name, mistake, editor(&seen.words.word(path))));
+        findings.push(FindingArea::Settings.wrong(name, mistake, editor_command(&seen.path_formatter.shell_word(path))));
     }
     for missing in seen.config.missing_places() {
-        findings.push(Area::Settings.wrong(
+        findings.push(FindingArea::Settings.wrong(
             "extensions",
             missing.to_string(),
-            editor(&seen.words.word(&file)),
+            editor_command(&seen.path_formatter.shell_word(&file)),
         ));
     }
-    if let Err(error) = sandbox::granted(&seen.config) {
-        findings.push(Area::Settings.wrong("grants", format!("{error:#}"), editor(&seen.words.word(&file))));
+    if let Err(error) = sandbox::sandbox_grants(&seen.config) {
+        findings.push(FindingArea::Settings.wrong("grants", format!("{error:#}"), editor_command(&seen.path_formatter.shell_word(&file))));
     }
-    if let Err(error) = Layer::from_env(|name| std::env::var(name).ok()) {
-        findings.push(Area::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
+    if let Err(error) = ConfigLayer::from_env(|name| std::env::var(name).ok()) {
+        findings.push(FindingArea::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
     }
     if let Some(refused) = &seen.config.refused {
-        findings.push(Area::Settings.note("project", refused));
+        findings.push(FindingArea::Settings.note("project", refused));
     }
-    findings.extend(keybindings(seen));
-    findings.extend(approve(seen));
+    findings.extend(check_keybindings(seen));
+    findings.extend(check_approve_setting(seen));
     if findings.is_empty() {
-        let name = seen.words.path(&file);
+        let name = seen.path_formatter.display_path(&file);
         findings.push(match file.exists() {
-            true => Area::Settings.ok(name, "is read, without a mistake").next("haft config show --origin"),
-            false => Area::Settings.ok(name, "is not there; everything is as haft has it"),
+            true => FindingArea::Settings.ok(name, "is read, without a mistake").with_next_step("haft config show --origin"),
+            false => FindingArea::Settings.ok(name, "is not there; everything is as haft has it"),
         });
     }
     findings
 }
 
-pub(super) fn keys(seen: &Seen) -> Vec<Finding> {
+pub(super) fn check_provider_keys(seen: &InstallationState) -> Vec<Finding> {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let stored = seen.auth.providers().map(|name| format!("{name} (auth.json)"));
     let variables = PRESETS.iter().filter_map(|preset| Some((preset.name, preset.key_env?)));
@@ -87,16 +87,16 @@ pub(super) fn keys(seen: &Seen) -> Vec<Finding> {
     if all.is_empty() {
         let text = "there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` \
                     keeps one";
-        findings.push(Area::Keys.note("providers", text).next("haft login anthropic"));
+        findings.push(FindingArea::Keys.note("providers", text).with_next_step("haft login anthropic"));
     } else {
-        findings.push(Area::Keys.ok("providers", all.join(", ")));
+        findings.push(FindingArea::Keys.ok("providers", all.join(", ")));
     }
-    findings.extend(chosen(seen, &set));
+    findings.extend(check_chosen_provider(seen, &set));
     findings
 }
 
 /// The provider that the settings name has a key, if it wants one; a server at an address of one's own may want none.
-fn chosen(seen: &Seen, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
+fn check_chosen_provider(seen: &InstallationState, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
     let settings = &seen.config.settings;
     let name = settings.provider.as_ref()?.value.as_str();
     let wants_none =
@@ -107,6 +107,6 @@ fn chosen(seen: &Seen, set: &dyn Fn(&str) -> bool) -> Option<Finding> {
     (!has).then(|| {
         let text =
             format!("is the provider of your settings, and has no key: neither {variable} nor auth.json");
-        Area::Keys.wrong(name, text, format!("haft login {name}"))
+        FindingArea::Keys.wrong(name, text, format!("haft login {name}"))
     })
 }

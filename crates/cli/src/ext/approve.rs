@@ -10,12 +10,12 @@ use haft_packages::install::lock::{Came, Entry, How};
 use haft_packages::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 use haft_protocol::ids::ExtensionName;
 
-use super::{tools, warn};
-use crate::console::{agreed, mark, note, print};
+use super::{tools, print_warnings};
+use crate::console::{confirm_at_terminal, print_marked, note, print};
 
 pub(super) fn install(store: &Store, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
     let source = Source::parse(source, cwd)?;
-    decide(home, propose(store, &source)?, yes)
+    review_proposal(home, propose(store, &source)?, yes)
 }
 
 pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
@@ -25,9 +25,9 @@ pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        None => decide(home, store.propose_placed(&row.dir)?, yes),
+        None => review_proposal(home, store.propose_placed(&row.dir)?, yes),
         // Where it was approved, also when it is not there any more.
-        Some(Came::Placed { path, .. }) => decide(home, store.propose_placed(path)?, yes),
+        Some(Came::Placed { path, .. }) => review_proposal(home, store.propose_placed(path)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
         Some(Came::Git { .. } | Came::Directory { .. }) => {
             note(&format!(
@@ -78,7 +78,7 @@ fn update_one(store: &Store, home: &Home, row: &Row, yes: bool) -> anyhow::Resul
         "what it came from is now an extension of another name, {}; `haft ext install` installs that one",
         proposal.name()
     );
-    decide(home, proposal, yes)
+    review_proposal(home, proposal, yes)
 }
 
 fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
@@ -88,7 +88,7 @@ fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
     Ok(store.propose(source)?)
 }
 
-fn decide(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
+fn review_proposal(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {
         let source = sanitize_line(&proposal.entry().source.to_string());
@@ -98,13 +98,13 @@ fn decide(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    show(&proposal.lines())?;
+    print_lines(&proposal.lines())?;
     let unconfined = proposal.entry().sandbox.is_none() && proposal.manifest().exec.is_some();
     let question = match unconfined {
         true => format!("let {name} run UNCONFINED, with all your rights?"),
         false => format!("approve {name}?"),
     };
-    let agreed = if yes { Ok(true) } else { agreed(&question) };
+    let agreed = if yes { Ok(true) } else { confirm_at_terminal(&question) };
     if !matches!(agreed, Ok(true)) {
         match proposal.decline()? {
             true => note(&format!(
@@ -118,21 +118,21 @@ fn decide(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let how = if yes { How::Yes } else { How::Terminal };
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
     forget_failure(&home.state_dir(), &accepted.name, &accepted.dir);
-    tell_kept(&accepted.kept);
+    note_moved_files(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
     let runs = match accepted.entry.runs_in_copy() {
         true => format!("it runs in {}", accepted.dir.display()),
         false => format!("it runs from the store ({}…)", accepted.entry.tree.short()),
     };
     note(&sanitize_line(&format!("{verb} {name}; {runs}")));
-    warn(&accepted.warnings);
+    print_warnings(&accepted.warnings);
     if !accepted.entry.enabled {
-        note(&disabled(&name));
+        note(&disabled_note(&name));
     }
     Ok(())
 }
 
-fn disabled(name: &str) -> String {
+fn disabled_note(name: &str) -> String {
     format!("it is disabled; `haft ext enable {name}` lets it run")
 }
 
@@ -142,21 +142,21 @@ pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> an
     let name = sanitize_line(&row.name);
     let older = store.older(&row)?;
     let now = row.entry.as_ref();
-    let is_now = now.map(described).unwrap_or_default();
+    let is_now = now.map(describe_approval).unwrap_or_default();
     print(&sanitize_line(&format!("{name} is now {is_now}")))?;
     for Passed { entry, why } in &older.passed {
-        print(&sanitize_line(&format!("passed over {}: {why}", described(entry))))?;
+        print(&sanitize_line(&format!("passed over {}: {why}", describe_approval(entry))))?;
     }
-    print(&sanitize_line(&format!("it would be {}", described(&older.entry))))?;
-    show(&now.map(|now| older.entry.beyond(now)).unwrap_or_default())?;
-    if !yes && !agreed(&format!("go back to that version of {name}?"))? {
+    print(&sanitize_line(&format!("it would be {}", describe_approval(&older.entry))))?;
+    print_lines(&now.map(|now| older.entry.beyond(now)).unwrap_or_default())?;
+    if !yes && !confirm_at_terminal(&format!("go back to that version of {name}?"))? {
         note("nothing was changed");
         return Ok(());
     }
     let back = store.roll_back(&row, &older)?;
     let known = ExtensionName::new(row.name.as_str());
     forget_failure(&home.state_dir(), &known, &store.approved.runs_in(&known, &back.entry));
-    tell_kept(&back.kept);
+    note_moved_files(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
     if now.is_some_and(|now| now.waiting.is_some()) {
         note(&format!(
@@ -164,14 +164,14 @@ pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> an
         ));
     }
     if !back.entry.enabled {
-        note(&disabled(&name));
+        note(&disabled_note(&name));
     }
-    warn(&back.warnings);
+    print_warnings(&back.warnings);
     Ok(())
 }
 
 /// Names the files of an extension that were moved aside.
-fn tell_kept(kept: &[Kept]) {
+fn note_moved_files(kept: &[Kept]) {
     for Kept { from, to } in kept {
         let (from, to) = (from.display(), to.display());
         note(&sanitize_line(&format!(
@@ -180,17 +180,17 @@ fn tell_kept(kept: &[Kept]) {
     }
 }
 
-fn described(entry: &Entry) -> String {
+fn describe_approval(entry: &Entry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
 }
 
 /// Prints lines; those that must not be overlooked are marked, and red on a terminal.
-pub(super) fn show(lines: &[Line]) -> anyhow::Result<()> {
+pub(super) fn print_lines(lines: &[Line]) -> anyhow::Result<()> {
     for line in lines {
         let text = sanitize_line(&line.text);
         match line.red {
             false => print(&text)?,
-            true => mark(&text)?,
+            true => print_marked(&text)?,
         }
     }
     Ok(())

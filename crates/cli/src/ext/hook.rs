@@ -3,60 +3,60 @@
 use std::path::Path;
 
 use haft_config::{
-    Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
+    Config, ConfigError, ConfigFiles, Home, ConfigLayer, Owner, LayerSource, ProcessHook, Project, SettingOrigin, Trust,
 };
 use haft_packages::install::{InstallError, Row, State, Store};
 use haft_packages::manifest::Exec;
 use haft_packages::{ExtensionSpec, Origin};
 
 use crate::args::ExtCommand;
-use crate::hooks::{self, Ground, Loosened};
+use crate::hooks::{self, HookLaunchContext, GateRelaxation};
 
 /// The facts of a process hook in a list.
 #[derive(Debug, Clone)]
-pub(crate) struct OfHook {
+pub(crate) struct HookListDetails {
     pub(crate) origin: SettingOrigin,
     /// Where it is asked, and whether it is told what happens; empty for one that does not run.
-    pub(crate) asked: String,
+    pub(crate) hook_points: String,
     /// A lower one is asked first; none for one that does not run.
     pub(crate) priority: Option<i32>,
     /// As a run would start it; none for one that does not run.
     pub(crate) spec: Option<ExtensionSpec>,
     /// The degree to which it is loosened; none, if it does not run.
-    pub(crate) loosened: Loosened,
+    pub(crate) relaxation: GateRelaxation,
 }
 
 /// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
 /// files cannot be read.
-pub(crate) fn all(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
+pub(crate) fn list_hooks(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, HookListDetails)>, Vec<ConfigError>) {
     let project = Project { dir: cwd.into(), trust: Trust::Trusted };
-    let (files, mistakes) = Files::read_what_can_be(home, &project);
+    let (files, mistakes) = ConfigFiles::read_leniently(home, &project);
     let config: Config =
-        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-    let ground = Ground { home: home.clone(), cwd: cwd.into(), is_trusted };
+        files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+    let ground = HookLaunchContext { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
-        let of = OfHook {
+        let of = HookListDetails {
             origin: hook.origin.clone(),
-            asked: hooks::asked(hook),
+            hook_points: hooks::hook_points_text(hook),
             priority: Some(hook.priority),
-            spec: Some(hooks::spec(hook, &ground)),
-            loosened: Loosened::of(&config, hook),
+            spec: Some(hooks::hook_spec(hook, &ground)),
+            relaxation: GateRelaxation::for_hook(&config, hook),
         };
-        let row = row(&hook.name, hook.owner, cwd, Some(hook));
-        match ground.forbids(hook) {
+        let row = hook_row(&hook.name, hook.owner, cwd, Some(hook));
+        match ground.start_refusal(hook) {
             None => (row, of),
             Some(why) => (Row { state: State::Broken(why), ..row }, of),
         }
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
-        let of = OfHook {
+        let of = HookListDetails {
             origin: hook.origin.clone(),
-            asked: String::new(),
+            hook_points: String::new(),
             priority: None,
             spec: None,
-            loosened: Loosened::default(),
+            relaxation: GateRelaxation::default(),
         };
-        (row(&hook.name, hook.owner, cwd, None), of)
+        (hook_row(&hook.name, hook.owner, cwd, None), of)
     });
     let mut all: Vec<_> = enabled.chain(disabled).collect();
     all.sort_by(|(one, _), (other, _)| (one.origin, &one.name).cmp(&(other.origin, &other.name)));
@@ -67,7 +67,7 @@ pub(crate) fn all(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, OfHoo
 ///
 /// # Errors
 /// Where the hook is named, and what to change there.
-pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+pub(super) fn reject_hook_names(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
     let (name, is_switched) = match command {
         ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
             (&which.name, true)
@@ -87,19 +87,19 @@ pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtComman
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
+    match list_hooks(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
-        Some((_, OfHook { origin, .. })) if !is_switched => anyhow::bail!(
+        Some((_, HookListDetails { origin, .. })) if !is_switched => anyhow::bail!(
             "{name} is a process hook, which nobody installs or approves: what it runs stands in its \
              [hooks.processes.{name}], {origin}; `haft doctor` looks at that"
         ),
-        Some((_, OfHook { origin, .. })) => anyhow::bail!(
+        Some((_, HookListDetails { origin, .. })) => anyhow::bail!(
             "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"
         ),
     }
 }
 
-fn row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> Row {
+fn hook_row(name: &str, owner: Owner, cwd: &Path, runs: Option<&ProcessHook>) -> Row {
     let dir = runs.and_then(|hook| hook.dir.as_ref()).map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
     let exec = runs.and_then(|hook| {
         let (program, args) = hook.command.split_first()?;

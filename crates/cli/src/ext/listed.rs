@@ -11,37 +11,37 @@ use haft_packages::install::{Row, State, quoted};
 use haft_rpc::escaped;
 use serde_json::{Value, json};
 
-use super::hook::OfHook;
-use super::problem::{Problem, again, failed, slow};
+use super::hook::HookListDetails;
+use super::problem::{ExtensionProblem, reapproval_step, failure_problem, slow_start_problem};
 use super::tools;
-use crate::hooks::Loosened;
+use crate::hooks::GateRelaxation;
 
 /// An extension, how it failed when it last ran, and what confines it.
-pub(crate) struct Listed {
+pub(crate) struct ListedExtension {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
     /// True if a start does not wait for it, because it did not say hello in time.
     pub(crate) is_slow: bool,
     /// Where the user's own lies that has its name, and comes first.
-    pub(crate) behind: Option<PathBuf>,
+    pub(crate) shadowed_by: Option<PathBuf>,
     pub(crate) trusted: bool,
     /// The level that it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
     /// The settings that let pass what it would stop.
-    pub(crate) loosened: Loosened,
+    pub(crate) relaxation: GateRelaxation,
     /// The facts of a process hook; none for an extension.
-    pub(crate) hook: Option<OfHook>,
+    pub(crate) hook: Option<HookListDetails>,
 }
 
-impl Listed {
-    pub(super) fn word(&self) -> &'static str {
+impl ListedExtension {
+    pub(super) fn status_word(&self) -> &'static str {
         match (&self.row.state, self.row.origin, &self.failure) {
             (State::Broken(_), _, _) => "broken",
             (State::Disabled, _, _) => "disabled",
             (State::NotApproved, _, _) => "unapproved",
             (State::Changed(_), _, _) => "changed",
             (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
-            (State::Enabled, _, _) if self.behind.is_some() => "shadowed",
+            (State::Enabled, _, _) if self.shadowed_by.is_some() => "shadowed",
             (State::Enabled, _, Some(_)) => "failed",
             (State::Enabled, _, None) => "enabled",
         }
@@ -52,10 +52,10 @@ impl Listed {
         self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
     }
 
-    pub(super) fn runs(&self) -> bool {
+    pub(super) fn can_run(&self) -> bool {
         self.row.state == State::Enabled
             && !self.is_untrusted()
-            && self.behind.is_none()
+            && self.shadowed_by.is_none()
             && self.row.exec.is_some()
     }
 
@@ -66,53 +66,53 @@ impl Listed {
         }
     }
 
-    pub(super) fn problems(&self, now: SystemTime) -> Vec<Problem> {
+    pub(super) fn problems(&self, now: SystemTime) -> Vec<ExtensionProblem> {
         let Self { row, failure, .. } = self;
         let (name, held) = (&row.name, row.entry.as_ref());
         if self.is_untrusted() {
-            return vec![Problem::new(
+            return vec![ExtensionProblem::new(
                 "is not run, because the project is not trusted",
                 "haft trust",
                 "shows and allows it",
             )];
         }
-        if let Some(first) = self.behind.as_ref().filter(|_| row.state == State::Enabled) {
+        if let Some(first) = self.shadowed_by.as_ref().filter(|_| row.state == State::Enabled) {
             let text = format!("is not run: {} has the same name, and comes first", first.display());
-            return vec![Problem::without_step(text)];
+            return vec![ExtensionProblem::without_step(text)];
         }
         if held.is_some_and(|entry| entry.waiting.is_some()) {
             let text = "is disabled, because its new version asks for more than was granted";
-            return vec![Problem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
+            return vec![ExtensionProblem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
         }
         let state = match &row.state {
-            State::Broken(why) => Some(Problem::without_step(why)),
+            State::Broken(why) => Some(ExtensionProblem::without_step(why)),
             // That says already what to do.
-            State::Changed(why) => Some(Problem::new(why, again(name, held).0, "")),
-            State::NotApproved => Some(Problem::new(
+            State::Changed(why) => Some(ExtensionProblem::new(why, reapproval_step(name, held).0, "")),
+            State::NotApproved => Some(ExtensionProblem::new(
                 "is not run, because it was not approved",
                 format!("haft ext trust {name}"),
                 "shows it, and asks",
             )),
-            State::Enabled => failure.as_ref().map(|failure| failed(name, row.origin, held, failure, now)),
+            State::Enabled => failure.as_ref().map(|failure| failure_problem(name, row.origin, held, failure, now)),
             State::Disabled => None,
         };
         let locked = held.filter(|_| row.state == State::Enabled).into_iter();
-        let slow = self.is_slow.then(|| slow(name));
-        state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
+        let slow = self.is_slow.then(|| slow_start_problem(name));
+        state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked_tool_problems(name, entry))).collect()
     }
 }
 
 /// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
-pub(crate) fn json_line(listed: &Listed, now: SystemTime) -> String {
+pub(crate) fn json_line(listed: &ListedExtension, now: SystemTime) -> String {
     format!("{}\n", escaped(as_json(listed, now).to_string()))
 }
 
 /// Returns one extension as programs read it. Keys are added at most, and none changes its meaning.
-fn as_json(listed: &Listed, now: SystemTime) -> Value {
-    let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
+fn as_json(listed: &ListedExtension, now: SystemTime) -> Value {
+    let ListedExtension { row, failure, sandbox, relaxation: loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
     let problems = listed.problems(now).into_iter();
-    let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
+    let on_timeout = if loosened.allows_on_timeout { OnTimeout::Allow } else { OnTimeout::Block };
     json!({
         "name": row.name,
         "kind": if listed.hook.is_some() { "hook" } else { "extension" },
@@ -120,10 +120,10 @@ fn as_json(listed: &Listed, now: SystemTime) -> Value {
         "description": row.description,
         "language": row.language,
         "scope": listed.scope(),
-        "state": listed.word(),
-        "runs": listed.runs(),
+        "state": listed.status_word(),
+        "runs": listed.can_run(),
         "sandbox": sandbox.map(SandboxLevel::name),
-        "source": listed.hook.as_ref().map_or_else(|| source_json(row), configured_json),
+        "source": listed.hook.as_ref().map_or_else(|| source_json(row), hook_source_json),
         "dir": row.dir.to_string_lossy(),
         "runs_in": row.runs_in.to_string_lossy(),
         "code": entry.map(|entry| entry.tree),
@@ -132,7 +132,7 @@ fn as_json(listed: &Listed, now: SystemTime) -> Value {
         "priority": hook.as_ref().and_then(|hook| hook.priority),
         "on_timeout": on_timeout.name(),
         "vouches": loosened.vouches,
-        "failure": failure.as_ref().map(failed_json),
+        "failure": failure.as_ref().map(failure_json),
         "problems": problems.map(|one| json!({"text": one.sentence(), "next": one.next})).collect::<Vec<_>>(),
     })
 }
@@ -149,7 +149,7 @@ fn source_json(row: &Row) -> Value {
     }
 }
 
-fn configured_json(hook: &OfHook) -> Value {
+fn hook_source_json(hook: &HookListDetails) -> Value {
     match &hook.origin {
         SettingOrigin::File { path, line } => {
             json!({"kind": "config", "path": path.to_string_lossy(), "line": line})
@@ -158,72 +158,72 @@ fn configured_json(hook: &OfHook) -> Value {
     }
 }
 
-fn failed_json(LastFailure { at, code, message }: &LastFailure) -> Value {
+fn failure_json(LastFailure { at, code, message }: &LastFailure) -> Value {
     let at = jiff::Timestamp::try_from(*at).ok().map(|at| at.strftime("%FT%TZ").to_string());
     json!({"at": at, "code": code, "message": message})
 }
 
-pub(crate) fn long_text(listed: &[Listed]) -> String {
-    let paragraph = |listed: &Listed| {
-        let lines = lines(listed);
+pub(crate) fn long_text(listed: &[ListedExtension]) -> String {
+    let paragraph = |listed: &ListedExtension| {
+        let lines = detail_lines(listed);
         lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
     };
     listed.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
-fn lines(listed: &Listed) -> Vec<String> {
+fn detail_lines(listed: &ListedExtension) -> Vec<String> {
     let row = &listed.row;
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut lines = vec![format!("{}{version}", row.name)];
     lines.extend(row.description.iter().map(|text| format!("  says of itself: {text}")));
     lines.push(format!("  scope: {}", listed.scope()));
-    lines.push(format!("  state: {}", listed.word()));
+    lines.push(format!("  state: {}", listed.status_word()));
     lines.push(format!("  sandbox: {}", sandbox_line(listed)));
     match (&row.entry, &listed.hook) {
         (Some(entry), _) => lines.push(format!("  from: {}", entry.source)),
         (None, Some(hook)) => {
             lines.push(format!("  process hook of: {}", hook.origin));
-            lines.extend((!hook.asked.is_empty()).then(|| format!("  asked: {}", hook.asked)));
+            lines.extend((!hook.hook_points.is_empty()).then(|| format!("  asked: {}", hook.hook_points)));
             lines.extend(
                 hook.priority.map(|priority| format!("  priority: {priority}, the lowest is asked first")),
             );
         }
         (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
     }
-    lines.extend(listed.loosened.lines().into_iter().map(|line| format!("  {line}")));
+    lines.extend(listed.relaxation.warning_lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {
         let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();
         format!("  runs: {}", words.join(" "))
     }));
-    lines.extend(row.entry.iter().flat_map(|entry| approved(listed, entry)));
+    lines.extend(row.entry.iter().flat_map(|entry| approval_lines(listed, entry)));
     lines
 }
 
-fn sandbox_line(listed: &Listed) -> String {
+fn sandbox_line(listed: &ListedExtension) -> String {
     let level = listed.sandbox.map_or("unknown: config.toml cannot be read", SandboxLevel::name);
-    match (&listed.row.exec, listed.runs()) {
+    match (&listed.row.exec, listed.can_run()) {
         (None, _) => "no program is run".to_owned(),
         (Some(_), true) => level.to_owned(),
         (Some(_), false) => format!("not run; {level}, once it is"),
     }
 }
 
-fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
+fn approval_lines(listed: &ListedExtension, entry: &Entry) -> Vec<String> {
     let mut lines: Vec<_> =
         entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
     lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
     lines.push(format!("  code: {}", entry.tree));
-    lines.push(approval(entry));
+    lines.push(approval_line(entry));
     if !entry.changed.is_empty() {
         let tools: Vec<_> = entry.changed.keys().map(String::as_str).collect();
         lines.push(format!("  locked tools: {}", tools.join(", ")));
     }
-    lines.extend(older(entry));
+    lines.extend(previous_version_lines(entry));
     lines
 }
 
-pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
+pub(super) fn approval_line(Entry { approved: Approval { at, how, haft }, .. }: &Entry) -> String {
     let how = match how {
         How::Terminal => "in a terminal",
         How::Yes => "by --yes",
@@ -232,6 +232,6 @@ pub(super) fn approval(Entry { approved: Approval { at, how, haft }, .. }: &Entr
 }
 
 /// A line for each version that was approved before.
-pub(super) fn older(entry: &Entry) -> impl Iterator<Item = String> {
+pub(super) fn previous_version_lines(entry: &Entry) -> impl Iterator<Item = String> {
     entry.previous.iter().map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at))
 }

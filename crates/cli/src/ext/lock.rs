@@ -9,8 +9,8 @@ use haft_packages::install::{Store, check_approved, files_beside_code};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
-use super::listed::{approval, older};
-use super::problem::again;
+use super::listed::{approval_line, previous_version_lines};
+use super::problem::reapproval_step;
 use crate::console::{note, print as show};
 
 pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
@@ -22,14 +22,14 @@ pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
         note("no extension is approved");
     }
     for (name, entry) in &file.extensions {
-        for line in lines(store, name, entry) {
+        for line in entry_lines(store, name, entry) {
             show(&sanitize_line(&line))?;
         }
     }
     Ok(())
 }
 
-fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
+fn entry_lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
     let mut lines = vec![
         name.as_str().to_owned(),
         format!("  from: {}", entry.source),
@@ -40,11 +40,11 @@ fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
     lines.push(format!("  runs in: {}", store.approved.runs_in(name, entry).display()));
     let level = entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
     lines.push(format!("  sandbox: {level}"));
-    lines.push(approval(entry));
+    lines.push(approval_line(entry));
     if !entry.enabled {
         lines.push("  disabled".to_owned());
     }
-    lines.extend(older(entry));
+    lines.extend(previous_version_lines(entry));
     lines
 }
 
@@ -67,10 +67,10 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
         broken += usize::from(!wrong.is_empty());
         let beside = files_beside_code(&store.approved, name, entry);
         match json {
-            true => show(&verified_json(name, entry, &wrong, &beside))?,
+            true => show(&verification_json(name, entry, &wrong, &beside))?,
             false => {
-                show(&verified(name, entry, &wrong))?;
-                also_holds(store, name, &beside).map_or(Ok(()), |text| show(&sanitize_line(&text)))?;
+                show(&verification_line(name, entry, &wrong))?;
+                extra_files_line(store, name, &beside).map_or(Ok(()), |text| show(&sanitize_line(&text)))?;
             }
         }
     }
@@ -82,11 +82,11 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
     Ok(())
 }
 
-fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+fn verification_line(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
     let text = match wrong.is_empty() {
         true => format!("{name}: as approved"),
         false => {
-            let (next, does) = again(name.as_str(), Some(entry));
+            let (next, does) = reapproval_step(name.as_str(), Some(entry));
             format!("{name}: NOT as approved: {}; `{next}` {does}", wrong.join("; "))
         }
     };
@@ -94,7 +94,7 @@ fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
 }
 
 /// Returns a line about files beside the code where it runs: nobody approved it, and nobody takes it away.
-fn also_holds(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
+fn extra_files_line(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
     /// As many are named.
     const NAMED: usize = 8;
     let names: Vec<_> = beside.iter().take(NAMED).map(|path| path.display().to_string()).collect();
@@ -107,9 +107,9 @@ fn also_holds(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option
     (!names.is_empty()).then(|| format!("  {} also holds: {all}{more} (kept as its state)", dir.display()))
 }
 
-fn verified_json(name: &ExtensionName, entry: &Entry, wrong: &[String], beside: &[PathBuf]) -> String {
+fn verification_json(name: &ExtensionName, entry: &Entry, wrong: &[String], beside: &[PathBuf]) -> String {
     let beside: Vec<_> = beside.iter().map(|path| path.to_string_lossy()).collect();
-    let next = (!wrong.is_empty()).then(|| again(name.as_str(), Some(entry)).0);
+    let next = (!wrong.is_empty()).then(|| reapproval_step(name.as_str(), Some(entry)).0);
     json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "beside": beside, "next": next})
         .to_string()
 }

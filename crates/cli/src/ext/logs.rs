@@ -20,7 +20,7 @@ pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> any
     if !path.is_file() {
         bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
     }
-    let mut tail = Tail::open(&path)?;
+    let mut tail = LogTail::open(&path)?;
     loop {
         tail.print_rest()?;
         if !follow {
@@ -40,18 +40,18 @@ fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
     }
 }
 
-pub(crate) fn shown(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
+pub(crate) fn sanitize_log_line(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
     sanitizer.push(&String::from_utf8_lossy(line))
 }
 
 /// A file that is read as it grows.
-struct Tail {
+struct LogTail {
     file: BufReader<File>,
     read: u64,
     sanitizer: Sanitizer,
 }
 
-impl Tail {
+impl LogTail {
     fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self { file: BufReader::new(file), read: 0, sanitizer: Sanitizer::default() })
@@ -66,7 +66,7 @@ impl Tail {
                 return Ok(());
             }
             self.read += count as u64;
-            console::write(shown(&mut self.sanitizer, &line).as_bytes())?;
+            console::write(sanitize_log_line(&mut self.sanitizer, &line).as_bytes())?;
         }
     }
 

@@ -6,8 +6,8 @@ use haft_packages::install::lock::Entry;
 use haft_packages::install::{InstallError, Row, Store, agree_to_tools};
 use haft_protocol::ids::ExtensionName;
 
-use super::problem::Problem;
-use crate::console::{agreed, note, print};
+use super::problem::ExtensionProblem;
+use crate::console::{confirm_at_terminal, note, print};
 
 /// Shows the texts that are locked and asks whether they may be used; nothing when none are.
 ///
@@ -16,12 +16,12 @@ use crate::console::{agreed, note, print};
 pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool> {
     let changed = row.entry.as_ref().filter(|entry| !entry.changed.is_empty());
     let Some(entry) = changed else { return Ok(false) };
-    for text in shown(entry) {
+    for text in changed_text_lines(entry) {
         print(&sanitize_line(&text))?;
     }
     let name = sanitize_line(&row.name);
     let known = ExtensionName::new(row.name.as_str());
-    if yes || agreed(&format!("let the model be told this of the tools of {name}?"))? {
+    if yes || confirm_at_terminal(&format!("let the model be told this of the tools of {name}?"))? {
         if !agree_to_tools(&store.approved, &known, entry)? {
             return Err(InstallError::Meanwhile { name: known }.into());
         }
@@ -32,12 +32,12 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     Ok(true)
 }
 
-fn shown(entry: &Entry) -> Vec<String> {
+fn changed_text_lines(entry: &Entry) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, now) in &entry.changed {
-        let before = entry.tools.get(name).map(texts).unwrap_or_default();
+        let before = entry.tools.get(name).map(tool_texts).unwrap_or_default();
         lines.push(format!("tool {name}"));
-        for ((what, new), (_, old)) in texts(now).into_iter().zip(before) {
+        for ((what, new), (_, old)) in tool_texts(now).into_iter().zip(before) {
             if old != new {
                 lines.push(format!("  {what} was: {old}"));
                 lines.push(format!("  {what} is:  {new}"));
@@ -55,25 +55,25 @@ const UNSTEADY: &str = "agreeing does not last; its author has to keep them the 
                         `haft --ext DIR` runs an extension without holding it to its texts";
 
 /// Which tools of an extension are locked, and the next step: those that a yes unlocks, and those that it does not.
-pub(crate) fn locked(name: &str, entry: &Entry) -> Vec<Problem> {
+pub(crate) fn locked_tool_problems(name: &str, entry: &Entry) -> Vec<ExtensionProblem> {
     let (unsteady, steady): (Vec<_>, Vec<_>) = entry.changed.keys().partition(|tool| entry.is_unsteady(tool));
     let trust = format!("haft ext trust {name}");
     let mut all = Vec::new();
     if !steady.is_empty() {
         let text =
-            format!("{} locked: the model would be told something else than was approved", named(&steady));
-        all.push(Problem::new(text, &trust, "shows the difference, and asks"));
+            format!("{} locked: the model would be told something else than was approved", tools_with_verb(&steady));
+        all.push(ExtensionProblem::new(text, &trust, "shows the difference, and asks"));
     }
     for tool in unsteady {
-        let differing = differing(entry, tool).join(", ");
+        let differing = changed_parts(entry, tool).join(", ");
         let text =
             format!("tool {tool} is locked: its texts ({differing}) change again and again, so {UNSTEADY}");
-        all.push(Problem::new(text, &trust, "shows the difference"));
+        all.push(ExtensionProblem::new(text, &trust, "shows the difference"));
     }
     all
 }
 
-fn named(tools: &[&String]) -> String {
+fn tools_with_verb(tools: &[&String]) -> String {
     let names: Vec<_> = tools.iter().map(|name| name.as_str()).collect();
     match names.as_slice() {
         [name] => format!("tool {name} is"),
@@ -82,16 +82,16 @@ fn named(tools: &[&String]) -> String {
 }
 
 /// Returns the parts of a tool's texts that are not as approved.
-fn differing(entry: &Entry, tool: &str) -> Vec<&'static str> {
+fn changed_parts(entry: &Entry, tool: &str) -> Vec<&'static str> {
     let (Some(before), Some(now)) = (entry.tools.get(tool), entry.changed.get(tool)) else {
         return Vec::new();
     };
-    let pairs = texts(before).into_iter().zip(texts(now));
+    let pairs = tool_texts(before).into_iter().zip(tool_texts(now));
     pairs.filter(|((_, before), (_, now))| before != now).map(|((what, _), _)| what).collect()
 }
 
 /// Everything that the model is told of a tool, each behind what it is.
-fn texts(tool: &PinnedTool) -> [(&'static str, String); 3] {
+fn tool_texts(tool: &PinnedTool) -> [(&'static str, String); 3] {
     [
         ("description", tool.description.clone()),
         ("arguments", tool.schema.as_str().to_owned()),

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Decision, Home};
+use haft_config::{TrustDecision, Home};
 use haft_protocol::rpc::Failure;
 use haft_tui::app::{Answer, Ask};
-use haft_tui::terminal::Program;
+use haft_tui::terminal::ProgramServices;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
@@ -24,138 +24,138 @@ use tokio::task::JoinError;
 use crate::args::RunArgs;
 use crate::trust;
 
-pub(super) use sessions::Open;
-pub(super) use shell::Shells;
+pub(super) use sessions::OpenSessions;
+pub(super) use shell::RunningShells;
 
 /// The answers to the questions of the interface.
-pub(super) struct Desk {
+pub(super) struct UiBackend {
     /// The runtime for what takes time.
     pub(super) runtime: Handle,
-    pub(super) ground: Arc<Ground>,
-    pub(super) shells: Arc<Shells>,
+    pub(super) context: Arc<UiContext>,
+    pub(super) shells: Arc<RunningShells>,
 }
 
 /// The part that does not change while haft runs.
-pub(super) struct Ground {
+pub(super) struct UiContext {
     pub(super) home: Home,
     pub(super) cwd: PathBuf,
     pub(super) args: Arc<RunArgs>,
-    pub(super) open: Arc<Open>,
+    pub(super) open: Arc<OpenSessions>,
 }
 
-impl Ground {
+impl UiContext {
     /// Decides about the project's trust now. What changes of that counts for branches and themes at once, and for what
     /// runs from the next session on.
-    fn decision(&self) -> anyhow::Result<Decision> {
-        Ok(Decision::make(&self.home, self.cwd.clone(), self.args.ext.trust.asked())?)
+    fn trust_decision(&self) -> anyhow::Result<TrustDecision> {
+        Ok(TrustDecision::decide(&self.home, self.cwd.clone(), self.args.ext.trust.trust_request())?)
     }
 }
 
 #[async_trait]
-impl Program for Desk {
+impl ProgramServices for UiBackend {
     async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
         // An interface that is gone needs nothing more.
-        if let Some(answer) = self.answered(ask, &answers).await {
+        if let Some(answer) = self.respond(ask, &answers).await {
             let _ = answers.send(answer).await;
         }
     }
 
     async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
-        let edited = self.runtime.spawn_blocking(move || shell::edit(&command)).await;
+        let edited = self.runtime.spawn_blocking(move || shell::run_editor(&command)).await;
         edited.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 }
 
-impl Desk {
+impl UiBackend {
     /// Returns the last answer to a question; none to what is not answered.
-    async fn answered(&self, ask: Ask, answers: &mpsc::Sender<Answer>) -> Option<Answer> {
-        let ground = || Arc::clone(&self.ground);
+    async fn respond(&self, ask: Ask, answers: &mpsc::Sender<Answer>) -> Option<Answer> {
+        let ground = || Arc::clone(&self.context);
         Some(match ask {
             Ask::Conversation { session } => {
                 let id = session.clone();
-                let messages = self.off_thread(move |ground| ground.open.conversation(&id)).await;
+                let messages = self.off_thread(move |ground| ground.open.switch_to(&id)).await;
                 Answer::Conversation(session, messages.flatten())
             }
-            Ask::Files => Answer::Files(self.read(|ground| files::below(&ground.cwd)).await),
-            Ask::Branch => Answer::Branch(self.read(files::branch).await),
-            Ask::History => Answer::History(self.attempt(|ground| history::read(&ground.home)).await),
+            Ask::Files => Answer::Files(self.read_off_thread(|ground| files::list_files(&ground.cwd)).await),
+            Ask::Branch => Answer::Branch(self.read_off_thread(files::current_branch).await),
+            Ask::History => Answer::History(self.try_off_thread(|ground| history::read(&ground.home)).await),
             Ask::Remember(prompt) => {
-                self.read(move |ground| history::remember(&ground.home, &prompt)).await;
+                self.read_off_thread(move |ground| history::append_prompt(&ground.home, &prompt)).await;
                 return None;
             }
             Ask::Image { number, path } => {
-                Answer::Image(number, self.attempt(move |ground| files::image(&ground.cwd, &path)).await)
+                Answer::Image(number, self.try_off_thread(move |ground| files::read_image(&ground.cwd, &path)).await)
             }
-            Ask::Providers => Answer::Providers(self.read(|ground| settings::providers(&ground.home)).await),
+            Ask::Providers => Answer::Providers(self.read_off_thread(|ground| settings::list_providers(&ground.home)).await),
             Ask::Login { provider, key } => {
-                Answer::Login(self.spawned(settings::login(ground(), provider, key)).await)
+                Answer::Login(self.spawn_task(settings::login(ground(), provider, key)).await)
             }
             Ask::Logout { provider } => {
-                Answer::Logout(self.attempt(|ground| settings::logout(&ground.home, provider)).await)
+                Answer::Logout(self.try_off_thread(|ground| settings::logout(&ground.home, provider)).await)
             }
             Ask::Export { session, to } => {
-                Answer::Export(self.spawned(sessions::export(ground(), session, to)).await)
+                Answer::Export(self.spawn_task(sessions::export(ground(), session, to)).await)
             }
             Ask::Delete { session } => {
-                Answer::Delete(self.attempt(move |ground| sessions::delete(ground, &session)).await)
+                Answer::Delete(self.try_off_thread(move |ground| sessions::delete(ground, &session)).await)
             }
             Ask::Rename { session, name } => {
-                Answer::Rename(self.attempt(move |ground| sessions::rename(ground, &session, &name)).await)
+                Answer::Rename(self.try_off_thread(move |ground| sessions::rename(ground, &session, &name)).await)
             }
-            Ask::Trust => Answer::Trust(self.attempt(|ground| trust::shown(&ground.home, &ground.cwd)).await),
+            Ask::Trust => Answer::Trust(self.try_off_thread(|ground| trust::describe_project(&ground.home, &ground.cwd)).await),
             Ask::Grant { digest } => Answer::Grant(
-                self.attempt(move |ground| trust::trust(&ground.home, &ground.cwd, &digest)).await,
+                self.try_off_thread(move |ground| trust::trust_project(&ground.home, &ground.cwd, &digest)).await,
             ),
-            Ask::Shell { number, command } => self.shell(number, command, answers).await,
+            Ask::Shell { number, command } => self.run_shell(number, command, answers).await,
             Ask::StopShell { number } => {
                 self.shells.stop(number);
                 return None;
             }
-            Ask::Settings => Answer::Settings(self.read(settings::rows).await),
+            Ask::Settings => Answer::Settings(self.read_off_thread(settings::setting_rows).await),
             Ask::Set { name, value } => {
-                Answer::Set(self.attempt(move |ground| settings::set(ground, &name, &value)).await)
+                Answer::Set(self.try_off_thread(move |ground| settings::set(ground, &name, &value)).await)
             }
-            Ask::Themes => Answer::Themes(self.read(settings::themes).await),
+            Ask::Themes => Answer::Themes(self.read_off_thread(settings::list_themes).await),
         })
     }
 
     /// Reads what may block; nothing where that is lost.
-    async fn read<T: Default + Send + 'static>(&self, work: impl FnOnce(&Ground) -> T + Send + 'static) -> T {
+    async fn read_off_thread<T: Default + Send + 'static>(&self, work: impl FnOnce(&UiContext) -> T + Send + 'static) -> T {
         self.off_thread(work).await.unwrap_or_default()
     }
 
-    async fn attempt<T: Send + 'static>(
+    async fn try_off_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Ground) -> anyhow::Result<T> + Send + 'static,
+        work: impl FnOnce(&UiContext) -> anyhow::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.off_thread(|ground| plain(work(ground))).await.flatten()
+        self.off_thread(|ground| into_failure(work(ground))).await.flatten()
     }
 
     /// Does what may block. The interface waits for an answer, so that this is lost (it panics, or haft ends meanwhile) is
     /// one, too.
     async fn off_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Ground) -> T + Send + 'static,
+        work: impl FnOnce(&UiContext) -> T + Send + 'static,
     ) -> Result<T, Failure> {
-        let ground = Arc::clone(&self.ground);
-        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost)
+        let ground = Arc::clone(&self.context);
+        self.runtime.spawn_blocking(move || work(&ground)).await.map_err(lost_task_failure)
     }
 
-    async fn spawned<T: Send + 'static>(
+    async fn spawn_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
     ) -> Result<T, Failure> {
-        self.runtime.spawn(work).await.map_err(lost).and_then(plain)
+        self.runtime.spawn(work).await.map_err(lost_task_failure).and_then(into_failure)
     }
 }
 
 /// An error, as the interface shows it.
-fn plain<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
+fn into_failure<T>(outcome: anyhow::Result<T>) -> Result<T, Failure> {
     outcome.map_err(|error| Failure::other(format!("{error:#}")))
 }
 
 /// Returns the answer when the work on a question is lost.
-fn lost(error: JoinError) -> Failure {
+fn lost_task_failure(error: JoinError) -> Failure {
     tracing::error!(%error, "a question of the interface was lost");
     Failure::other("haft failed here; the log says where. All else goes on")
 }

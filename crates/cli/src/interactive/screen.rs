@@ -13,27 +13,27 @@ use haft_protocol::rpc::{EventLine, Line, Request};
 use haft_tui::app::settings::{SCREEN, Screen as Where, Settings, THEME};
 use haft_tui::app::{Options, State};
 use haft_tui::keys::Keymap;
-use haft_tui::terminal::{Connection, End, Environment, Setup, run, run_lines};
+use haft_tui::terminal::{Connection, ExitReason, Environment, TerminalSetup, run, run_linear};
 use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::Desk;
+use super::desk::UiBackend;
 use crate::console::note;
-use crate::login::Terminal;
+use crate::login::SavedTerminal;
 use crate::timeouts::SCREEN_END;
 
 /// The number of rows of the conversation that stay on the normal screen.
 const TAIL: usize = 40;
 
-pub(super) struct Start {
+pub(super) struct ScreenOptions {
     /// The first prompt.
     pub(super) prompt: Option<String>,
-    pub(super) picks: bool,
+    pub(super) opens_session_picker: bool,
     pub(super) keymap: Keymap,
     pub(super) settings: Settings,
 }
 
-pub(super) fn keymap(home: &Home) -> Keymap {
+pub(super) fn load_keymap(home: &Home) -> Keymap {
     let path = home.keybindings_file();
     let text = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Keymap::default(),
@@ -50,7 +50,7 @@ pub(super) fn keymap(home: &Home) -> Keymap {
 }
 
 /// The settings of the interface, with this part of the terminal in use, whatever they say.
-pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
+pub(super) fn load_settings(config: &Config, screen: Option<&str>) -> Settings {
     let mut settings = Settings::default();
     for row in config.rows() {
         let Some(value) = row.value.as_ref().map(value_text) else { continue };
@@ -65,16 +65,16 @@ pub(super) fn settings(config: &Config, screen: Option<&str>) -> Settings {
 }
 
 /// The screen's thread.
-pub(super) struct Screen {
+pub(super) struct ScreenThread {
     over: oneshot::Receiver<()>,
-    before: Terminal,
-    thread: Option<JoinHandle<anyhow::Result<End>>>,
+    before: SavedTerminal,
+    thread: Option<JoinHandle<anyhow::Result<ExitReason>>>,
 }
 
-impl Screen {
+impl ScreenThread {
     pub(super) fn begin(
-        start: Start,
-        desk: Desk,
+        start: ScreenOptions,
+        desk: UiBackend,
         requests: mpsc::UnboundedSender<Request>,
         lines: mpsc::Receiver<Line>,
     ) -> anyhow::Result<Self> {
@@ -84,22 +84,22 @@ impl Screen {
             let _ends: oneshot::Sender<()> = ends;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.context("cannot start the runtime of the screen")?;
-            let outcome = runtime.block_on(shown(start, desk, requests, lines));
+            let outcome = runtime.block_on(run_screen(start, desk, requests, lines));
             runtime.shutdown_background();
             outcome
         };
-        let before = Terminal::stdin();
+        let before = SavedTerminal::save_stdin();
         let thread = thread::Builder::new().name("screen".to_owned()).spawn(shown);
         Ok(Self { over, before, thread: Some(thread.context("cannot start the thread of the screen")?) })
     }
 
     /// When the person has left, or the screen failed.
-    pub(super) async fn over(&mut self) {
+    pub(super) async fn wait_until_over(&mut self) {
         let _ = (&mut self.over).await;
     }
 
     /// Waits for its end and says which it was, unless the terminal takes nothing any more.
-    pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
+    pub(super) async fn end(mut self) -> anyhow::Result<Option<ExitReason>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
             tracing::warn!("the terminal takes nothing any more; it keeps what it shows");
             self.before.restore();
@@ -117,7 +117,7 @@ impl Screen {
 
 /// Notes as lines that the screen is told: haft signs them. They stand in the conversation: a note beside it would be gone
 /// with the first prompt.
-pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
+pub(super) fn notes_as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync {
     move |text| {
         let text = text.strip_prefix("haft: ").unwrap_or(text).to_owned();
         let event = AgentEvent::ExtDisplay { extension: ExtensionName::new(HAFT), text };
@@ -128,14 +128,14 @@ pub(super) fn as_lines(told: mpsc::Sender<Line>) -> impl Fn(&str) + Send + Sync 
     }
 }
 
-async fn shown(
-    start: Start,
-    desk: Desk,
+async fn run_screen(
+    start: ScreenOptions,
+    desk: UiBackend,
     requests: mpsc::UnboundedSender<Request>,
     lines: mpsc::Receiver<Line>,
-) -> anyhow::Result<End> {
-    let Start { prompt, picks, keymap, settings } = start;
-    let environment = Environment::of_process();
+) -> anyhow::Result<ExitReason> {
+    let ScreenOptions { prompt, opens_session_picker: picks, keymap, settings } = start;
+    let environment = Environment::from_process();
     let appearance = match settings.get(THEME) {
         "dark" => Some(Appearance::Dark),
         "light" => Some(Appearance::Light),
@@ -153,16 +153,16 @@ async fn shown(
     };
     let state = State::new(options, Instant::now());
     if screen == Where::Linear {
-        return Ok(run_lines(state, Arc::new(desk), Connection { requests, lines }).await?);
+        return Ok(run_linear(state, Arc::new(desk), Connection { requests, lines }).await?);
     }
     let inline = screen == Where::Inline;
-    let setup = Setup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
+    let setup = TerminalSetup { environment, inline, mouse, appearance, depth: None, tail: TAIL };
     Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
 }
 
 #[cfg(test)]
 mod tests {
-    use haft_config::{Files, Layer, Place, Project, Trust};
+    use haft_config::{ConfigFiles, ConfigLayer, LayerSource, Project, Trust};
     use haft_tui::keys::{Context, Edit};
 
     use super::*;
@@ -171,24 +171,24 @@ mod tests {
     fn a_keybindings_file_with_a_mistake_changes_no_key() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::at(dir.path());
-        let usual = keymap(&home);
+        let usual = load_keymap(&home);
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"alt+u\"]\n").unwrap();
-        let changed = keymap(&home);
+        let changed = load_keymap(&home);
         std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"what\"]\n").unwrap();
         let undo = |keymap: &Keymap| keymap.press("alt+u".parse().unwrap()).action(Context::Editor);
-        assert_eq!([&usual, &changed, &keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
+        assert_eq!([&usual, &changed, &load_keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
     }
 
     #[test]
     fn what_nobody_sets_is_as_the_interface_has_it() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
-        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let files = ConfigFiles::read(&Home::at(dir.path()), &project).unwrap();
         let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let settings = settings(&config, None);
+            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
+        let settings = load_settings(&config, None);
         assert_eq!(settings, Settings::default());
-        assert_eq!(super::settings(&config, Some("linear")).screen(), Where::Linear);
-        assert_eq!(super::settings(&config, Some("inline")).screen(), Where::Inline);
+        assert_eq!(super::load_settings(&config, Some("linear")).screen(), Where::Linear);
+        assert_eq!(super::load_settings(&config, Some("inline")).screen(), Where::Inline);
     }
 }

@@ -12,153 +12,153 @@ use haft_rpc::{Expanded, Opened, Screens, Which, stored_info};
 use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::Exit;
-use crate::resources::Resources;
-use crate::run::{self, Chosen, Ends, Parts};
-use crate::session::Sessions;
-use crate::setup::Setup;
+use crate::resources::PromptResources;
+use crate::run::{self, SelectedSession, SessionOutputs, RunParts};
+use crate::session::SessionFinder;
+use crate::setup::RunSetup;
 
 /// The command line, and the state since the process began.
-pub(crate) struct Program {
+pub(crate) struct SessionSource {
     args: Arc<RunArgs>,
     /// True if new sessions are recorded, unless the client says otherwise.
     records: bool,
-    stored: Arc<Sessions>,
+    stored: Arc<SessionFinder>,
     /// The parts of the first session, until it is opened.
-    begin: Mutex<Option<(Setup, Chosen)>>,
-    first: OnceLock<ModelInfo>,
+    initial_session: Mutex<Option<(RunSetup, SelectedSession)>>,
+    first_model: OnceLock<ModelInfo>,
     /// Templates and skills, as they were when the latest session was opened.
-    resources: Mutex<Arc<Resources>>,
-    opened: Box<dyn Fn(&Session) + Send + Sync>,
+    resources: Mutex<Arc<PromptResources>>,
+    on_open: Box<dyn Fn(&Session) + Send + Sync>,
 }
 
 /// A session that is about to be opened.
-enum Wanted {
+enum RequestedSession {
     /// One as a run has it.
-    Chosen(Chosen),
+    Chosen(SelectedSession),
     Copy(Session),
 }
 
-impl Program {
-    pub(crate) fn new(args: RunArgs, records: bool, setup: Setup, chosen: Chosen) -> Self {
+impl SessionSource {
+    pub(crate) fn new(args: RunArgs, records: bool, setup: RunSetup, chosen: SelectedSession) -> Self {
         Self {
             args: Arc::new(args),
             records,
-            stored: Arc::new(Sessions::new(&setup.home, &setup.cwd)),
-            begin: Mutex::new(Some((setup, chosen))),
-            first: OnceLock::new(),
+            stored: Arc::new(SessionFinder::new(&setup.home, &setup.cwd)),
+            initial_session: Mutex::new(Some((setup, chosen))),
+            first_model: OnceLock::new(),
             resources: Mutex::default(),
-            opened: Box::new(|_| {}),
+            on_open: Box::new(|_| {}),
         }
     }
 
     /// Tells of each session that is open, before the client hears of it.
-    pub(crate) fn telling(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
-        Self { opened: Box::new(opened), ..self }
+    pub(crate) fn with_open_listener(self, opened: impl Fn(&Session) + Send + Sync + 'static) -> Self {
+        Self { on_open: Box::new(opened), ..self }
     }
 
-    async fn setup(&self) -> anyhow::Result<Setup> {
+    async fn setup(&self) -> anyhow::Result<RunSetup> {
         let args = Arc::clone(&self.args);
-        off_thread(move || Setup::read(&args)).await?
+        off_thread(move || RunSetup::read(&args)).await?
     }
 
-    async fn wanted(&self, which: Which) -> Result<(Setup, Wanted), Failure> {
+    async fn resolve_request(&self, which: Which) -> Result<(RunSetup, RequestedSession), Failure> {
         let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
         let read = move || {
-            let setup = Setup::read(&args).map_err(|error| failed(&error))?;
-            run::check_named(&setup).map_err(|error| failed(&error))?;
-            let wanted = wanted(which, &setup, &stored, records)?;
+            let setup = RunSetup::read(&args).map_err(|error| failure(&error))?;
+            run::check_named(&setup).map_err(|error| failure(&error))?;
+            let wanted = select_session(which, &setup, &stored, records)?;
             Ok((setup, wanted))
         };
-        off_thread(read).await.map_err(|error| failed(&error))?
+        off_thread(read).await.map_err(|error| failure(&error))?
     }
 
-    async fn parts(&self, setup: Setup, wanted: Wanted) -> anyhow::Result<Parts> {
-        match (wanted, self.first.get()) {
-            (Wanted::Chosen(chosen), _) => run::parts(&self.args, setup, chosen).await,
-            (Wanted::Copy(copy), Some(first)) => run::parts_of_copy(&self.args, setup, copy, first).await,
-            (Wanted::Copy(_), None) => anyhow::bail!("there is no session yet that could be copied"),
+    async fn parts(&self, setup: RunSetup, wanted: RequestedSession) -> anyhow::Result<RunParts> {
+        match (wanted, self.first_model.get()) {
+            (RequestedSession::Chosen(chosen), _) => run::build_parts(&self.args, setup, chosen).await,
+            (RequestedSession::Copy(copy), Some(first)) => run::build_parts_for_copy(&self.args, setup, copy, first).await,
+            (RequestedSession::Copy(_), None) => anyhow::bail!("there is no session yet that could be copied"),
         }
     }
 
-    async fn joined(&self, parts: Parts, screens: &Screens) -> anyhow::Result<Opened> {
+    async fn open_session(&self, parts: RunParts, screens: &Screens) -> anyhow::Result<Opened> {
         let screen = screens.begin(&parts.session);
         // Opening has mended its file already: what is not told now, nobody ever hears of.
         let events = screen.events();
         parts.session.take_repair_events().into_iter().for_each(|event| events(event));
-        let joined = run::join(parts, Ends::screen(&screen)).await?;
+        let joined = run::build_agent(parts, SessionOutputs::for_screen(&screen)).await?;
         if let Err(error) = joined.check().await {
             joined.host.shutdown().await;
             return Err(error);
         }
-        (self.opened)(joined.agent.session());
+        (self.on_open)(joined.agent.session());
         *lock(&self.resources) = Arc::new(joined.resources);
         Ok(Opened::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
     }
 
-    fn resources(&self) -> Arc<Resources> {
+    fn resources(&self) -> Arc<PromptResources> {
         Arc::clone(&lock(&self.resources))
     }
 }
 
-fn wanted(which: Which, setup: &Setup, stored: &Sessions, records: bool) -> Result<Wanted, Failure> {
+fn select_session(which: Which, setup: &RunSetup, stored: &SessionFinder, records: bool) -> Result<RequestedSession, Failure> {
     Ok(match which {
         Which::New { ephemeral } => {
             let recorded = ephemeral.map_or(records, |ephemeral| !ephemeral);
             let session = if recorded { stored.create() } else { Session::in_memory(&setup.cwd) };
-            Wanted::Chosen(Chosen { session, resumed: false })
+            RequestedSession::Chosen(SelectedSession { session, resumed: false })
         }
         Which::Stored(id) => {
-            let found = stored.by_id(&id).map_err(|error| not_found(&error))?;
-            let session = run::resume(&found, setup).map_err(|error| failed(&error))?;
-            Wanted::Chosen(Chosen { session, resumed: true })
+            let found = stored.by_id(&id).map_err(|error| lookup_failure(&error))?;
+            let session = run::resume(&found, setup).map_err(|error| failure(&error))?;
+            RequestedSession::Chosen(SelectedSession { session, resumed: true })
         }
-        Which::Given(copy) => Wanted::Copy(copy),
+        Which::Given(copy) => RequestedSession::Copy(copy),
     })
 }
 
 #[async_trait]
-impl haft_rpc::Sessions for Program {
+impl haft_rpc::Sessions for SessionSource {
     type Error = anyhow::Error;
 
     async fn first(&self, screens: &Screens) -> anyhow::Result<Opened> {
-        let begin = lock(&self.begin).take();
+        let begin = lock(&self.initial_session).take();
         let (setup, chosen) = begin.context("the first session was opened already")?;
-        let parts = self.parts(setup, Wanted::Chosen(chosen)).await?;
-        if let Some(warning) = run::clamped(&*parts.model, parts.thinking) {
+        let parts = self.parts(setup, RequestedSession::Chosen(chosen)).await?;
+        if let Some(warning) = run::thinking_level_note(&*parts.model, parts.thinking) {
             note(&warning);
         }
-        self.first.get_or_init(|| parts.model.info());
-        self.joined(parts, screens).await
+        self.first_model.get_or_init(|| parts.model.info());
+        self.open_session(parts, screens).await
     }
 
     async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure> {
-        let (setup, wanted) = self.wanted(which).await?;
-        let opened = async { self.joined(self.parts(setup, wanted).await?, screens).await };
-        opened.await.map_err(|error| failed(&error))
+        let (setup, wanted) = self.resolve_request(which).await?;
+        let opened = async { self.open_session(self.parts(setup, wanted).await?, screens).await };
+        opened.await.map_err(|error| failure(&error))
     }
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
         let stored = Arc::clone(&self.stored);
-        let listed = off_thread(move || stored_here(&stored)).await;
-        listed.flatten().map_err(|error| failed(&error))
+        let listed = off_thread(move || list_stored_sessions(&stored)).await;
+        listed.flatten().map_err(|error| failure(&error))
     }
 
     async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
-        let setup = self.setup().await.map_err(|error| failed(&error))?;
+        let setup = self.setup().await.map_err(|error| failure(&error))?;
         Ok(run::models_for_clients(&setup).await)
     }
 
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
         let found = async {
             let setup = self.setup().await?;
-            run::choose_by_name(&self.args, &setup, self.first.get().unwrap_or(asked), name, asked).await
+            run::choose_by_name(&self.args, &setup, self.first_model.get().unwrap_or(asked), name, asked).await
         };
-        found.await.map_err(|error| coded(ErrorCode::ModelNotFound, &error))
+        found.await.map_err(|error| failure_with_code(ErrorCode::ModelNotFound, &error))
     }
 
     fn templates(&self) -> Vec<CommandInfo> {
         let resources = self.resources();
-        let templates = resources.templates().templates.into_iter();
+        let templates = resources.find_templates().templates.into_iter();
         let skills = resources.skills.skills.iter();
         let skills = skills.map(|skill| (format!("skill:{}", skill.name), skill.description.clone()));
         let all = templates.map(|template| (template.name, template.description)).chain(skills);
@@ -168,10 +168,10 @@ impl haft_rpc::Sessions for Program {
 
     fn expand(&self, name: &str, arguments: &str) -> Expanded {
         let resources = self.resources();
-        match resources.expand(&resources.templates(), name, arguments) {
-            haft_config::Expanded::Prompt(text) => Expanded::Message(text),
-            haft_config::Expanded::Failed(why) => Expanded::Failed(why),
-            haft_config::Expanded::Unknown => Expanded::Unknown,
+        match resources.expand(&resources.find_templates(), name, arguments) {
+            haft_config::TemplateExpansion::Prompt(text) => Expanded::Message(text),
+            haft_config::TemplateExpansion::Failed(why) => Expanded::Failed(why),
+            haft_config::TemplateExpansion::Unknown => Expanded::Unknown,
         }
     }
 }
@@ -186,24 +186,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn failed(error: &anyhow::Error) -> Failure {
+fn failure(error: &anyhow::Error) -> Failure {
     let code =
-        if Exit::of(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };
-    coded(code, error)
+        if Exit::from_error(error) == Exit::SessionInUse { ErrorCode::SessionLocked } else { ErrorCode::Failed };
+    failure_with_code(code, error)
 }
 
 /// An error of looking for a session: that there is none, or more than one.
-fn not_found(error: &anyhow::Error) -> Failure {
-    if Exit::of(error) == Exit::Session { coded(ErrorCode::SessionNotFound, error) } else { failed(error) }
+fn lookup_failure(error: &anyhow::Error) -> Failure {
+    if Exit::from_error(error) == Exit::Session { failure_with_code(ErrorCode::SessionNotFound, error) } else { failure(error) }
 }
 
-fn coded(code: ErrorCode, error: &anyhow::Error) -> Failure {
+fn failure_with_code(code: ErrorCode, error: &anyhow::Error) -> Failure {
     Failure::new(code, format!("{error:#}"))
 }
 
 /// The sessions of the directory, the latest first. A session that cannot be read is left out.
-fn stored_here(sessions: &Sessions) -> anyhow::Result<Vec<SessionInfo>> {
-    let told = sessions.here()?.into_iter().filter_map(|found| match found.summary() {
+fn list_stored_sessions(sessions: &SessionFinder) -> anyhow::Result<Vec<SessionInfo>> {
+    let told = sessions.in_directory()?.into_iter().filter_map(|found| match found.summary() {
         Ok(summary) => Some(stored_info(&found, summary)),
         Err(error) => {
             tracing::warn!(%error, path = %found.path.display(), "a session is not listed");
@@ -223,24 +223,24 @@ mod tests {
 
     #[test]
     fn the_code_follows_from_the_exit() {
-        let error = |exit: Exit| exit.with(anyhow::anyhow!("why"));
-        assert_eq!(failed(&error(Exit::SessionInUse)), Failure::new(ErrorCode::SessionLocked, "why"));
-        assert_eq!(failed(&error(Exit::Session)).code, ErrorCode::Failed);
-        assert_eq!(not_found(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
-        assert_eq!(not_found(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
+        let error = |exit: Exit| exit.attach_to(anyhow::anyhow!("why"));
+        assert_eq!(failure(&error(Exit::SessionInUse)), Failure::new(ErrorCode::SessionLocked, "why"));
+        assert_eq!(failure(&error(Exit::Session)).code, ErrorCode::Failed);
+        assert_eq!(lookup_failure(&error(Exit::Session)).code, ErrorCode::SessionNotFound);
+        assert_eq!(lookup_failure(&error(Exit::SessionInUse)).code, ErrorCode::SessionLocked);
         let chain = Err::<(), _>(anyhow::anyhow!("why")).context("what").unwrap_err();
-        assert_eq!(not_found(&chain), Failure::new(ErrorCode::Failed, "what: why"));
+        assert_eq!(lookup_failure(&chain), Failure::new(ErrorCode::Failed, "what: why"));
     }
 
     #[test]
     fn a_session_is_told_as_its_file_says() {
         let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::new(&Home::at(dir.path()), dir.path());
-        assert_eq!(stored_here(&sessions).unwrap(), []);
+        let sessions = SessionFinder::new(&Home::at(dir.path()), dir.path());
+        assert_eq!(list_stored_sessions(&sessions).unwrap(), []);
         let session = sessions.create();
         let named = session.append(Name { name: "tidy".into() }, Durability::Now);
         futures::executor::block_on(named).unwrap();
-        let told = stored_here(&sessions).unwrap();
+        let told = list_stored_sessions(&sessions).unwrap();
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].session, session.id().to_string());
         assert_eq!((told[0].name.as_deref(), told[0].messages), (Some("tidy"), 0));

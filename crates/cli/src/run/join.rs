@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{CompactionSettings, Config, Granted, Home, OnTimeout, Owner, Project};
+use haft_config::{CompactionSettings, Config, GrantSettings, Home, OnTimeout, Owner, Project};
 use haft_core::compact::CompactSettings;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
@@ -31,28 +31,28 @@ use tokio::sync::watch;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
-use crate::extensions::{self, OnlyProjects};
-use crate::hooks::Ground;
-use crate::resources::Resources;
-use crate::setup::Setup;
+use crate::extensions::{self, ProjectOnlySettings};
+use crate::hooks::HookLaunchContext;
+use crate::resources::PromptResources;
+use crate::setup::RunSetup;
 use crate::token::VARIABLES as TOKEN_VARIABLES;
 
-use super::ends::Ends;
-use super::model::{self, OtherModels};
+use super::ends::SessionOutputs;
+use super::model::{self, ModelResolver};
 
 /// Everything a run is made of, before anything is started.
-pub(crate) struct Parts {
+pub(crate) struct RunParts {
     pub(crate) session: Session,
     pub(crate) model: Arc<dyn Model>,
     /// Those that hooks may name; none where no hook runs.
-    pub(crate) others: Option<OtherModels>,
+    pub(crate) other_models: Option<ModelResolver>,
     pub(crate) home: Home,
     /// The host of the extensions, but for the names and the program that only [`join`] knows.
     pub(crate) host: HostConfig,
     pub(crate) source: SpecSource,
-    pub(crate) told: Option<AgentEvent>,
+    pub(crate) trust_event: Option<AgentEvent>,
     pub(crate) system: SystemPrompt,
-    pub(crate) resources: Resources,
+    pub(crate) resources: PromptResources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) compaction: CompactSettings,
@@ -69,9 +69,9 @@ pub(crate) enum ToolChoice {
     None,
 }
 
-impl Parts {
+impl RunParts {
     /// The parts of a run for which nobody has set anything.
-    pub(crate) fn plain(
+    pub(crate) fn with_defaults(
         session: Session,
         model: Arc<dyn Model>,
         home: Home,
@@ -87,17 +87,17 @@ impl Parts {
         host.results = Some(home.results_dir());
         host.env.withheld = TOKEN_VARIABLES.map(str::to_owned).into();
         host.tool_pins = search.approved.clone().map(tool_pins);
-        let ground = ground(&home, cwd, &search);
+        let ground = hook_launch_context(&home, cwd, &search);
         Self {
             session,
             model,
-            others: None,
+            other_models: None,
             home,
             host,
-            source: extensions::source(search, Vec::new(), ground, OnlyProjects::default(), Vec::new()),
-            told: None,
-            system: SystemPrompt { facts: facts(cwd), ..SystemPrompt::default() },
-            resources: Resources::default(),
+            source: extensions::spec_source(search, Vec::new(), ground, ProjectOnlySettings::default(), Vec::new()),
+            trust_event: None,
+            system: SystemPrompt { facts: environment_facts(cwd), ..SystemPrompt::default() },
+            resources: PromptResources::default(),
             thinking: Thinking::Default,
             max_steps: None,
             compaction: CompactSettings::default(),
@@ -107,35 +107,35 @@ impl Parts {
 
     pub(crate) fn new(
         args: &RunArgs,
-        setup: Setup,
+        setup: RunSetup,
         model: Arc<dyn Model>,
         session: Session,
     ) -> anyhow::Result<Self> {
-        let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
+        let system = setup.resources.system_prompt(&args.agent, environment_facts(&setup.cwd))?;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
             (None, false) => ToolChoice::All,
         };
-        let first = model::wish(args, &setup);
-        let told = if args.json { setup.trust_required() } else { None };
+        let first = model::model_preferences(args, &setup);
+        let told = if args.json { setup.trust_required_event() } else { None };
         let project_check = setup.project_check();
-        let Setup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
-        let others = OtherModels::new(first, &config.settings, models, auth, &model.info());
-        let ground = ground(&home, &cwd, &search);
+        let RunSetup { home, cwd, config, resources, auth, models, search, hooks, .. } = setup;
+        let others = ModelResolver::new(first, &config.settings, models, auth, &model.info());
+        let ground = hook_launch_context(&home, &cwd, &search);
         let grants = config.grant.keys().cloned().collect();
-        let source = extensions::source(search.clone(), hooks, ground, OnlyProjects::of(&config), grants);
-        let plain = Self::plain(session, model, home, &cwd, search);
+        let source = extensions::spec_source(search.clone(), hooks, ground, ProjectOnlySettings::from_config(&config), grants);
+        let plain = Self::with_defaults(session, model, home, &cwd, search);
         Ok(Self {
-            others: Some(others),
+            other_models: Some(others),
             host: HostConfig { project_check, ..with_settings(plain.host, &config)? },
             source,
-            told,
+            trust_event: told,
             system,
             resources,
             thinking: config.settings.thinking.value,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
-            compaction: compaction(&config.compaction),
+            compaction: compact_settings(&config.compaction),
             tools,
             ..plain
         })
@@ -144,24 +144,24 @@ impl Parts {
 
 fn with_settings(host: HostConfig, config: &Config) -> anyhow::Result<HostConfig> {
     let allows =
-        |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
+        |granted: &GrantSettings| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
     let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
     Ok(HostConfig {
         on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
         extension_config: extension_config(config, Owner::User)?,
         project_extension_config: extension_config(config, Owner::Project)?,
-        env: ExtensionEnv { granted: granted(config).or_exit(Exit::Configuration)?, ..host.env },
-        sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
+        env: ExtensionEnv { granted: granted_variables(config).or_exit(Exit::Configuration)?, ..host.env },
+        sandbox: crate::sandbox::sandbox_grants(config).or_exit(Exit::Configuration)?,
         ..host
     })
 }
 
-fn ground(home: &Home, cwd: &Path, search: &Search) -> Ground {
+fn hook_launch_context(home: &Home, cwd: &Path, search: &Search) -> HookLaunchContext {
     let is_trusted = search.project.as_ref().is_some_and(Project::is_trusted);
-    Ground { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
+    HookLaunchContext { home: home.clone(), cwd: cwd.to_owned(), is_trusted }
 }
 
-fn compaction(settings: &CompactionSettings) -> CompactSettings {
+fn compact_settings(settings: &CompactionSettings) -> CompactSettings {
     CompactSettings {
         auto: settings.auto.value,
         reserve: settings.reserve.as_ref().map(|sourced| sourced.value.get()),
@@ -184,7 +184,7 @@ fn extension_config(
     Ok(all)
 }
 
-fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
+fn granted_variables(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
     let mut granted = BTreeMap::new();
     for (name, grant) in &config.grant {
         let Some(env) = &grant.env else { continue };
@@ -196,7 +196,7 @@ fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String
     Ok(granted)
 }
 
-fn facts(cwd: &Path) -> Vec<String> {
+fn environment_facts(cwd: &Path) -> Vec<String> {
     vec![
         format!("Working directory: {}", cwd.display()),
         format!("Operating system: {}", std::env::consts::OS),
@@ -204,12 +204,12 @@ fn facts(cwd: &Path) -> Vec<String> {
 }
 
 /// An agent with its extensions running.
-pub(crate) struct Joined {
+pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
-    pub(crate) resources: Resources,
+    pub(crate) resources: PromptResources,
     /// Those that are offered before the extensions'.
     pub(crate) builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
@@ -221,7 +221,7 @@ fn tool_pins(approved: Approved) -> Arc<dyn ToolPins> {
 }
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
-pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
+pub(crate) async fn build_agent(parts: RunParts, ends: SessionOutputs) -> anyhow::Result<RunningAgent> {
     let environment = HostEnvironment::new(&parts.host.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"))
@@ -229,8 +229,8 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
-    let Ends { events, frontend, joined } = ends;
-    parts.told.into_iter().for_each(|event| events(event));
+    let SessionOutputs { events, frontend, attach: joined } = ends;
+    parts.trust_event.into_iter().for_each(|event| events(event));
     let reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     let source = parts.source;
     let host = Host::builder(HostConfig { reserved_tools, launcher: Some(launcher()?), ..parts.host })
@@ -246,7 +246,7 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
         .system_prompt(parts.system)
         .thinking(parts.thinking)
         .compaction(parts.compaction);
-    builder = parts.others.into_iter().fold(builder, AgentBuilder::models);
+    builder = parts.other_models.into_iter().fold(builder, AgentBuilder::models);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }
@@ -255,13 +255,13 @@ pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let (tools, resources) = (parts.tools, parts.resources);
     let agent = joined(builder).build()?;
     host.serve(agent.caller());
-    let joined = Joined { agent, host, changes, resources, builtin, tools };
+    let joined = RunningAgent { agent, host, changes, resources, builtin, tools };
     joined.offer_tools()?;
     joined.choose_tools();
     Ok(joined)
 }
 
-impl Joined {
+impl RunningAgent {
     fn choose_tools(&self) {
         match &self.tools {
             ToolChoice::All => {}
@@ -272,17 +272,17 @@ impl Joined {
 
     /// Makes sure that what must be in place is, and that `--tools` names tools that there are.
     pub(crate) async fn check(&self) -> anyhow::Result<()> {
-        self.required()?;
+        self.check_required()?;
         self.check_tools().await
     }
 
     /// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
-    fn required(&self) -> anyhow::Result<()> {
-        if let Some(why) = self.host.blocked() {
+    fn check_required(&self) -> anyhow::Result<()> {
+        if let Some(why) = self.host.blocked_reason() {
             return Exit::RequiredExtension
                 .fail(format!("no tool may run: {why}; `haft doctor` says what to do"));
         }
-        let missing = self.host.states().into_iter().find(|status| {
+        let missing = self.host.statuses().into_iter().find(|status| {
             status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
         });
         match missing {
@@ -299,7 +299,7 @@ impl Joined {
         let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
         let mut known = self.tool_names();
         if names.iter().any(|name| !known.contains(name)) {
-            self.host.settled().await;
+            self.host.wait_until_settled().await;
             self.offer_tools()?;
             known = self.tool_names();
         }
@@ -334,5 +334,5 @@ fn launcher() -> anyhow::Result<Launcher> {
 /// The program that runs is the test, which has no other role.
 #[cfg(test)]
 fn launcher() -> anyhow::Result<Launcher> {
-    Ok(Launcher { program: haft_test_support::launcher(), args: Vec::new() })
+    Ok(Launcher { program: haft_test_support::launcher_path(), args: Vec::new() })
 }

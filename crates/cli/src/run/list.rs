@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::console::print;
 use crate::exit::Exit;
-use crate::setup::Setup;
+use crate::setup::RunSetup;
 
-use super::model::Keyed;
+use super::model::MachineWithKeys;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ModelListFormat {
     /// For people: in columns of a terminal this wide, or a line for each model where there is no terminal.
     Table(Option<usize>),
     /// For programs: an object a line.
@@ -21,7 +21,7 @@ pub(super) enum Form {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Listed {
+struct ListedModel {
     provider: String,
     model: String,
     facts: ModelFacts,
@@ -31,19 +31,19 @@ struct Listed {
 }
 
 /// Prints the models whose name holds `pattern`, in any case of its letters.
-pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> anyhow::Result<Exit> {
+pub(super) async fn print_model_list(setup: &RunSetup, pattern: Option<&str>, form: ModelListFormat) -> anyhow::Result<Exit> {
     let Settings { provider, model, .. } = setup.settings();
     // One that a model's name carries is no wish to see that provider's alone.
     let carried = |origin| model.as_ref().is_some_and(|model| model.origin == origin);
     let only = provider.as_ref().filter(|set| !carried(set.origin.clone())).map(|set| set.value.as_str());
     let pattern = pattern.unwrap_or_default().to_lowercase();
-    let mut models = gathered(setup).await;
+    let mut models = gather_models(setup).await;
     models.retain(|listed| {
-        only.is_none_or(|only| only == listed.provider) && listed.holds(&pattern) && !listed.deprecated
+        only.is_none_or(|only| only == listed.provider) && listed.matches(&pattern) && !listed.deprecated
     });
     let rows = match form {
-        Form::Json => models.iter().map(|listed| listed.json().to_string()).collect(),
-        Form::Table(width) => table(&models, width),
+        ModelListFormat::Json => models.iter().map(|listed| listed.to_json().to_string()).collect(),
+        ModelListFormat::Table(width) => render_table(&models, width),
     };
     for row in rows {
         print(&row)?;
@@ -57,25 +57,25 @@ pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> an
 }
 
 /// All of them, but those that their providers will not answer with for much longer, as clients are told of them.
-pub(crate) async fn for_clients(setup: &Setup) -> Vec<rpc::ModelInfo> {
-    let listed = gathered(setup).await.into_iter().filter(|listed| !listed.deprecated);
-    listed.map(Listed::for_clients).collect()
+pub(crate) async fn for_clients(setup: &RunSetup) -> Vec<rpc::ModelInfo> {
+    let listed = gather_models(setup).await.into_iter().filter(|listed| !listed.deprecated);
+    listed.map(ListedModel::into_model_info).collect()
 }
 
 /// All of them. A model that `models.json` names is that one, wherever else it is known.
-async fn gathered(setup: &Setup) -> Vec<Listed> {
-    let own = setup.models.models().map(|own| Listed {
+async fn gather_models(setup: &RunSetup) -> Vec<ListedModel> {
+    let own = setup.models.models().map(|own| ListedModel {
         provider: own.provider,
         model: own.model,
         facts: own.facts,
         source: "models.json".to_owned(),
         deprecated: false,
     });
-    let own: Vec<Listed> = own.collect();
+    let own: Vec<ListedModel> = own.collect();
     let served =
-        local_servers(&setup.models, &Keyed::new(&setup.auth)).await.into_iter().flat_map(|server| {
+        local_servers(&setup.models, &MachineWithKeys::new(&setup.auth)).await.into_iter().flat_map(|server| {
             let source = server.place();
-            server.models.into_iter().map(move |model| Listed {
+            server.models.into_iter().map(move |model| ListedModel {
                 provider: server.preset.name.to_owned(),
                 model,
                 facts: ModelFacts::default(),
@@ -83,33 +83,33 @@ async fn gathered(setup: &Setup) -> Vec<Listed> {
                 deprecated: false,
             })
         });
-    let known = catalogue().into_iter().map(|known| Listed {
+    let known = catalogue().into_iter().map(|known| ListedModel {
         provider: known.provider.to_owned(),
         model: known.model,
         facts: known.facts,
         source: "built-in".to_owned(),
         deprecated: known.deprecated,
     });
-    let others: Vec<Listed> =
-        served.chain(known).filter(|listed| !own.iter().any(|own| own.same(listed))).collect();
+    let others: Vec<ListedModel> =
+        served.chain(known).filter(|listed| !own.iter().any(|own| own.is_same_model(listed))).collect();
     own.into_iter().chain(others).collect()
 }
 
-impl Listed {
+impl ListedModel {
     fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    fn same(&self, other: &Self) -> bool {
+    fn is_same_model(&self, other: &Self) -> bool {
         self.provider == other.provider && self.model == other.model
     }
 
-    fn holds(&self, pattern: &str) -> bool {
+    fn matches(&self, pattern: &str) -> bool {
         let names = [Some(self.name()), self.facts.name.clone()];
         names.into_iter().flatten().any(|name| name.to_lowercase().contains(pattern))
     }
 
-    fn json(&self) -> Value {
+    fn to_json(&self) -> Value {
         let facts = &self.facts;
         json!({
             "provider": self.provider,
@@ -129,7 +129,7 @@ impl Listed {
         })
     }
 
-    fn for_clients(self) -> rpc::ModelInfo {
+    fn into_model_info(self) -> rpc::ModelInfo {
         let ModelFacts { name, window, max_output, thinking, images, .. } = self.facts;
         rpc::ModelInfo {
             id: self.model,
@@ -146,12 +146,12 @@ impl Listed {
     /// Returns the columns behind the name: window, output, thinking, prices, source.
     fn columns(&self) -> [String; 5] {
         let facts = &self.facts;
-        let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
-        let prices = facts.prices.map_or_else(|| "?".to_owned(), priced);
+        let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short_token_count);
+        let prices = facts.prices.map_or_else(|| "?".to_owned(), price_text);
         [
             size(facts.window),
             size(facts.max_output),
-            thinks(facts.thinking.as_deref()),
+            thinking_range(facts.thinking.as_deref()),
             prices,
             self.source.clone(),
         ]
@@ -162,13 +162,13 @@ impl Listed {
 const HEADS: [&str; 5] = ["WINDOW", "OUTPUT", "THINKING", "$/M IN/OUT", "FROM"];
 
 /// Rows for people. On a terminal, a name that leaves no room for the rest of its row stands on a row of its own.
-fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
+fn render_table(models: &[ListedModel], width: Option<usize>) -> Vec<String> {
     /// The greatest width of a list where the terminal is wider.
     const WIDEST: usize = 120;
     if models.is_empty() {
         return Vec::new();
     }
-    let cells: Vec<[String; 5]> = models.iter().map(Listed::columns).collect();
+    let cells: Vec<[String; 5]> = models.iter().map(ListedModel::columns).collect();
     let mut widths = [0; 5];
     let heads = HEADS.map(str::to_owned);
     for row in cells.iter().chain([&heads]) {
@@ -196,7 +196,7 @@ fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
 }
 
 /// A number of tokens as people write it.
-fn short(tokens: u64) -> String {
+fn short_token_count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         1_000..1_000_000 => format!("{}k", tokens / 1_000),
@@ -206,7 +206,7 @@ fn short(tokens: u64) -> String {
 }
 
 /// The least and the most that a model can be told to think.
-fn thinks(levels: Option<&[Thinking]>) -> String {
+fn thinking_range(levels: Option<&[Thinking]>) -> String {
     match levels {
         None => "?".to_owned(),
         Some([least, .., most]) => format!("{least}–{most}"),
@@ -215,15 +215,15 @@ fn thinks(levels: Option<&[Thinking]>) -> String {
     }
 }
 
-fn priced(prices: Prices) -> String {
+fn price_text(prices: Prices) -> String {
     if prices.input == 0.0 && prices.output == 0.0 {
         return "free".to_owned();
     }
-    format!("{}/{}", dollars(prices.input), dollars(prices.output))
+    format!("{}/{}", dollar_text(prices.input), dollar_text(prices.output))
 }
 
 /// Dollars without digits that say nothing.
-fn dollars(price: f64) -> String {
+fn dollar_text(price: f64) -> String {
     let text = format!("{price:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -232,8 +232,8 @@ fn dollars(price: f64) -> String {
 mod tests {
     use super::*;
 
-    fn listed(model: &str, facts: ModelFacts) -> Listed {
-        Listed {
+    fn listed(model: &str, facts: ModelFacts) -> ListedModel {
+        ListedModel {
             provider: "p".into(),
             model: model.into(),
             facts,
@@ -254,25 +254,25 @@ mod tests {
 
     #[test]
     fn clients_are_told_of_a_model() {
-        let known = listed("m", facts()).for_clients();
+        let known = listed("m", facts()).into_model_info();
         assert_eq!((known.provider.as_str(), known.id.as_str()), ("p", "m"));
         assert_eq!((known.context_window, known.max_output, known.reasoning), (1_050_000, 64_000, true));
-        let unknown = listed("m", ModelFacts::default()).for_clients();
+        let unknown = listed("m", ModelFacts::default()).into_model_info();
         assert_eq!((unknown.context_window, unknown.max_output, unknown.reasoning), (0, 0, false));
         assert_eq!((unknown.name, unknown.thinking, unknown.images), (None, None, None));
         let off = ModelFacts { thinking: Some(vec![Thinking::Off]), ..ModelFacts::default() };
-        assert!(!listed("m", off).for_clients().reasoning);
+        assert!(!listed("m", off).into_model_info().reasoning);
     }
 
     #[test]
     fn what_is_not_known_keeps_the_columns() {
         let models = [listed("short", facts()), listed("a-longer-one", ModelFacts::default())];
-        insta::assert_snapshot!(table(&models, None).join("\n"), @r"
+        insta::assert_snapshot!(render_table(&models, None).join("\n"), @r"
         MODEL           WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
         p/short             1M     64k  off–high  0.075/15    built-in
         p/a-longer-one       ?       ?  ?         ?           built-in
         ");
-        insta::assert_snapshot!(table(&models, Some(58)).join("\n"), @r"
+        insta::assert_snapshot!(render_table(&models, Some(58)).join("\n"), @r"
         MODEL      WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
         p/short        1M     64k  off–high  0.075/15    built-in
         p/a-longer-one
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn rows_fit_the_terminal() {
         let long = "x".repeat(60);
-        let rows = table(&[listed(&long, facts()), listed("m", facts())], Some(80));
+        let rows = render_table(&[listed(&long, facts()), listed("m", facts())], Some(80));
         assert_eq!(rows.len(), 4);
         assert!(rows.iter().all(|row| row.chars().count() <= 80), "{rows:#?}");
     }
@@ -293,14 +293,14 @@ mod tests {
         for (tokens, expect) in
             [(999, "999"), (8_192, "8k"), (200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1M")]
         {
-            assert_eq!(short(tokens), expect);
+            assert_eq!(short_token_count(tokens), expect);
         }
         assert_eq!(
-            (short(1_500_000).as_str(), dollars(3.0).as_str(), dollars(0.3).as_str()),
+            (short_token_count(1_500_000).as_str(), dollar_text(3.0).as_str(), dollar_text(0.3).as_str()),
             ("1.5M", "3", "0.3")
         );
         let free = Prices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
-        assert_eq!(priced(free), "free");
-        assert_eq!((thinks(Some(&[Thinking::Off])), thinks(Some(&[]))), ("–".to_owned(), "–".to_owned()));
+        assert_eq!(price_text(free), "free");
+        assert_eq!((thinking_range(Some(&[Thinking::Off])), thinking_range(Some(&[]))), ("–".to_owned(), "–".to_owned()));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, SecretString, SettingOrigin, Settings};
+use haft_config::{AuthFile, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource, Thinking};
 use haft_providers::{
     Choice, Fallback, Machine, ModelConfig, Models, Surroundings, Wish, choose as choose_model, place,
@@ -13,20 +13,20 @@ use haft_providers::{
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
-use crate::setup::Setup;
+use crate::setup::RunSetup;
 
-pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    open(wish(args, setup), setup).await
+pub(super) async fn choose(args: &RunArgs, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+    open(model_preferences(args, setup), setup).await
 }
 
 /// This model, with what flags, environment and files say beside its name.
 pub(super) async fn choose_named(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let mut wish = wish(args, setup);
+    let mut wish = model_preferences(args, setup);
     let other = wish.provider.as_ref().is_some_and(|wished| wished != provider);
     if other && args.model.base_url.is_none() {
         // It belongs to the provider that the settings name.
@@ -40,27 +40,27 @@ pub(super) async fn choose_named(
 /// model holds for no other one.
 pub(crate) async fn choose_by_name(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     first: &ModelInfo,
     name: &str,
     asked: &ModelInfo,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let (_, fixed) = provider_of(&wish(args, setup), setup.settings(), first);
-    let (provider, model) = place(name, &asked.provider, fixed, &setup.models, &Keyed::new(&setup.auth));
-    choose_beside(args, setup, first, &provider, &model).await
+    let (_, fixed) = provider_of(&model_preferences(args, setup), setup.settings(), first);
+    let (provider, model) = place(name, &asked.provider, fixed, &setup.models, &MachineWithKeys::new(&setup.auth));
+    choose_for_client(args, setup, first, &provider, &model).await
 }
 
 /// The model that a client has chosen, with what is set for the provider of the `first` model where it is that one's.
-pub(super) async fn choose_beside(
+pub(super) async fn choose_for_client(
     args: &RunArgs,
-    setup: &Setup,
+    setup: &RunSetup,
     first: &ModelInfo,
     provider: &str,
     model: &str,
 ) -> anyhow::Result<Arc<dyn Model>> {
-    let wish = wish(args, setup);
+    let wish = model_preferences(args, setup);
     let (owner, _) = provider_of(&wish, setup.settings(), first);
-    open(beside(&wish, &owner, provider, model), setup).await
+    open(preferences_for_model(&wish, &owner, provider, model), setup).await
 }
 
 /// The provider that a wish is about, and whether the user has set it, and not only a key for one.
@@ -72,7 +72,7 @@ fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, 
 }
 
 /// Returns the wishes of flags, environment and files for the model.
-pub(super) fn wish(args: &RunArgs, setup: &Setup) -> Wish {
+pub(super) fn model_preferences(args: &RunArgs, setup: &RunSetup) -> Wish {
     let settings = setup.settings();
     Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
@@ -83,17 +83,17 @@ pub(super) fn wish(args: &RunArgs, setup: &Setup) -> Wish {
     }
 }
 
-async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let machine = Keyed::new(&setup.auth);
+async fn open(wish: Wish, setup: &RunSetup) -> anyhow::Result<Arc<dyn Model>> {
+    let machine = MachineWithKeys::new(&setup.auth);
     let settings = setup.settings();
     let first = wish.clone();
-    let model = opened(wish, setup, &machine).await?;
+    let model = open_one(wish, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
-        let other = fallback_wish(named, &first, &model.info().provider)
-            .or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
-        let other = opened(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
+        let other = fallback_preferences(named, &first, &model.info().provider)
+            .or_exit(exit_for_origin(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
+        let other = open_one(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
         if other.info() != model.info() {
             others.push(other);
         }
@@ -101,34 +101,34 @@ async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
     Ok(if others.is_empty() { model } else { Arc::new(Fallback::new(model, others)) })
 }
 
-async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Result<Arc<dyn Model>> {
+async fn open_one(wish: Wish, setup: &RunSetup, machine: &MachineWithKeys<'_>) -> anyhow::Result<Arc<dyn Model>> {
     let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
         Choice::Scripted(_) => &setup.settings().model,
         Choice::Http(_) => &setup.settings().base_url,
     };
-    let model = chosen.choice.open().or_exit(at_fault(named.as_ref().map(|set| set.origin.clone())))?;
+    let model = chosen.choice.open().or_exit(exit_for_origin(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
 }
 
-fn fallback_wish(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
+fn fallback_preferences(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
-    Ok(beside(first, first_provider, provider, model))
+    Ok(preferences_for_model(first, first_provider, provider, model))
 }
 
 /// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
 /// one of another provider is not.
-fn beside(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wish {
+fn preferences_for_model(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wish {
     let same = if provider == first_provider { first.clone() } else { Wish::default() };
     Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
 /// Returns a note when the model does not have the level that was asked for. Nothing is looked up where none was.
-pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
+pub(crate) fn thinking_level_note(model: &dyn Model, wanted: Thinking) -> Option<String> {
     if wanted == Thinking::Default {
         return None;
     }
@@ -143,24 +143,24 @@ pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
 }
 
 /// Returns the exit code when something that was named cannot be used: who named it by a flag mistyped a flag.
-fn at_fault(named: Option<SettingOrigin>) -> Exit {
+fn exit_for_origin(named: Option<SettingOrigin>) -> Exit {
     if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
-pub(super) struct Keyed<'a> {
+pub(super) struct MachineWithKeys<'a> {
     machine: Machine,
-    auth: &'a Auth,
+    auth: &'a AuthFile,
 }
 
-impl<'a> Keyed<'a> {
-    pub(super) fn new(auth: &'a Auth) -> Self {
+impl<'a> MachineWithKeys<'a> {
+    pub(super) fn new(auth: &'a AuthFile) -> Self {
         Self { machine: Machine::default(), auth }
     }
 }
 
 #[async_trait]
-impl Surroundings for Keyed<'_> {
+impl Surroundings for MachineWithKeys<'_> {
     fn var(&self, name: &str) -> Option<String> {
         self.machine.var(name)
     }
@@ -183,25 +183,25 @@ const MOST: usize = 16;
 
 /// Finds a model as `--model` does. One of the provider that the user has set an address or a key for is asked there and with
 /// that; one of another provider is not.
-pub(crate) struct OtherModels {
+pub(crate) struct ModelResolver {
     first: Wish,
     /// The provider that `first` is about.
     provider: String,
     /// True if the user has set the provider, and not only a key for one.
     fixed: bool,
     models: Models,
-    auth: Auth,
+    auth: AuthFile,
     /// Those that were named, by provider and id.
     opened: Mutex<HashMap<(String, String), Arc<dyn Model>>>,
 }
 
-impl OtherModels {
+impl ModelResolver {
     /// `first`: what flags, environment and files say of the model that is asked when the run begins.
     pub(super) fn new(
         first: Wish,
         settings: &Settings,
         models: Models,
-        auth: Auth,
+        auth: AuthFile,
         asked: &ModelInfo,
     ) -> Self {
         let (provider, fixed) = provider_of(&first, settings, asked);
@@ -209,15 +209,15 @@ impl OtherModels {
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {
-        let wish = beside(&self.first, &self.provider, provider, model);
-        Ok(choose_model(wish, &self.models, &Keyed::new(&self.auth)).await?.choice.open()?)
+        let wish = preferences_for_model(&self.first, &self.provider, provider, model);
+        Ok(choose_model(wish, &self.models, &MachineWithKeys::new(&self.auth)).await?.choice.open()?)
     }
 }
 
 #[async_trait]
-impl ModelSource for OtherModels {
+impl ModelSource for ModelResolver {
     async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
-        let at = place(name, &asked.provider, self.fixed, &self.models, &Keyed::new(&self.auth));
+        let at = place(name, &asked.provider, self.fixed, &self.models, &MachineWithKeys::new(&self.auth));
         let opened = || self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = opened().get(&at) {
             return Ok(Arc::clone(model));

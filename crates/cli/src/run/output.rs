@@ -12,35 +12,35 @@ use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{Usage, text_of};
 use haft_rpc::{EventWriter, WriteError, line};
 
-use crate::console::{note, print, rows, width, write};
+use crate::console::{note, print, prefixed_rows, terminal_width, write};
 use crate::exit::{Exit, OrExit as _};
-use crate::session::{cost, spent};
+use crate::session::{cost_text, usage_text};
 
 /// Where events go.
-pub(crate) enum Output {
+pub(crate) enum RunOutput {
     /// `-p`: the answer on standard output; on a terminal, what happens meanwhile on standard error.
     Answer {
         /// The latest message of the model, as the user may see it.
         answer: Option<String>,
         progress: bool,
-        calls: Calls,
+        calls: PendingToolCalls,
         used: [Usage; 2],
     },
     /// `--json`: an event a line.
     Json(EventWriter<tokio::io::Stdout>),
 }
 
-impl Output {
+impl RunOutput {
     pub(crate) fn answer() -> Self {
         Self::answer_with(io::stderr().is_terminal())
     }
 
-    pub(crate) fn story() -> Self {
+    pub(crate) fn with_progress() -> Self {
         Self::answer_with(true)
     }
 
     fn answer_with(progress: bool) -> Self {
-        Self::Answer { answer: None, progress, calls: Calls::default(), used: Default::default() }
+        Self::Answer { answer: None, progress, calls: PendingToolCalls::default(), used: Default::default() }
     }
 
     pub(crate) fn json() -> Self {
@@ -48,7 +48,7 @@ impl Output {
     }
 
     /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
-    pub(crate) fn failed(json: bool, error: &anyhow::Error) {
+    pub(crate) fn report_failure(json: bool, error: &anyhow::Error) {
         let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
         if json && let Ok(line) = line(&event) {
             // Where nobody reads events any more, the exit code is left.
@@ -57,26 +57,26 @@ impl Output {
     }
 
     /// Tells what was wrong with a session's file, has been mended, and no run has told: there was none, or it has ended.
-    pub(crate) fn repaired(json: bool, session: &Session) {
+    pub(crate) fn report_repairs(json: bool, session: &Session) {
         for event in session.take_repair_events() {
             if json && let Ok(line) = line(&event) {
                 let _ = write(format!("{line}\n").as_bytes());
             }
-            if let Told::Always(line) = told(&event, width) {
+            if let EventText::Notice(line) = event_text(&event, terminal_width) {
                 note(&line);
             }
         }
     }
 
-    pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
+    pub(crate) async fn write_event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
             Self::Json(writer) => {
-                written(writer.write(event).await)?;
+                check_written(writer.write(event).await)?;
                 // These are for whoever started haft, too.
                 if let AgentEvent::Error { .. }
                 | AgentEvent::SessionRepaired { .. }
                 | AgentEvent::TurnDiscarded { .. } = event
-                    && let Told::Always(line) = told(event, width)
+                    && let EventText::Notice(line) = event_text(event, terminal_width)
                 {
                     note(&line);
                 }
@@ -92,11 +92,11 @@ impl Output {
                     *run += *usage;
                     *session = *cumulative;
                 }
-                match told(event, width) {
-                    Told::Shown(text) => print(&text)?,
-                    Told::Always(line) => note(&line),
-                    Told::Meanwhile(line) if *progress => note(&calls.named(event, line)),
-                    Told::Meanwhile(_) | Told::Nothing => {}
+                match event_text(event, terminal_width) {
+                    EventText::Output(text) => print(&text)?,
+                    EventText::Notice(line) => note(&line),
+                    EventText::Progress(line) if *progress => note(&calls.annotate(event, line)),
+                    EventText::Progress(_) | EventText::Nothing => {}
                 }
             }
         }
@@ -108,7 +108,7 @@ impl Output {
         if let Some(text) = answer.take().filter(|text| !text.is_empty()) {
             print(&text)?;
         }
-        if let Some(bill) = bill(used).filter(|_| *progress) {
+        if let Some(bill) = usage_summary(used).filter(|_| *progress) {
             note(&bill);
         }
         Ok(())
@@ -117,15 +117,15 @@ impl Output {
 
 /// Returns the usage of a run; that of its session, too, where that is more and has a price. Nothing where no model was
 /// asked.
-fn bill([run, session]: &[Usage; 2]) -> Option<String> {
+fn usage_summary([run, session]: &[Usage; 2]) -> Option<String> {
     let asked = *run != Usage::default();
     let more =
-        (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost(session.cost_usd)));
-    asked.then(|| format!("-- {}{}", spent(run), more.unwrap_or_default()))
+        (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost_text(session.cost_usd)));
+    asked.then(|| format!("-- {}{}", usage_text(run), more.unwrap_or_default()))
 }
 
 /// Ends haft without a message when the reader is gone, as without `--json`.
-fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
+fn check_written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     match &outcome {
         Err(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             outcome.or_exit(Exit::Ok)
@@ -135,106 +135,106 @@ fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
 }
 
 #[cfg(test)]
-pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
-    match told(event, || width) {
-        Told::Shown(text) | Told::Always(text) | Told::Meanwhile(text) => crate::console::line(&text),
-        Told::Nothing => String::new(),
+pub(crate) fn rendered_event(event: &AgentEvent, width: Option<usize>) -> String {
+    match event_text(event, || width) {
+        EventText::Output(text) | EventText::Notice(text) | EventText::Progress(text) => crate::console::terminal_line(&text),
+        EventText::Nothing => String::new(),
     }
 }
 
 /// The text for people about an event.
 #[derive(Debug)]
-enum Told {
+enum EventText {
     /// The output of an extension's command: a result, on standard output.
-    Shown(String),
-    Always(String),
+    Output(String),
+    Notice(String),
     /// A text for people who wait.
-    Meanwhile(String),
+    Progress(String),
     Nothing,
 }
 
 /// Returns a note that the conversation is shorter from here on, or why it is not.
-fn summed_up(
+fn compaction_text(
     before: u64,
     after: Option<u64>,
     error: Option<&str>,
     width: impl FnOnce() -> Option<usize>,
-) -> Told {
+) -> EventText {
     match (error, after) {
         (Some(error), _) => {
-            Told::Always(headed(&format!("the conversation was not summed up: {error}"), width()))
+            EventText::Notice(haft_message(&format!("the conversation was not summed up: {error}"), width()))
         }
-        (None, Some(after)) => Told::Meanwhile(format!("… summed up: {before} tokens before, {after} now")),
-        (None, None) => Told::Nothing,
+        (None, Some(after)) => EventText::Progress(format!("… summed up: {before} tokens before, {after} now")),
+        (None, None) => EventText::Nothing,
     }
 }
 
-fn repaired(id: &str, message: &str) -> String {
+fn repair_text(id: &str, message: &str) -> String {
     // The beginning of an id is what sessions are called by.
     let id: String = id.chars().take(8).collect();
     format!("session {id}: {message}")
 }
 
-fn conflict(path: &str, first: &str, then: &str) -> String {
+fn conflict_text(path: &str, first: &str, then: &str) -> String {
     // The keys in a path are the extension's.
     let path = sanitize_line(path);
     let what = if path.is_empty() { "the arguments" } else { path.as_str() };
     format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
 }
 
-fn failed(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
+fn fault_text(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
     format!("extension {extension}: {message} ({code})")
 }
 
-fn retrying(attempt: u32, delay_ms: u64, message: &str) -> String {
+fn retry_text(attempt: u32, delay_ms: u64, message: &str) -> String {
     let seconds = Duration::from_millis(delay_ms).as_secs_f64();
     format!("{message}; attempt {attempt} in {seconds:.1} s")
 }
 
-fn left_out(lost: u64) -> String {
+fn gap_text(lost: u64) -> String {
     format!("{lost} events of extensions were left out here, because they came faster than they were read")
 }
 
-fn without_gate(extension: &ExtensionName, reason: &str) -> String {
+fn gate_off_text(extension: &ExtensionName, reason: &str) -> String {
     format!("going on without extension {extension}, which is not asked any more: {reason}")
 }
 
 /// A call or its result, behind the extension that asked for it unless the model did.
-fn called(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
+fn call_text(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
     let by = by.map(|extension| format!("[{}] ", sanitize_line(extension.as_str()))).unwrap_or_default();
-    format!("{by}{} {}", short(tool), short(text))
+    format!("{by}{} {}", short_line(tool), short_line(text))
 }
 
-fn mark(is_error: bool) -> &'static str {
+fn result_mark(is_error: bool) -> &'static str {
     if is_error { "✗" } else { "←" }
 }
 
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
-fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
+fn event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
     match event {
-        AgentEvent::ExtDisplay { extension, text } => Told::Shown(attributed(extension, "", text, width())),
+        AgentEvent::ExtDisplay { extension, text } => EventText::Output(attribute_rows(extension, "", text, width())),
         AgentEvent::ExtNotify { extension, level, message } => {
-            Told::Always(attributed(extension, loudness(*level), message, width()))
+            EventText::Notice(attribute_rows(extension, level_prefix(*level), message, width()))
         }
         AgentEvent::GateOff { extension, reason } => {
-            Told::Always(headed(&without_gate(extension, reason), width()))
+            EventText::Notice(haft_message(&gate_off_text(extension, reason), width()))
         }
-        AgentEvent::EventGap { lost } => Told::Always(headed(&left_out(*lost), width())),
-        AgentEvent::ExtensionError(fault) => Told::Always(headed(&failed(fault), width())),
-        AgentEvent::Error { message, .. } => Told::Always(headed(message, width())),
+        AgentEvent::EventGap { lost } => EventText::Notice(haft_message(&gap_text(*lost), width())),
+        AgentEvent::ExtensionError(fault) => EventText::Notice(haft_message(&fault_text(fault), width())),
+        AgentEvent::Error { message, .. } => EventText::Notice(haft_message(message, width())),
         AgentEvent::Retry { attempt, delay_ms, message, .. } => {
-            Told::Always(headed(&retrying(*attempt, *delay_ms, message), width()))
+            EventText::Notice(haft_message(&retry_text(*attempt, *delay_ms, message), width()))
         }
-        AgentEvent::SessionRepaired { id, message } => Told::Always(headed(&repaired(id, message), width())),
+        AgentEvent::SessionRepaired { id, message } => EventText::Notice(haft_message(&repair_text(id, message), width())),
         AgentEvent::ModelFallback { from, to, message } => {
-            Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
+            EventText::Notice(haft_message(&format!("{message}; {from} gives way to {to}"), width()))
         }
-        AgentEvent::CompactionStart { .. } => Told::Meanwhile("… summing up the conversation".to_owned()),
+        AgentEvent::CompactionStart { .. } => EventText::Progress("… summing up the conversation".to_owned()),
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
-            summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
+            compaction_text(*tokens_before, *tokens_after, error.as_deref(), width)
         }
-        AgentEvent::Interrupted { .. } => Told::Meanwhile("… coming to an end".to_owned()),
-        AgentEvent::TurnDiscarded { by, reason } => Told::Always(headed(&discarded(by, reason), width())),
+        AgentEvent::Interrupted { .. } => EventText::Progress("… coming to an end".to_owned()),
+        AgentEvent::TurnDiscarded { by, reason } => EventText::Notice(haft_message(&discarded_text(by, reason), width())),
         AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
@@ -242,7 +242,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolSkipped { .. }
         | AgentEvent::ToolResult { .. }
         | AgentEvent::HostCallStart { .. }
-        | AgentEvent::HostCallEnd { .. } => told_of_a_call(event, width),
+        | AgentEvent::HostCallEnd { .. } => call_event_text(event, width),
         // Standard error has had a line for each before the run began.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
@@ -265,47 +265,47 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
-        | AgentEvent::ExtClearNotes { .. } => Told::Nothing,
+        | AgentEvent::ExtClearNotes { .. } => EventText::Nothing,
     }
 }
 
-fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
+fn call_event_text(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> EventText {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
     match event {
         AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
+            EventText::Progress(format!("→ {}", call_text(None, name, args.as_str())))
         }
         AgentEvent::ToolRewritten { by, tool, args, .. } => {
             let what = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
-            Told::Meanwhile(format!("  {by} changed it to {what}{}", short(args.as_str())))
+            EventText::Progress(format!("  {by} changed it to {what}{}", short_line(args.as_str())))
         }
         AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            Told::Always(headed(&conflict(path, first, then), width()))
+            EventText::Notice(haft_message(&conflict_text(path, first, then), width()))
         }
-        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
-        AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
+        AgentEvent::ToolBlocked { by, .. } => EventText::Progress(format!("  refused by {by}")),
+        AgentEvent::ToolSkipped { name, .. } => EventText::Progress(format!("  {name} was skipped")),
         AgentEvent::ToolResult { name, is_error, content, synthetic_by, .. } => {
-            let what = result_text(name, synthetic_by.as_deref(), &short(&joined_text(content)));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+            let what = result_text(name, synthetic_by.as_deref(), &short_line(&joined_text(content)));
+            EventText::Progress(format!("{} {what}", result_mark(*is_error)))
         }
         AgentEvent::HostCallStart { extension, name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
+            EventText::Progress(format!("→ {}", call_text(Some(extension), name, args.as_str())))
         }
         AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
-            let what = called(Some(extension), name, &joined_text(content));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+            let what = call_text(Some(extension), name, &joined_text(content));
+            EventText::Progress(format!("{} {what}", result_mark(*is_error)))
         }
-        _ => Told::Nothing,
+        _ => EventText::Nothing,
     }
 }
 
 /// An extension's text with its owner before every row, so that none can pose as haft's own.
-fn attributed(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
+fn attribute_rows(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
     let prefix = format!("[{}] {lead}", sanitize_line(extension.as_str()));
-    rows(&prefix, &prefix, text, width)
+    prefixed_rows(&prefix, &prefix, text, width)
 }
 
-fn loudness(level: Level) -> &'static str {
+fn level_prefix(level: Level) -> &'static str {
     match level {
         Level::Info => "",
         Level::Success => "done: ",
@@ -315,18 +315,18 @@ fn loudness(level: Level) -> &'static str {
 }
 
 /// Returns a note that a turn was discarded, and by whom.
-fn discarded(by: &str, reason: &str) -> String {
+fn discarded_text(by: &str, reason: &str) -> String {
     let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     format!("{by} discarded this turn, and the conversation is as it was before{why}")
 }
 
 /// A message of haft's own. It may quote others, so only its first row says that it is haft's.
-fn headed(message: &str, width: Option<usize>) -> String {
-    rows("haft: ", "  | ", message, width)
+fn haft_message(message: &str, width: Option<usize>) -> String {
+    prefixed_rows("haft: ", "  | ", message, width)
 }
 
 /// The first line, cut to what fits beside the rest on 80 columns.
-fn short(text: &str) -> String {
+fn short_line(text: &str) -> String {
     const ROOM: usize = 60;
     let text = sanitize(text);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
@@ -336,13 +336,13 @@ fn short(text: &str) -> String {
 
 /// The calls without a result, each as it is told.
 #[derive(Debug, Default)]
-pub(crate) struct Calls(BTreeMap<ToolCallId, String>);
+pub(crate) struct PendingToolCalls(BTreeMap<ToolCallId, String>);
 
-impl Calls {
+impl PendingToolCalls {
     /// A line about an event, with the call that it is about where others were told in between.
-    fn named(&mut self, event: &AgentEvent, line: String) -> String {
+    fn annotate(&mut self, event: &AgentEvent, line: String) -> String {
         if let AgentEvent::ToolCall { id, name, args } = event {
-            self.0.insert(id.clone(), called(None, name, args.as_str()));
+            self.0.insert(id.clone(), call_text(None, name, args.as_str()));
         } else if let AgentEvent::ToolResult { id, .. } = event {
             self.0.remove(id);
         } else if let AgentEvent::ToolBlocked { id, .. } = event
@@ -356,8 +356,8 @@ impl Calls {
 
 fn result_text(name: &str, synthetic_by: Option<&str>, text: &str) -> String {
     match synthetic_by {
-        None => format!("{} {text}", short(name)),
-        Some(by) => format!("{} (not run: {} answered) {text}", short(name), short(by)),
+        None => format!("{} {text}", short_line(name)),
+        Some(by) => format!("{} (not run: {} answered) {text}", short_line(name), short_line(by)),
     }
 }
 
@@ -375,13 +375,13 @@ mod tests {
 
     /// The answer that is left to print after these events.
     async fn answer(events: &[AgentEvent]) -> Option<String> {
-        let mut output = Output::answer_with(false);
+        let mut output = RunOutput::answer_with(false);
         for event in events {
-            output.event(event).await.unwrap();
+            output.write_event(event).await.unwrap();
         }
         match output {
-            Output::Answer { answer, .. } => answer,
-            Output::Json(_) => None,
+            RunOutput::Answer { answer, .. } => answer,
+            RunOutput::Json(_) => None,
         }
     }
 
@@ -401,23 +401,23 @@ mod tests {
     #[test]
     fn the_bill_names_the_session_where_it_cost_more() {
         let used = |input, cost_usd| Usage { input, cost_usd, ..Usage::default() };
-        assert_eq!(bill(&[Usage::default(), used(9, 0.5)]), None);
+        assert_eq!(usage_summary(&[Usage::default(), used(9, 0.5)]), None);
         let tokens = "-- tokens: 7 in, 0 out";
-        assert_eq!(bill(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
-        assert_eq!(bill(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
+        assert_eq!(usage_summary(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
+        assert_eq!(usage_summary(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
         assert_eq!(
-            bill(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
+            usage_summary(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
             format!("{tokens}, $0.25; the session: $0.75")
         );
     }
 
     #[test]
     fn of_several_calls_the_refused_one_is_named() {
-        let mut calls = Calls::default();
+        let mut calls = PendingToolCalls::default();
         for (id, command) in [("1", "ls"), ("2", "rm")] {
             let args = RawJson::from(serde_json::json!({ "command": command }));
             let call = AgentEvent::ToolCall { id: ToolCallId::new(id), name: "bash".into(), args };
-            assert_eq!(calls.named(&call, "→".to_owned()), "→");
+            assert_eq!(calls.annotate(&call, "→".to_owned()), "→");
         }
         let refused = |id: &str| AgentEvent::ToolBlocked {
             id: ToolCallId::new(id),
@@ -425,8 +425,8 @@ mod tests {
             reason: "no".into(),
         };
         let line = || "  refused by policy".to_owned();
-        assert_eq!(calls.named(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
-        assert_eq!(calls.named(&refused("3"), line()), line());
+        assert_eq!(calls.annotate(&refused("2"), line()), r#"  refused by policy: bash {"command":"rm"}"#);
+        assert_eq!(calls.annotate(&refused("3"), line()), line());
     }
 
     #[test]

@@ -20,52 +20,52 @@ const EACH: usize = 256;
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Sender {
+pub(crate) struct EventQueueSender {
     events: mpsc::UnboundedSender<AgentEvent>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<BacklogCounters>>,
 }
 
 /// The other end.
-pub(crate) struct Receiver {
+pub(crate) struct EventQueueReceiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<BacklogCounters>>,
 }
 
 /// Of what can be left out.
 #[derive(Debug, Default)]
-struct Waiting {
+struct BacklogCounters {
     bytes: usize,
     lost: u64,
 }
 
-pub(crate) fn queue() -> (Sender, Receiver) {
+pub(crate) fn event_queue() -> (EventQueueSender, EventQueueReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let waiting = Arc::<Mutex<Waiting>>::default();
-    (Sender { events: sender, waiting: Arc::clone(&waiting) }, Receiver { events: receiver, waiting })
+    let waiting = Arc::<Mutex<BacklogCounters>>::default();
+    (EventQueueSender { events: sender, waiting: Arc::clone(&waiting) }, EventQueueReceiver { events: receiver, waiting })
 }
 
-impl Sender {
+impl EventQueueSender {
     /// Passes an event on. Never waits.
     pub(crate) fn send(&self, event: AgentEvent) {
         let mut waiting = lock(&self.waiting);
-        let bytes = size(&event).unwrap_or_default();
+        let bytes = droppable_size(&event).unwrap_or_default();
         if bytes > 0 && waiting.bytes + bytes > MOST {
             waiting.lost += 1;
             return;
         }
         waiting.bytes += bytes;
         // Nobody to read it any more is no reason to fail.
-        if let Some(gap) = waiting.gap() {
+        if let Some(gap) = waiting.take_gap() {
             drop(self.events.send(gap));
         }
         drop(self.events.send(event));
     }
 }
 
-impl Receiver {
+impl EventQueueReceiver {
     pub(crate) async fn recv(&mut self) -> Option<AgentEvent> {
         match self.try_recv() {
-            None => self.events.recv().await.inspect(|event| self.taken(event)),
+            None => self.events.recv().await.inspect(|event| self.release(event)),
             event => event,
         }
     }
@@ -73,33 +73,33 @@ impl Receiver {
     pub(crate) fn try_recv(&mut self) -> Option<AgentEvent> {
         match self.events.try_recv() {
             Ok(event) => {
-                self.taken(&event);
+                self.release(&event);
                 Some(event)
             }
-            Err(_) => lock(&self.waiting).gap(),
+            Err(_) => lock(&self.waiting).take_gap(),
         }
     }
 
-    fn taken(&self, event: &AgentEvent) {
-        lock(&self.waiting).bytes -= size(event).unwrap_or_default();
+    fn release(&self, event: &AgentEvent) {
+        lock(&self.waiting).bytes -= droppable_size(event).unwrap_or_default();
     }
 }
 
-impl Waiting {
+impl BacklogCounters {
     /// Returns an event with the number of those that were left out and not reported.
-    fn gap(&mut self) -> Option<AgentEvent> {
+    fn take_gap(&mut self) -> Option<AgentEvent> {
         let lost = std::mem::take(&mut self.lost);
         (lost > 0).then_some(AgentEvent::EventGap { lost })
     }
 }
 
 /// Counters, which a panic cannot leave half changed.
-fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+fn lock(waiting: &Mutex<BacklogCounters>) -> MutexGuard<'_, BacklogCounters> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the size of an event, if it can be left out.
-fn size(event: &AgentEvent) -> Option<usize> {
+fn droppable_size(event: &AgentEvent) -> Option<usize> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
     let texts = match event {
         AgentEvent::ExtNotify { message, .. } => message.len(),
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn beyond_the_size_notes_are_left_out_and_counted_and_no_fault_is() {
-        let (sender, mut events) = queue();
+        let (sender, mut events) = event_queue();
         let half = || note(MOST / 2);
         sender.send(half());
         sender.send(half());
@@ -163,7 +163,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_ends_when_nobody_sends_any_more() {
-        let (sender, mut events) = queue();
+        let (sender, mut events) = event_queue();
         sender.send(fault());
         drop(sender);
         assert_eq!((events.recv().await, events.recv().await), (Some(fault()), None));

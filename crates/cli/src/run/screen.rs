@@ -4,53 +4,53 @@ use haft_core::model::ModelErrorKind;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
 
-use super::output::Output;
-use super::queue::Receiver;
+use super::output::RunOutput;
+use super::queue::EventQueueReceiver;
 use crate::console::note;
 use crate::exit::Exit;
-use crate::interrupt::Interrupts;
+use crate::interrupt::InterruptListener;
 
 /// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
 /// hold up an interrupt.
-pub(super) struct Screen {
-    pub(super) output: Output,
-    pub(super) interrupts: Interrupts,
+pub(super) struct RunDisplay {
+    pub(super) output: RunOutput,
+    pub(super) interrupts: InterruptListener,
     /// Notes and faults of the extensions, and the agent's own events that no run tells.
-    pub(super) events: Receiver,
+    pub(super) events: EventQueueReceiver,
     pub(super) cancel: CancellationToken,
 }
 
 /// The continuation of a run's output.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    GoOn,
-    StopAtOnce,
+pub(crate) enum RunFlow {
+    Continue,
+    StopNow,
 }
 
-impl Screen {
-    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
-        let shown = self.output.event(event);
+impl RunDisplay {
+    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<RunFlow> {
+        let shown = self.output.write_event(event);
         tokio::pin!(shown);
         loop {
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => if interrupted(&self.interrupts, &self.cancel) == Flow::StopAtOnce {
-                    return Ok(Flow::StopAtOnce);
+                () = self.interrupts.next() => if handle_interrupt(&self.interrupts, &self.cancel) == RunFlow::StopNow {
+                    return Ok(RunFlow::StopNow);
                 },
-                outcome = &mut shown => return outcome.map(|()| Flow::GoOn),
+                outcome = &mut shown => return outcome.map(|()| RunFlow::Continue),
             }
         }
     }
 }
 
 /// The first interrupt asks to stop, the second does not wait for it.
-pub(crate) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
-    if interrupts.at_once() {
-        return Flow::StopAtOnce;
+pub(crate) fn handle_interrupt(interrupts: &InterruptListener, cancel: &CancellationToken) -> RunFlow {
+    if interrupts.is_immediate() {
+        return RunFlow::StopNow;
     }
     note("haft: stopping; once more to stop at once");
     cancel.cancel();
-    Flow::GoOn
+    RunFlow::Continue
 }
 
 /// Returns the exit code when a model did not answer.

@@ -11,7 +11,7 @@ use haft_core::session::store::{Found, Store};
 use haft_core::session::{EntryId, Session, SessionId, recover};
 
 use crate::exit::{Exit, OrExit as _};
-use crate::session::text::Row;
+use crate::session::text::SessionRow;
 
 /// The word for the session of this directory that was written last.
 const LAST: &str = "last";
@@ -24,12 +24,12 @@ const CANDIDATES: usize = 10;
 
 /// The sessions of a user, seen from a directory.
 #[derive(Debug)]
-pub(crate) struct Sessions {
+pub(crate) struct SessionFinder {
     store: Store,
     cwd: PathBuf,
 }
 
-impl Sessions {
+impl SessionFinder {
     pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
         // The same directory by another way has the same sessions.
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
@@ -42,7 +42,7 @@ impl Sessions {
     }
 
     /// Those of the directory, the latest first.
-    pub(crate) fn here(&self) -> anyhow::Result<Vec<Found>> {
+    pub(crate) fn in_directory(&self) -> anyhow::Result<Vec<Found>> {
         Ok(self.store.list(&self.cwd)?)
     }
 
@@ -52,11 +52,11 @@ impl Sessions {
     }
 
     pub(crate) fn latest(&self) -> anyhow::Result<Found> {
-        self.here()?.into_iter().next().ok_or_else(|| self.none()).or_exit(Exit::Session)
+        self.in_directory()?.into_iter().next().ok_or_else(|| self.no_session_error()).or_exit(Exit::Session)
     }
 
     /// Returns the error when the directory has no session.
-    pub(crate) fn none(&self) -> anyhow::Error {
+    pub(crate) fn no_session_error(&self) -> anyhow::Error {
         anyhow::anyhow!(
             "{} has no session yet; haft session list --all shows those of other directories",
             self.cwd.display()
@@ -64,7 +64,7 @@ impl Sessions {
     }
 
     /// True if a word can be one that [`find`](Self::find) takes.
-    pub(crate) fn may_be_called(name: &str) -> bool {
+    pub(crate) fn is_session_name(name: &str) -> bool {
         name == LAST || is_path(Path::new(name)) || name.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
@@ -75,7 +75,7 @@ impl Sessions {
         }
         let path = Path::new(name);
         if is_path(path) {
-            return at_path(path).or_exit(Exit::Session);
+            return session_at_path(path).or_exit(Exit::Session);
         }
         self.by_id(name)
     }
@@ -88,7 +88,7 @@ impl Sessions {
             [] => Exit::Session.fail(format!(
                 "no session has an id that begins with {name:?}; haft session list --all shows all there are"
             )),
-            several => Err(ambiguous(name, several)).or_exit(Exit::Session),
+            several => Err(ambiguous_id_error(name, several)).or_exit(Exit::Session),
         }
     }
 }
@@ -99,7 +99,7 @@ fn is_path(name: &Path) -> bool {
 }
 
 /// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.
-fn at_path(path: &Path) -> anyhow::Result<Found> {
+fn session_at_path(path: &Path) -> anyhow::Result<Found> {
     let file = File::open(path).with_context(|| format!("cannot open the session {}", path.display()))?;
     let metadata = file.metadata()?;
     let mut begin = Vec::new();
@@ -119,11 +119,11 @@ fn at_path(path: &Path) -> anyhow::Result<Found> {
     })
 }
 
-fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
+fn ambiguous_id_error(name: &str, several: &[Found]) -> anyhow::Error {
     let mut text =
         format!("{} sessions have an id that begins with {name:?}; give more of it:", several.len());
     for found in several.iter().take(CANDIDATES) {
-        let what = Row::of(found).map(|row| row.text).unwrap_or_default();
+        let what = SessionRow::from_found(found).map(|row| row.text).unwrap_or_default();
         text.push_str(&format!("\n{}  {what}", found.id));
     }
     if several.len() > CANDIDATES {
@@ -132,7 +132,7 @@ fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
     anyhow::anyhow!(text)
 }
 
-pub(super) fn entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
+pub(super) fn find_entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
     let mut found: Vec<EntryId> =
         ids.filter(|id| !prefix.is_empty() && id.to_string().starts_with(prefix)).collect();
     match (found.pop(), found.len()) {

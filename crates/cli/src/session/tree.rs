@@ -9,43 +9,43 @@ use haft_core::session::{EntryId, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
-use super::text::{cut, entries, first_line};
-use crate::console::{columns, print};
+use super::text::{truncate, read_entries, first_line};
+use crate::console::{list_width, print};
 
 /// The number of digits of an entry's id that are shown.
 const DIGITS: usize = 8;
 
 pub(super) fn run(found: &Found) -> anyhow::Result<()> {
-    print(&drawn(&entries(found)?, columns()))
+    print(&render_tree(&read_entries(found)?, list_width()))
 }
 
 /// A line for each entry that people know; one behind the other where they follow each other, further to the right
 /// where there are several ways on.
-fn drawn(entries: &[Entry], width: usize) -> String {
+fn render_tree(entries: &[Entry], width: usize) -> String {
     let labels = labels(entries);
-    let (nodes, leaf) = nodes(entries, &labels);
-    let mut ways: HashMap<Option<EntryId>, Vec<&Node>> = HashMap::new();
+    let (nodes, leaf) = tree_nodes(entries, &labels);
+    let mut ways: HashMap<Option<EntryId>, Vec<&TreeNode>> = HashMap::new();
     for node in &nodes {
         ways.entry(node.parent).or_default().push(node);
     }
     let mut lines = Vec::new();
     // What is still to be drawn, the next one last: a node, what stands before its line, and before those below it.
-    let mut open: Vec<(&Node, String, String)> = Vec::new();
-    push(&mut open, ways.get(&None), "");
+    let mut open: Vec<(&TreeNode, String, String)> = Vec::new();
+    push_children(&mut open, ways.get(&None), "");
     while let Some((node, before, below)) = open.pop() {
         let id: String = node.id.to_string().chars().take(DIGITS).collect();
         let label = labels.get(&node.id).map(|label| format!("  [{label}]")).unwrap_or_default();
         let here = if leaf == Some(node.id) { "  <- here" } else { "" };
         let marks = sanitize_line(&format!("{label}{here}"));
-        let line = cut(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
+        let line = truncate(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
         lines.push(format!("{line}{marks}"));
-        push(&mut open, ways.get(&Some(node.id)), &below);
+        push_children(&mut open, ways.get(&Some(node.id)), &below);
     }
     if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") }
 }
 
 /// Puts the ways on from a node where they are drawn next.
-fn push<'a>(open: &mut Vec<(&'a Node, String, String)>, ways: Option<&Vec<&'a Node>>, below: &str) {
+fn push_children<'a>(open: &mut Vec<(&'a TreeNode, String, String)>, ways: Option<&Vec<&'a TreeNode>>, below: &str) {
     let Some(ways) = ways else { return };
     if let [only] = ways.as_slice() {
         return open.push((only, below.to_owned(), below.to_owned()));
@@ -57,7 +57,7 @@ fn push<'a>(open: &mut Vec<(&'a Node, String, String)>, ways: Option<&Vec<&'a No
 }
 
 /// An entry that is drawn.
-struct Node {
+struct TreeNode {
     id: EntryId,
     /// The one that is drawn before it.
     parent: Option<EntryId>,
@@ -65,15 +65,15 @@ struct Node {
 }
 
 /// Returns the nodes to draw, and the one that the session continues from.
-fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Option<EntryId>) {
+fn tree_nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<TreeNode>, Option<EntryId>) {
     // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
     let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
     let mut nodes = Vec::new();
     for entry in entries {
         let parent = entry.parent.and_then(|parent| stands.get(&parent).copied().flatten());
-        let text = text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
+        let text = entry_text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
         let drawn = text.map(|text| {
-            nodes.push(Node { id: entry.id, parent, text: sanitize_line(&text) });
+            nodes.push(TreeNode { id: entry.id, parent, text: sanitize_line(&text) });
             entry.id
         });
         stands.insert(entry.id, drawn.or(parent));
@@ -83,7 +83,7 @@ fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Op
 }
 
 /// Returns the text of an entry; none for one that is drawn only if it is marked.
-fn text(body: &EntryBody) -> Option<String> {
+fn entry_text(body: &EntryBody) -> Option<String> {
     match body {
         EntryBody::Said(said) => match &said.message {
             Message::User { content, .. } => Some(format!("> {}", first_line(&joined_text(content)))),
@@ -152,7 +152,7 @@ mod tests {
             entry(10, Some(9), label(2, Some("gone"))),
             entry(11, Some(10), label(2, None)),
         ];
-        insta::assert_snapshot!(drawn(&entries, 60), @"
+        insta::assert_snapshot!(render_tree(&entries, 60), @"
         00000001  > fix it
         00000002  I will
         |- 00000003  > by A
@@ -168,7 +168,7 @@ mod tests {
     fn a_long_session_is_drawn_without_recursion() {
         let entries: Vec<Entry> =
             (1..20_000).map(|id| entry(id, (id > 1).then(|| id - 1), user("on"))).collect();
-        assert_eq!(drawn(&entries, 80).lines().count(), 19_999);
-        assert_eq!(drawn(&[], 80), "nothing was said yet");
+        assert_eq!(render_tree(&entries, 80).lines().count(), 19_999);
+        assert_eq!(render_tree(&[], 80), "nothing was said yet");
     }
 }

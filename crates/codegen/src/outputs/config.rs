@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use haft_config::{Key, Reach, TableKind, ValueKind, all_keys};
+use haft_config::{ConfigKey, KeyScope, TableKind, ValueKind, all_keys};
 
 use super::Output;
 use super::docs::replace;
@@ -24,11 +24,11 @@ fn tables() -> Result<String> {
     out.push_str("|---|---|---|---|---|---|\n");
     for key in all_keys() {
         let may = match key.reach {
-            Reach::User => "no",
-            Reach::TrustedProject => "yes",
+            KeyScope::User => "no",
+            KeyScope::TrustedProject => "yes",
         };
         let below = if key.kind == ValueKind::Table(TableKind::Keys) { ", below" } else { "" };
-        let (takes, default) = (key.kind.takes(), key.default_text());
+        let (takes, default) = (key.kind.expected_text(), key.default_text());
         let (variable, flag) = (code(key.variables.first().copied()), code(key.flag));
         writeln!(
             out,
@@ -51,6 +51,6 @@ fn code(name: Option<&str>) -> String {
 }
 
 /// Returns the anchor of a heading for links.
-fn anchor(key: &Key) -> String {
+fn anchor(key: &ConfigKey) -> String {
     key.path.chars().filter(|c| *c != '.').map(|c| c.to_ascii_lowercase()).collect()
 }

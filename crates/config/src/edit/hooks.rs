@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item};
 
-use super::{EditError, edit, mistake, table};
-use crate::file::{ConfigError, ReadFile};
+use super::{EditError, edit_file, parse_error, table_entry};
+use crate::file::{ConfigError, ParsedConfigFile};
 use crate::hooks::HookTimeouts;
 use crate::keys::{HookProcess, Hooks};
 
 /// Hooks could not be added to a `config.toml`; it is as it was.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum AddError {
+pub enum AddHooksError {
     /// The file has a mistake, or would have one.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -36,39 +36,39 @@ pub enum AddError {
 ///
 /// # Errors
 /// [`AddError`]; nothing is written then.
-pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddError> {
-    edit(path, |file, document| insert_hooks(path, file, document, from))
+pub fn add_hooks(path: &Path, from: &Hooks) -> Result<(), AddHooksError> {
+    edit_file(path, |file, document| insert_hooks(path, file, document, from))
 }
 
 /// Adds the hooks of `from` to a document, which says the same as `file`.
 pub(crate) fn insert_hooks(
     path: &Path,
-    file: &ReadFile,
+    file: &ParsedConfigFile,
     document: &mut DocumentMut,
     from: &Hooks,
-) -> Result<(), AddError> {
+) -> Result<(), AddHooksError> {
     let there = &file.content.hooks;
     let is_there = |name: &&String| there.processes.keys().any(|other| other.eq_ignore_ascii_case(name));
     let taken: Vec<String> = from.processes.keys().filter(is_there).cloned().collect();
     if !taken.is_empty() {
-        return Err(AddError::Taken { path: path.into(), names: taken });
+        return Err(AddHooksError::Taken { path: path.into(), names: taken });
     }
-    for (name, process) in standing_alone(from, there) {
-        let added = process_item(&name, &process).map_err(|detail| mistake(path, detail))?;
-        let processes = table(document.as_table_mut(), "hooks").and_then(|hooks| table(hooks, "processes"));
+    for (name, process) in self_contained_hooks(from, there) {
+        let added = process_item(&name, &process).map_err(|detail| parse_error(path, detail))?;
+        let processes = table_entry(document.as_table_mut(), "hooks").and_then(|hooks| table_entry(hooks, "processes"));
         let processes =
-            processes.ok_or_else(|| mistake(path, "`hooks.processes` must be a table".to_owned()))?;
+            processes.ok_or_else(|| parse_error(path, "`hooks.processes` must be a table".to_owned()))?;
         processes.insert(&name, added);
     }
     Ok(())
 }
 
 /// Each hook with all that the rest of its table says about it.
-fn standing_alone(from: &Hooks, into: &Hooks) -> BTreeMap<String, HookProcess> {
+fn self_contained_hooks(from: &Hooks, into: &Hooks) -> BTreeMap<String, HookProcess> {
     let (here, there) = (from.timeouts(HookTimeouts::default()), into.timeouts(HookTimeouts::default()));
     let alone = |process: &HookProcess| {
         let mut process = process.clone();
-        let times = here.of(&process);
+        let times = here.for_process(&process);
         let said = |time: std::time::Duration, otherwise| {
             (time != otherwise).then(|| i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
         };

@@ -22,15 +22,15 @@ const HERE: &[&str] = &["$PWD/", "${PWD}/"];
 
 impl ProcessHook {
     /// The directory that it runs in, where haft works in `cwd`.
-    pub fn place(&self, cwd: &Path) -> PathBuf {
+    pub fn working_dir(&self, cwd: &Path) -> PathBuf {
         self.dir.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir))
     }
 
     /// All that its command may name as a file: the program, if it is a path; each argument, and each part of it, as a
     /// shell would part it; and what `-m MODULE` has Python look for there. A path that is not named in full, such as one
     /// that a shell computes, and what these files load in turn, is not among it.
-    pub fn code(&self, cwd: &Path) -> Vec<NamedFile> {
-        let place = self.place(cwd);
+    pub fn code_files(&self, cwd: &Path) -> Vec<NamedFile> {
+        let place = self.working_dir(cwd);
         let mut words = Vec::new();
         for (at, word) in self.command.iter().enumerate() {
             if at > 0 || word.contains(std::path::is_separator) {
@@ -38,11 +38,11 @@ impl ProcessHook {
             }
             // A program's name has no parts.
             if at > 0 {
-                words.extend(parts(word));
+                words.extend(shell_parts(word));
             }
         }
-        let arguments: Vec<String> = self.command.iter().skip(1).flat_map(|word| parts(word)).collect();
-        words.extend(modules(&arguments));
+        let arguments: Vec<String> = self.command.iter().skip(1).flat_map(|word| shell_parts(word)).collect();
+        words.extend(python_module_files(&arguments));
         let mut named: Vec<NamedFile> = Vec::new();
         for word in words.into_iter().filter(|word| !word.is_empty()) {
             let path = place.join(&word);
@@ -69,12 +69,12 @@ impl ProcessHook {
             let begins_there = is_near && Path::new(&named.word).is_relative();
             begins_there || (!lies_in(&own) && (named.path.starts_with(cwd) || lies_in(&project)))
         };
-        self.code(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
+        self.code_files(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
     }
 
     /// Returns what a project in `cwd`, which the user does not trust, would decide, if anything, with the next step,
     /// for people.
-    pub fn told_by_project(&self, home: &Home, cwd: &Path) -> Option<String> {
+    pub fn untrusted_project_note(&self, home: &Home, cwd: &Path) -> Option<String> {
         if let Some(dir) = self.dir.as_ref().filter(|dir| dir.is_relative()) {
             return Some(format!(
                 "its `dir`, {}, is wherever haft works, and the project there is not trusted; write an absolute path \
@@ -89,9 +89,9 @@ impl ProcessHook {
                 named.path.display()
             ));
         }
-        let is_there = self.place(cwd).canonicalize().ok().zip(cwd.canonicalize().ok());
+        let is_there = self.working_dir(cwd).canonicalize().ok().zip(cwd.canonicalize().ok());
         let is_there = is_there.is_some_and(|(place, project)| place.starts_with(project));
-        (is_there && self.looks_around()).then(|| {
+        (is_there && self.imports_from_working_dir()).then(|| {
             "Python looks for modules in the directory that it runs in first, here the project, which is not trusted; \
              give it a `dir` outside of the project, or trust the project: `haft trust`"
                 .to_owned()
@@ -99,7 +99,7 @@ impl ProcessHook {
     }
 
     /// True if Python takes any module from where it runs.
-    fn looks_around(&self) -> bool {
+    fn imports_from_working_dir(&self) -> bool {
         let Some((program, arguments)) = self.command.split_first() else { return false };
         let is_python =
             Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
@@ -110,7 +110,7 @@ impl ProcessHook {
 }
 
 /// The parts of a word that a shell, or who reads options, takes for words. What the output goes to is not run.
-fn parts(word: &str) -> Vec<String> {
+fn shell_parts(word: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut is_output = false;
     for part in
@@ -126,7 +126,7 @@ fn parts(word: &str) -> Vec<String> {
 }
 
 /// The files that `-m MODULE` stands for.
-fn modules(words: &[String]) -> Vec<String> {
+fn python_module_files(words: &[String]) -> Vec<String> {
     let mut before = "";
     let mut found = Vec::new();
     for word in words {
@@ -143,7 +143,7 @@ fn modules(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::ReadFile;
+    use crate::file::ParsedConfigFile;
     use crate::hooks::HookTimeouts;
     use crate::origin::Owner;
 
@@ -151,7 +151,7 @@ mod tests {
         let text = format!(
             "[hooks.processes.g]\nenabled = true\nobserve = ['*']\ncommand = {command:?}\ndir = {dir:?}\n"
         );
-        let file = ReadFile::parse(Path::new("config.toml"), &text).unwrap();
+        let file = ParsedConfigFile::parse(Path::new("config.toml"), &text).unwrap();
         let hooks = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
         hooks[0].clone()
     }
@@ -161,7 +161,7 @@ mod tests {
     fn check(command: &[&str], dir: &str, expect: &[&str]) {
         let there =
             ["gate.py", "tools/gate.py", "tools/x/__init__.py", "tools/x/y.py", "bin/gate", "out.log"];
-        let named = hook(command, dir).code(Path::new("/w"));
+        let named = hook(command, dir).code_files(Path::new("/w"));
         let found: Vec<_> = there
             .into_iter()
             .filter(|file| named.iter().any(|named| named.path == Path::new("/w").join(file)))
@@ -199,7 +199,7 @@ mod tests {
         let full = |text: &&str| text.replace("ROOT", &root.path().display().to_string());
         let command: Vec<String> = command.iter().map(full).collect();
         let command: Vec<&str> = command.iter().map(String::as_str).collect();
-        let told = hook(&command, &full(&dir)).told_by_project(&home, &project);
+        let told = hook(&command, &full(&dir)).untrusted_project_note(&home, &project);
         match expect {
             "" => assert_eq!(told, None),
             expect => assert!(told.as_ref().is_some_and(|told| told.contains(expect)), "{told:?}"),

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::*;
-use crate::edit::changed;
+use crate::edit::edited_text;
 use crate::edit::hooks::insert_hooks;
-use crate::file::ReadFile;
+use crate::file::ParsedConfigFile;
 use crate::keys::HookDefaults;
 use crate::picoclaw::HooksFile;
-use crate::{AddError, add_hooks};
+use crate::{AddHooksError, add_hooks};
 
 /// A hook with all that decides over what it does, in lines.
 fn shown(hook: &ProcessHook) -> String {
@@ -23,7 +23,7 @@ fn shown(hook: &ProcessHook) -> String {
 }
 
 fn toml(text: &str) -> String {
-    match ReadFile::parse(Path::new("config.toml"), text) {
+    match ParsedConfigFile::parse(Path::new("config.toml"), text) {
         Ok(file) => {
             let made = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
             made.iter().map(shown).collect::<Vec<_>>().join("\n")
@@ -229,7 +229,7 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
     fn check(said: Option<i64>, expect: u64) {
         let process = HookProcess { timeout_ms: said, ..HookProcess::default() };
         let defaults = HookDefaults { interceptor_timeout_ms: Some(7), ..HookDefaults::default() };
-        let times = Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).of(&process);
+        let times = Hooks { defaults, ..Hooks::default() }.timeouts(HookTimeouts::default()).for_process(&process);
         assert_eq!(times.interceptor, Duration::from_millis(expect));
         assert_eq!(times.approval, APPROVAL);
     }
@@ -244,7 +244,7 @@ fn times_are_the_hooks_own_then_those_of_its_table() {
 fn added(there: &str, from: &str) -> String {
     let from = HooksFile::parse(Path::new("config.json"), from).unwrap();
     let path = Path::new("config.toml");
-    changed(path, there, |file, document| insert_hooks(path, file, document, from.content()))
+    edited_text(path, there, |file, document| insert_hooks(path, file, document, from.content()))
         .unwrap_or_else(|error| error.to_string())
 }
 
@@ -347,13 +347,13 @@ fn what_is_added_is_what_ran() {
     let path = dir.path().join("new").join("config.toml");
     let from = HooksFile::parse(Path::new("config.json"), TWO).unwrap();
     add_hooks(&path, from.content()).unwrap();
-    let file = ReadFile::load(&path).unwrap();
+    let file = ParsedConfigFile::load(&path).unwrap();
     let there = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
     let origin = &there[0].origin;
     let expect: Vec<_> =
         from.hooks().iter().map(|hook| ProcessHook { origin: origin.clone(), ..hook.clone() }).collect();
     assert_eq!(there, expect);
-    assert!(matches!(add_hooks(&path, from.content()), Err(AddError::Taken { .. })));
+    assert!(matches!(add_hooks(&path, from.content()), Err(AddHooksError::Taken { .. })));
 }
 
 #[test]

@@ -40,12 +40,12 @@ impl ValueKind {
     pub const INTEGER: Self = Self::Int { min: i64::MIN, max: i64::MAX };
 
     /// A description of the values, as it follows "must be".
-    pub fn takes(self) -> String {
+    pub fn expected_text(self) -> String {
         match self {
-            Self::Bool => either(&["true", "false"]),
+            Self::Bool => join_alternatives(&["true", "false"]),
             Self::Int { min, .. } if min >= 0 => format!("a whole number of at least {min}"),
             Self::Int { .. } => "a whole number".to_owned(),
-            Self::Choice(words) => either(words),
+            Self::Choice(words) => join_alternatives(words),
             Self::List(what) => format!("a list of {what}"),
             Self::Text(what) => what.to_owned(),
             Self::Table(TableKind::Texts) => "a table of texts".to_owned(),
@@ -92,7 +92,7 @@ pub fn value_text(value: &Value) -> String {
 }
 
 /// The words as a choice: `a`, `b` or `c`.
-fn either(words: &[&str]) -> String {
+fn join_alternatives(words: &[&str]) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
         [most @ .., last] if !most.is_empty() => format!("{} or {last}", most.join(", ")),
@@ -106,12 +106,12 @@ mod tests {
 
     #[test]
     fn a_kind_says_what_it_takes() {
-        assert_eq!(ValueKind::Choice(&["a", "b", "c"]).takes(), "`a`, `b` or `c`");
-        assert_eq!(ValueKind::Choice(&["a"]).takes(), "`a`");
-        assert_eq!(ValueKind::Bool.takes(), "`true` or `false`");
-        assert_eq!(ValueKind::Int { min: 1, max: 9 }.takes(), "a whole number of at least 1");
-        assert_eq!(ValueKind::INTEGER.takes(), "a whole number");
-        assert_eq!(ValueKind::List("models").takes(), "a list of models");
+        assert_eq!(ValueKind::Choice(&["a", "b", "c"]).expected_text(), "`a`, `b` or `c`");
+        assert_eq!(ValueKind::Choice(&["a"]).expected_text(), "`a`");
+        assert_eq!(ValueKind::Bool.expected_text(), "`true` or `false`");
+        assert_eq!(ValueKind::Int { min: 1, max: 9 }.expected_text(), "a whole number of at least 1");
+        assert_eq!(ValueKind::INTEGER.expected_text(), "a whole number");
+        assert_eq!(ValueKind::List("models").expected_text(), "a list of models");
     }
 
     #[test]

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::{ConfigFile, Settings, all_keys};
-use crate::origin::{SettingOrigin, Source, Sourced};
+use crate::origin::{SettingOrigin, KeyLocations, SourcedValue};
 
 /// The place of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum LayerSource {
     /// The flags of this run.
     Flags,
     /// The environment.
     Env,
     /// A `config.toml`.
-    File(Source),
+    File(KeyLocations),
 }
 
-impl Place {
+impl LayerSource {
     /// Where a key of this place stands.
     fn origin(&self, key: &str) -> SettingOrigin {
         let known = all_keys().find(|known| known.path == key);
@@ -32,9 +32,9 @@ impl Place {
 
 /// The values that one place sets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
+pub struct ConfigLayer {
     /// The place.
-    pub place: Place,
+    pub place: LayerSource,
     /// The values.
     pub values: ConfigFile,
     /// The origins of keys that stand elsewhere than the place usually has them, as a provider in the name of a model.
@@ -44,7 +44,7 @@ pub struct Layer {
 /// Takes a model's name apart, given the provider that is named beside it: its provider and its id there. Nothing where
 /// the name begins with no provider, and where that is another one than the one beside it, whose models may have such
 /// names.
-pub type TakeApart<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, String)>;
+pub type ModelNameSplitter<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<(String, String)>;
 
 /// An environment variable has a value that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,14 +58,14 @@ pub struct LayerError {
     pub expected: String,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// A layer with these values.
-    pub fn new(place: Place, values: ConfigFile) -> Self {
+    pub fn new(place: LayerSource, values: ConfigFile) -> Self {
         Self { place, values, origins: BTreeMap::new() }
     }
 
     /// A layer without values.
-    pub fn empty(place: Place) -> Self {
+    pub fn empty(place: LayerSource) -> Self {
         Self::new(place, ConfigFile::default())
     }
 
@@ -74,7 +74,7 @@ impl Layer {
     /// # Errors
     /// [`LayerError`] when a variable has a value that cannot be used.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
-        let mut layer = Self::empty(Place::Env);
+        let mut layer = Self::empty(LayerSource::Env);
         let mut table = toml::Table::new();
         for key in ConfigFile::KEYS {
             let set = |name: &&'static str| Some((*name, var(name).filter(|value| !value.is_empty())?));
@@ -102,8 +102,8 @@ impl Settings {
     /// A model and an address belong to the provider that is named beside them: where a stronger layer names
     /// another provider, they are removed from the weaker one, so that a key is never sent to another provider's
     /// server. A model whose name `apart` takes apart names its provider itself.
-    pub(crate) fn merge(layers: &mut [Layer], apart: TakeApart<'_>) -> Self {
-        take_apart(layers, apart);
+    pub(crate) fn merge(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) -> Self {
+        split_model_names(layers, apart);
         let chosen = layers.iter().find_map(|layer| layer.values.provider.clone());
         for values in layers.iter_mut().map(|layer| &mut layer.values) {
             if values.provider.is_some() && values.provider != chosen {
@@ -116,7 +116,7 @@ impl Settings {
 
 /// Has every layer whose model carries its provider name that provider, so that it is stronger than one which a weaker
 /// layer names, and that one's address is not its own.
-fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
+fn split_model_names(layers: &mut [ConfigLayer], apart: ModelNameSplitter<'_>) {
     // An address without a provider is that of a server which is asked for any model, whatever it is called.
     let server =
         layers.iter().any(|layer| layer.values.base_url.is_some() && layer.values.provider.is_none());
@@ -136,11 +136,11 @@ fn take_apart(layers: &mut [Layer], apart: TakeApart<'_>) {
 
 /// The value of the first layer that sets it.
 pub(crate) fn first<'a, T>(
-    layers: &'a [Layer],
+    layers: &'a [ConfigLayer],
     key: &str,
     get: impl Fn(&'a ConfigFile) -> Option<T>,
-) -> Option<Sourced<T>> {
-    layers.iter().find_map(|layer| Some(Sourced { value: get(&layer.values)?, origin: layer.origin(key) }))
+) -> Option<SourcedValue<T>> {
+    layers.iter().find_map(|layer| Some(SourcedValue { value: get(&layer.values)?, origin: layer.origin(key) }))
 }
 
 #[cfg(test)]

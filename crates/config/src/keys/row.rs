@@ -3,15 +3,15 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Key;
-use crate::origin::{SettingOrigin, Sourced};
+use super::ConfigKey;
+use crate::origin::{SettingOrigin, SourcedValue};
 
 /// The text in place of a value that may be a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct ConfigRow {
     /// The key, with its tables.
     pub key: String,
     /// The value in effect, as JSON; none where haft decides itself, as [`default`](Self::default) says.
@@ -24,9 +24,9 @@ pub struct Row {
     pub only_projects: bool,
 }
 
-impl Row {
+impl ConfigRow {
     /// A row for a key, which is written as `path` here.
-    pub(crate) fn new(key: &Key, path: impl Into<String>, value: Option<(Value, SettingOrigin)>) -> Self {
+    pub(crate) fn new(key: &ConfigKey, path: impl Into<String>, value: Option<(Value, SettingOrigin)>) -> Self {
         let (value, origin) =
             value.map_or((None, SettingOrigin::Default), |(value, origin)| (Some(value), origin));
         Self { key: path.into(), value, default: key.default_text(), origin, only_projects: false }
@@ -39,20 +39,20 @@ pub(crate) trait RowValue {
     fn row_value(&self) -> Option<(Value, SettingOrigin)>;
 }
 
-impl<T: Serialize> RowValue for Sourced<T> {
+impl<T: Serialize> RowValue for SourcedValue<T> {
     fn row_value(&self) -> Option<(Value, SettingOrigin)> {
         Some((serde_json::to_value(&self.value).ok()?, self.origin.clone()))
     }
 }
 
-impl<T: Serialize> RowValue for Option<Sourced<T>> {
+impl<T: Serialize> RowValue for Option<SourcedValue<T>> {
     fn row_value(&self) -> Option<(Value, SettingOrigin)> {
         self.as_ref()?.row_value()
     }
 }
 
 /// A name as a part of a key, quoted where TOML wants that.
-pub(crate) fn written(name: &str) -> String {
+pub(crate) fn quoted_key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match !name.is_empty() && name.chars().all(is_bare) {
         true => name.to_owned(),

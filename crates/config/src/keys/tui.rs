@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ValueKind::{Choice, List, Text};
 use super::layer::first;
 use super::row::RowValue as _;
-use super::{ConfigFile, Key, Layer, Reach, Row};
-use crate::origin::{SettingOrigin, Sourced};
+use super::{ConfigFile, ConfigKey, ConfigLayer, KeyScope, ConfigRow};
+use crate::origin::{SettingOrigin, SourcedValue};
 
 keys! {
     /// How the interactive mode looks and behaves.
@@ -109,11 +109,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::file::ReadFile;
+    use crate::file::ParsedConfigFile;
 
     #[test]
     fn what_nobody_sets_has_a_value() {
-        let file = ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
+        let file = ParsedConfigFile::parse(Path::new("c"), "[tui]\nscreen = 'linear'\nmouse = 'off'").unwrap();
         let settings = TuiSettings::from_layers(&[file.layer()], "", |file| Some(&file.tui));
         assert_eq!(settings.screen.value, TuiScreen::Linear);
         let rows = settings.rows().into_iter();
@@ -137,12 +137,12 @@ mod tests {
             ("[tui]\ntheem = 'x'", "c:2: unknown key `tui.theem`; did you mean `tui.theme`?"),
             ("[tui]\napprove = 'bash'", "c:2: `tui.approve` must be a list of tools"),
         ] {
-            assert_eq!(ReadFile::parse(Path::new("c"), text).unwrap_err().to_string(), expect);
+            assert_eq!(ParsedConfigFile::parse(Path::new("c"), text).unwrap_err().to_string(), expect);
         }
     }
 
     #[test]
     fn all_of_it_is_the_users_alone() {
-        assert!(Tui::KEYS.iter().all(|key| key.reach == Reach::User));
+        assert!(Tui::KEYS.iter().all(|key| key.reach == KeyScope::User));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keys::OnTimeout;
-use crate::keys::Place;
+use crate::keys::LayerSource;
 use haft_protocol::project::Trust;
 
 /// A home and a project, with these files in them.
@@ -29,8 +29,8 @@ impl Ground {
     }
 
     fn config(&self, trust: Trust) -> Config {
-        let files = Files::read(&self.home(), &self.project(trust)).unwrap();
-        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None)
+        let files = ConfigFiles::read(&self.home(), &self.project(trust)).unwrap();
+        files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None)
     }
 
     /// An origin without the directory of the test.
@@ -92,7 +92,7 @@ fn a_projects_table_reaches_the_users_extension_only_where_the_user_says_so() {
     check_handed(&format!("{USER}project_settings = false"), Trust::Trusted, mine, theirs);
     check_handed("", Trust::Trusted, "null", r#"{"units":"imperial","since":"2020-01-01"}"#);
     let config = Ground::new(USER, PROJECT).config(Trust::Trusted);
-    let only: Vec<_> = config.extension["weather"].only_projects().map(|(key, _)| key).collect();
+    let only: Vec<_> = config.extension["weather"].project_only().map(|(key, _)| key).collect();
     assert_eq!(only, ["since", "units"]);
 }
 
@@ -137,13 +137,13 @@ fn what_only_the_user_may_is_refused_to_a_trusted_project() {
 fn a_broken_file_of_the_project_is_named_and_the_users_is_not_lost() {
     let ground = Ground::new("model = 'users'", "modl = 'x'");
     let (home, project) = (ground.home(), ground.project(Trust::Trusted));
-    let error = Files::read(&home, &project).unwrap_err().to_string();
+    let error = ConfigFiles::read(&home, &project).unwrap_err().to_string();
     assert!(
         error.ends_with("work/.haft/config.toml:1: unknown key `modl`; did you mean `model`?"),
         "{error}"
     );
-    let (files, mistakes) = Files::read_what_can_be(&home, &project);
-    let config = files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unwrap();
+    let (files, mistakes) = ConfigFiles::read_leniently(&home, &project);
+    let config = files.merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None).unwrap();
     assert_eq!((config.settings.model.unwrap().value.as_str(), mistakes.len()), ("users", 1));
 }
 
@@ -154,9 +154,9 @@ fn the_users_own_file_is_no_projects() {
     std::fs::create_dir(home.root()).unwrap();
     std::fs::write(home.config_file(), "[grant.guard]\non_timeout = 'allow'").unwrap();
     for trust in [Trust::Trusted, Trust::Untrusted] {
-        let files = Files::read(&home, &Project { dir: root.path().into(), trust }).unwrap();
+        let files = ConfigFiles::read(&home, &Project { dir: root.path().into(), trust }).unwrap();
         let config =
-            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+            files.merge_unchecked(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
         assert_eq!((config.grant.len(), config.unused, config.refused), (1, None, None));
     }
 }
@@ -164,8 +164,8 @@ fn the_users_own_file_is_no_projects() {
 #[test]
 fn a_place_of_extensions_that_is_not_there_is_named_with_its_line() {
     let ground = Ground::new("\nextensions = ['mine']", "");
-    let files = Files::read(&ground.home(), &ground.project(Trust::Untrusted)).unwrap();
-    let below = || files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+    let files = ConfigFiles::read(&ground.home(), &ground.project(Trust::Untrusted)).unwrap();
+    let below = || files.merge(ConfigLayer::empty(LayerSource::Flags), ConfigLayer::empty(LayerSource::Env), &|_, _| None);
     let error = below().unwrap_err().to_string();
     assert!(error.contains("home/config.toml:2: extensions: there is no directory "), "{error}");
     std::fs::create_dir(ground.home().root().join("mine")).unwrap();

@@ -17,14 +17,14 @@ impl Ground {
         dir
     }
 
-    fn find(&self, trust: Trust) -> Skills {
+    fn find(&self, trust: Trust) -> SkillSet {
         let root = self.0.path();
         let project = Project { dir: root.join("work"), trust };
-        Skills::find(&Home::at(root.join("home")), Some(&root.join("user")), &project)
+        SkillSet::find(&Home::at(root.join("home")), Some(&root.join("user")), &project)
     }
 
     /// Problems without the directory of the test.
-    fn problems(&self, found: &Skills) -> Vec<String> {
+    fn problems(&self, found: &SkillSet) -> Vec<String> {
         let root = format!("{}/", self.0.path().display());
         found.problems.iter().map(|problem| problem.replace(&root, "")).collect()
     }
@@ -43,7 +43,7 @@ fn all_places_are_looked_at_and_the_first_keeps_a_name() {
     ground.skill("work/.haft/skills/d", &text("d", "projects d"));
     ground.skill("work/.haft/skills/a", &text("a", "projects a"));
     ground.skill("work/.agents/skills/e", &text("e", "projects e"));
-    let names = |found: &Skills| found.skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
+    let names = |found: &SkillSet| found.skills.iter().map(|skill| skill.name.clone()).collect::<Vec<_>>();
     let trusted = ground.find(Trust::Trusted);
     assert_eq!(names(&trusted), ["a", "b", "c", "d", "e"]);
     assert_eq!(

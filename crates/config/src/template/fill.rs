@@ -4,13 +4,13 @@
 /// place in the template comes below it, so that nothing that was typed is lost.
 pub(super) fn fill(template: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
-    let words = words(arguments);
+    let words = split_arguments(arguments);
     let mut text = String::with_capacity(template.len() + arguments.len());
     let (mut rest, mut used) = (template, false);
     while let Some((before, behind)) = rest.split_once('$') {
         text.push_str(before);
         // What was put in is not looked at again: an argument is no template.
-        match placeholder(behind, arguments, &words) {
+        match placeholder_value(behind, arguments, &words) {
             Some((value, len)) => {
                 text.push_str(&value);
                 rest = behind.get(len..).unwrap_or_default();
@@ -30,7 +30,7 @@ pub(super) fn fill(template: &str, arguments: &str) -> String {
 }
 
 /// Returns the value of the placeholder at the beginning, behind its `$`, and the length of the placeholder.
-fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String, usize)> {
+fn placeholder_value(text: &str, arguments: &str, words: &[String]) -> Option<(String, usize)> {
     if text.starts_with("ARGUMENTS") {
         return Some((arguments.to_owned(), "ARGUMENTS".len()));
     }
@@ -57,7 +57,7 @@ fn placeholder(text: &str, arguments: &str, words: &[String]) -> Option<(String,
 }
 
 /// Split at blanks; `"…"` and `'…'` hold blanks together.
-fn words(text: &str) -> Vec<String> {
+fn split_arguments(text: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
         match quote {

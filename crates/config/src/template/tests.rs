@@ -4,7 +4,7 @@ use super::*;
 use crate::origin::Owner;
 use haft_protocol::project::Trust;
 
-fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates) {
+fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, TemplateSet) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = root.path().join(path);
@@ -12,7 +12,7 @@ fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates)
         std::fs::write(path, text).unwrap();
     }
     let project = Project { dir: root.path().join("work"), trust };
-    let templates = Templates::find(&Home::at(root.path().join("home")), &project);
+    let templates = TemplateSet::find(&Home::at(root.path().join("home")), &project);
     (root, templates)
 }
 
@@ -36,8 +36,8 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
     assert_eq!(templates.problems.len(), 2, "{:?}", templates.problems);
     assert!(templates.problems[0].contains("broken.md is not used: line 2: "), "{:?}", templates.problems);
     assert!(templates.problems[1].contains("has the same name and comes first"));
-    assert_eq!(templates.expand(&[], "review", "a.rs"), Expanded::Prompt("Review a.rs.".into()));
-    assert_eq!(templates.expand(&[], "nope", ""), Expanded::Unknown);
+    assert_eq!(templates.expand(&[], "review", "a.rs"), TemplateExpansion::Prompt("Review a.rs.".into()));
+    assert_eq!(templates.expand(&[], "nope", ""), TemplateExpansion::Unknown);
     let (_root, templates) = found(&FILES, Trust::Untrusted);
     assert_eq!((templates.templates.len(), templates.unused.len()), (2, 1));
 }
@@ -55,8 +55,8 @@ fn a_template_cannot_have_the_name_of_a_skills_command() {
         path: PathBuf::new(),
         body: "Theirs.".into(),
     };
-    let templates = Templates { templates: vec![theirs], ..Templates::default() };
-    let unknown = Expanded::Failed("there is no skill \"s\"; there are none".into());
+    let templates = TemplateSet { templates: vec![theirs], ..TemplateSet::default() };
+    let unknown = TemplateExpansion::Failed("there is no skill \"s\"; there are none".into());
     assert_eq!(templates.expand(&[], "skill:s", ""), unknown);
 }
 
@@ -74,8 +74,8 @@ fn a_skill_is_called_by_its_name() {
     };
     let skills = [skill];
     let head = format!("Skill s in {}\n\nDo it.\n", root.path().join("s").display());
-    assert_eq!(templates.expand(&skills, "skill:s", ""), Expanded::Prompt(head.clone()));
-    assert_eq!(templates.expand(&skills, "skill:s", "now"), Expanded::Prompt(format!("{head}\nnow")));
-    let unknown = Expanded::Failed("there is no skill \"t\"; there are s".into());
+    assert_eq!(templates.expand(&skills, "skill:s", ""), TemplateExpansion::Prompt(head.clone()));
+    assert_eq!(templates.expand(&skills, "skill:s", "now"), TemplateExpansion::Prompt(format!("{head}\nnow")));
+    let unknown = TemplateExpansion::Failed("there is no skill \"t\"; there are s".into());
     assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
 }

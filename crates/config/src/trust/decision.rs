@@ -5,38 +5,38 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::project::{Project, Trust};
 
-use super::Digest;
+use super::ProjectDigest;
 use super::snapshot::{Snapshot, SnapshotError};
 use super::store::TrustFile;
 use crate::home::Home;
 
 /// The user's wish for this run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Asked {
+pub enum TrustRequest {
     /// Nothing: what is recorded counts.
     #[default]
     Nothing,
     /// The project is trusted as it is now, in this run.
     ThisRun,
     /// The project is trusted in this run if it has this digest, and nothing happens otherwise.
-    Exactly(Digest),
+    Exactly(ProjectDigest),
 }
 
 /// The decision about the use of a project's files, and the notes about it.
 #[derive(Debug)]
-pub struct Decision {
+pub struct TrustDecision {
     /// The project, on Unix by its canonical path.
     pub project: Project,
     /// Why it is not trusted although the user trusted it, as a sentence.
-    pub told: Option<String>,
+    pub distrust_reason: Option<String>,
     /// The code that may run, as it was when it was read ([`Snapshot::code`]); none where it was not.
-    pub code: Option<Digest>,
+    pub code: Option<ProjectDigest>,
 }
 
 /// The project is not the one that was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PinError {
+pub enum ProjectDigestError {
     /// It has another digest.
     #[error(
         "the project in {} has the digest {found}, and --trust-project names {wanted}; nothing of it was used. \
@@ -46,9 +46,9 @@ pub enum PinError {
         /// The project's directory.
         dir: PathBuf,
         /// The digest it has.
-        found: Digest,
+        found: ProjectDigest,
         /// The digest that was asked for.
-        wanted: Digest,
+        wanted: ProjectDigest,
     },
     /// Its digest cannot be told.
     #[error("the project in {} has no digest", dir.display())]
@@ -60,44 +60,44 @@ pub enum PinError {
     },
 }
 
-impl Decision {
+impl TrustDecision {
     /// Decides. Whatever is not certain is not trusted.
     ///
     /// # Errors
     /// [`PinError`] when a digest was asked for that the project does not have.
-    pub fn make(home: &Home, dir: PathBuf, asked: Asked) -> Result<Self, PinError> {
+    pub fn decide(home: &Home, dir: PathBuf, asked: TrustRequest) -> Result<Self, ProjectDigestError> {
         if !is_up(Defence::ProjectTrust) {
-            return Ok(Self::of(dir, Trust::Trusted, None));
+            return Ok(Self::with_trust(dir, Trust::Trusted, None));
         }
         match asked {
-            Asked::ThisRun => {
-                let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code());
-                Ok(Self { code, ..Self::of(dir, Trust::Trusted, None) })
+            TrustRequest::ThisRun => {
+                let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code_digest());
+                Ok(Self { code, ..Self::with_trust(dir, Trust::Trusted, None) })
             }
-            Asked::Nothing => Ok(match recorded(home, &dir) {
-                Ok((trust, code)) => Self { code, ..Self::of(dir, trust, None) },
-                Err(told) => Self::of(dir, Trust::Untrusted, Some(told)),
+            TrustRequest::Nothing => Ok(match recorded_trust(home, &dir) {
+                Ok((trust, code)) => Self { code, ..Self::with_trust(dir, trust, None) },
+                Err(told) => Self::with_trust(dir, Trust::Untrusted, Some(told)),
             }),
-            Asked::Exactly(wanted) => match Snapshot::take(home, &dir) {
+            TrustRequest::Exactly(wanted) => match Snapshot::take(home, &dir) {
                 Ok(snapshot) if snapshot.digest() == wanted => {
-                    Ok(Self { code: Some(snapshot.code()), ..Self::of(dir, Trust::Trusted, None) })
+                    Ok(Self { code: Some(snapshot.code_digest()), ..Self::with_trust(dir, Trust::Trusted, None) })
                 }
-                Ok(snapshot) => Err(PinError::Other { dir, found: snapshot.digest(), wanted }),
-                Err(source) => Err(PinError::Unknown { dir, source }),
+                Ok(snapshot) => Err(ProjectDigestError::Other { dir, found: snapshot.digest(), wanted }),
+                Err(source) => Err(ProjectDigestError::Unknown { dir, source }),
             },
         }
     }
 
-    fn of(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
+    fn with_trust(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
         // Through a link a path leads past other directories than those whose files were looked at.
         let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
-        Self { project: Project { dir, trust }, told, code: None }
+        Self { project: Project { dir, trust }, distrust_reason: told, code: None }
     }
 }
 
 /// Returns the recorded trust in a project, and the code that may run; the error is why the record does not count.
-fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> {
-    let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", chain(&error)))?;
+fn recorded_trust(home: &Home, dir: &Path) -> Result<(Trust, Option<ProjectDigest>), String> {
+    let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", error_chain_text(&error)))?;
     // What cannot be found has not been trusted either.
     let Ok(real) = dir.canonicalize() else { return Ok((Trust::Untrusted, None)) };
     let above = is_up(Defence::TrustedPath);
@@ -109,19 +109,19 @@ fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> 
         return Ok((Trust::Trusted, None));
     }
     let snapshot = Snapshot::take(home, &real)
-        .map_err(|error| format!("the project is no longer trusted: {}", chain(&error)))?;
+        .map_err(|error| format!("the project is no longer trusted: {}", error_chain_text(&error)))?;
     if snapshot.digest() == record.digest {
-        return Ok((Trust::Trusted, Some(snapshot.code())));
+        return Ok((Trust::Trusted, Some(snapshot.code_digest())));
     }
-    let difference = snapshot.since(&record.files);
+    let difference = snapshot.difference_from(&record.files);
     Err(format!(
         "the project is no longer trusted, because it is not what it was: {difference}; `haft trust` shows it and asks"
     ))
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain_text(error: &dyn std::error::Error) -> String {
     match error.source() {
-        Some(source) => format!("{error}: {}", chain(source)),
+        Some(source) => format!("{error}: {}", error_chain_text(source)),
         None => error.to_string(),
     }
 }

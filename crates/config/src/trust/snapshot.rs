@@ -9,15 +9,15 @@ use haft_protocol::difference::Difference;
 use haft_protocol::project::{Project, Trust};
 use sha2::{Digest as _, Sha256};
 
-use super::{Digest, digest_of};
+use super::{ProjectDigest, digest_of};
 use crate::context;
-use crate::file::ReadFile;
+use crate::file::ParsedConfigFile;
 use crate::home::Home;
 use crate::hooks::HookTimeouts;
 use crate::layers;
 use crate::origin::Owner;
 use crate::project;
-use walk::Walk;
+use walk::ProjectWalk;
 
 const MAX_FILES: usize = 20_000;
 
@@ -31,8 +31,8 @@ const TEXTS: &[&str] = &[".haft/SYSTEM.md", ".haft/prompts/", ".haft/skills/", "
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     dir: PathBuf,
-    digest: Digest,
-    files: BTreeMap<String, Digest>,
+    digest: ProjectDigest,
+    files: BTreeMap<String, ProjectDigest>,
 }
 
 /// The content of a project cannot be read, so it cannot be trusted.
@@ -73,31 +73,31 @@ impl Snapshot {
         let dir = dir.canonicalize().map_err(read)?;
         let project = Project { dir: dir.clone(), trust: Trust::Trusted };
         let users = [home.root().canonicalize().ok(), users_skills()].into_iter().flatten().collect();
-        let mut walk = Walk::new(&dir, users);
+        let mut walk = ProjectWalk::new(&dir, users);
         walk.add(&project.own_dir(), ".haft")?;
         walk.add(&dir.join(".agents").join("skills"), ".agents/skills")?;
         // A file with a mistake in it names no places and no hooks, and ends a run.
-        let file = ReadFile::load(&project::config_file(&project)).unwrap_or_default();
-        for (place, text) in layers::places(&file, Owner::Project).zip(&file.content.extensions) {
+        let file = ParsedConfigFile::load(&project::config_file(&project)).unwrap_or_default();
+        for (place, text) in layers::extension_places(&file, Owner::Project).zip(&file.content.extensions) {
             // As the file calls it, so that the digest is the same in another place.
             walk.add(&place.path, &format!("extensions: {text}"))?;
         }
-        for path in context::outwards(&dir, context::owners) {
+        for path in context::context_files_outwards(&dir, context::owner_ids) {
             if home.context_file().canonicalize().ok().is_none_or(|own| path.canonicalize().ok() != Some(own))
             {
-                walk.add(&path, &upwards(&dir, &path))?;
+                walk.add(&path, &relative_name(&dir, &path))?;
             }
         }
         walk.add_programs()?;
         for hook in file.hooks(Owner::Project, HookTimeouts::default()).unwrap_or_default() {
             walk.add_hook(&hook)?;
         }
-        let users = ReadFile::load(&home.config_file()).unwrap_or_default();
+        let users = ParsedConfigFile::load(&home.config_file()).unwrap_or_default();
         for hook in users.hooks(Owner::User, HookTimeouts::default()).unwrap_or_default() {
             walk.add_named(&format!("your hook {}", hook.name), &hook.code_in_project(home, &dir))?;
         }
         let files = walk.into_files();
-        Ok(Self { dir, digest: of_all(files.iter()), files })
+        Ok(Self { dir, digest: combined_digest(files.iter()), files })
     }
 
     /// The project's directory, canonical.
@@ -106,27 +106,27 @@ impl Snapshot {
     }
 
     /// The digest of all of it.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> ProjectDigest {
         self.digest
     }
 
     /// The digest of what of it may be run: all but the texts that models and people are told.
-    pub fn code(&self) -> Digest {
+    pub fn code_digest(&self) -> ProjectDigest {
         let is_text = |name: &str| {
             TEXTS.iter().any(|text| name.starts_with(text))
-                || context::is_named(name.trim_start_matches("../"))
+                || context::is_context_file_name(name.trim_start_matches("../"))
         };
         let code = self.files.iter().filter(|(name, _)| !is_text(name));
-        of_all(code)
+        combined_digest(code)
     }
 
     /// The digest of each file, by its name relative to the project.
-    pub fn files(&self) -> &BTreeMap<String, Digest> {
+    pub fn files(&self) -> &BTreeMap<String, ProjectDigest> {
         &self.files
     }
 
     /// Returns the differences.
-    pub fn since(&self, before: &BTreeMap<String, Digest>) -> Difference {
+    pub fn difference_from(&self, before: &BTreeMap<String, ProjectDigest>) -> Difference {
         Difference::between(before, &self.files, String::clone)
     }
 }
@@ -136,13 +136,13 @@ fn users_skills() -> Option<PathBuf> {
 }
 
 /// The name of a file in a directory that is the project's, or above it.
-fn upwards(dir: &Path, path: &Path) -> String {
+fn relative_name(dir: &Path, path: &Path) -> String {
     let above = dir.ancestors().position(|above| path.parent() == Some(above)).unwrap_or_default();
     let name = path.file_name().unwrap_or_default();
-    format!("{}{}", "../".repeat(above), walk::name(name))
+    format!("{}{}", "../".repeat(above), walk::escaped_name(name))
 }
 
-fn of_all<'a>(files: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
+fn combined_digest<'a>(files: impl Iterator<Item = (&'a String, &'a ProjectDigest)>) -> ProjectDigest {
     let mut all = Sha256::new_with_prefix(b"haft project 1\n");
     for (name, digest) in files {
         all.update((name.len() as u64).to_le_bytes());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use serde::{Deserialize, Serialize};
 
-use super::Digest;
+use super::ProjectDigest;
 use super::snapshot::Snapshot;
 use crate::home::Home;
 use crate::write;
@@ -23,20 +23,20 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 pub struct TrustFile {
     version: u32,
     /// By canonical path, as text.
-    projects: BTreeMap<String, Record>,
+    projects: BTreeMap<String, TrustRecord>,
 }
 
 /// The record of the user's trust in a project, as it was then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct TrustRecord {
     /// Of all that would run or be obeyed.
-    pub digest: Digest,
+    pub digest: ProjectDigest,
     /// When the user said so, RFC 3339.
     pub time: String,
     /// The version of haft that asked.
     pub haft: String,
     /// The digest of each file, by name, so that it can be told what changed.
-    pub files: BTreeMap<String, Digest>,
+    pub files: BTreeMap<String, ProjectDigest>,
 }
 
 /// `trust.json` is not used: no project is trusted.
@@ -104,7 +104,7 @@ impl TrustFile {
     /// [`TrustError`] when it is a link, another user's, can be written by others, or is damaged. Nothing is trusted then.
     pub fn load(home: &Home) -> Result<Self, TrustError> {
         let path = home.trust_file();
-        let Some(text) = text(&path)? else { return Ok(Self::default()) };
+        let Some(text) = read_checked(&path)? else { return Ok(Self::default()) };
         let file: Self = serde_json::from_str(&text).map_err(|error| TrustError::Damaged {
             path: path.clone(),
             line: error.line(),
@@ -114,12 +114,12 @@ impl TrustFile {
     }
 
     /// Returns the record of exactly this directory, which has to be canonical. Those above it do not count.
-    pub fn record(&self, dir: &Path) -> Option<&Record> {
+    pub fn record(&self, dir: &Path) -> Option<&TrustRecord> {
         self.projects.get(dir.to_str()?)
     }
 
     /// All of them, by path.
-    pub fn records(&self) -> impl Iterator<Item = (&str, &Record)> {
+    pub fn records(&self) -> impl Iterator<Item = (&str, &TrustRecord)> {
         self.projects.iter().map(|(path, record)| (path.as_str(), record))
     }
 
@@ -130,7 +130,7 @@ impl TrustFile {
     pub fn grant(home: &Home, snapshot: &Snapshot, haft: &str) -> Result<(), TrustError> {
         let dir = snapshot.dir();
         let key = dir.to_str().ok_or_else(|| TrustError::Path { path: dir.into() })?.to_owned();
-        let record = Record {
+        let record = TrustRecord {
             digest: snapshot.digest(),
             time: jiff::Timestamp::now().strftime("%FT%TZ").to_string(),
             haft: haft.to_owned(),
@@ -158,7 +158,7 @@ impl TrustFile {
 }
 
 /// Changes the file, if `change` says that it changed something.
-fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool) -> Result<bool, TrustError> {
+fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, TrustRecord>) -> bool) -> Result<bool, TrustError> {
     let path = home.trust_file();
     let failed = |source| TrustError::Write { path: path.clone(), source };
     let _lock = write::lock(home.root(), "trust.lock").map_err(failed)?;
@@ -171,7 +171,7 @@ fn edit(home: &Home, change: impl FnOnce(&mut BTreeMap<String, Record>) -> bool)
 }
 
 /// The text of `trust.json`, after a look at whose word it is; none where there is no file.
-fn text(path: &Path) -> Result<Option<String>, TrustError> {
+fn read_checked(path: &Path) -> Result<Option<String>, TrustError> {
     let read = |source| TrustError::Read { path: path.into(), source };
     let foreign = |what| TrustError::Foreign { path: path.into(), what };
     let defended = is_up(Defence::TrustFile);
@@ -187,7 +187,7 @@ fn text(path: &Path) -> Result<Option<String>, TrustError> {
     if !metadata.is_file() {
         return Err(foreign("is no file"));
     }
-    if let Some(what) = others(&metadata).filter(|_| defended) {
+    if let Some(what) = untrusted_reason(&metadata).filter(|_| defended) {
         return Err(foreign(what));
     }
     let mut text = String::new();
@@ -211,7 +211,7 @@ fn open(path: &Path, _: bool) -> io::Result<File> {
 
 /// Why somebody else may have written it.
 #[cfg(unix)]
-fn others(metadata: &Metadata) -> Option<&'static str> {
+fn untrusted_reason(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Some("belongs to another user");

@@ -53,8 +53,8 @@ impl Ground {
     }
 
     fn decided(&self, dir: &Path) -> (Trust, String) {
-        let decision = Decision::make(&self.home(), dir.into(), Asked::Nothing).unwrap();
-        (decision.project.trust, decision.told.unwrap_or_default())
+        let decision = TrustDecision::decide(&self.home(), dir.into(), TrustRequest::Nothing).unwrap();
+        (decision.project.trust, decision.distrust_reason.unwrap_or_default())
     }
 }
 
@@ -101,16 +101,16 @@ fn whatever_would_run_or_be_obeyed_counts() {
 fn the_digest_of_what_is_run_leaves_texts_out() {
     let ground = Ground::new();
     ground.write(".haft/extensions/e/AGENTS.md", "1");
-    let code = ground.snapshot().code();
+    let code = ground.snapshot().code_digest();
     for text in
         ["AGENTS.md", "../AGENTS.md", ".haft/SYSTEM.md", ".haft/prompts/p.md", ".agents/skills/s/SKILL.md"]
     {
         ground.write(text, "2");
-        assert_eq!(ground.snapshot().code(), code, "{text}");
+        assert_eq!(ground.snapshot().code_digest(), code, "{text}");
     }
-    let decided = Decision::make(&ground.home(), ground.dir(), Asked::Exactly(ground.snapshot().digest()));
+    let decided = TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::Exactly(ground.snapshot().digest()));
     assert_eq!(decided.unwrap().code, Some(code));
-    let decided = Decision::make(&ground.home(), ground.dir(), Asked::ThisRun);
+    let decided = TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::ThisRun);
     assert_eq!(
         decided.unwrap().code,
         Some(code),
@@ -123,9 +123,9 @@ fn the_digest_of_what_is_run_leaves_texts_out() {
         ".haft/extensions/n/extension.json",
         ".haft/config.toml",
     ] {
-        let before = ground.snapshot().code();
+        let before = ground.snapshot().code_digest();
         ground.write(run, "extensions = ['../more'] # 2");
-        assert_ne!(ground.snapshot().code(), before, "{run}");
+        assert_ne!(ground.snapshot().code_digest(), before, "{run}");
     }
 }
 
@@ -155,7 +155,7 @@ fn modes_and_links_count() {
             let before = ground.snapshot();
             ground.write(path, "2");
             let after = ground.snapshot();
-            after.since(before.files()).to_string()
+            after.difference_from(before.files()).to_string()
         }
     };
     // A link within the project, one to a file, and one that leads out of it.
@@ -176,7 +176,7 @@ fn a_place_that_is_a_link_counts_with_what_it_leads_to() {
     let before = ground.snapshot();
     assert!(before.files().contains_key(".haft/extensions/o/f"), "{before:?}");
     ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/o/f (changed)");
+    assert_eq!(ground.snapshot().difference_from(before.files()).to_string(), ".haft/extensions/o/f (changed)");
 }
 
 /// Deeper down links out of the project are not followed, and such a directory may be a place of extensions all the same.
@@ -191,7 +191,7 @@ fn a_place_that_was_seen_deeper_down_counts_as_a_place() {
     std::os::unix::fs::symlink("a/b/c", ground.dir().join(".haft/extensions")).unwrap();
     let before = ground.snapshot();
     ground.write("../out/f", "2");
-    assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/x/f (changed)");
+    assert_eq!(ground.snapshot().difference_from(before.files()).to_string(), ".haft/extensions/x/f (changed)");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn what_a_manifest_has_started_counts_wherever_it_lies() {
         ground.write(path, "1");
         let before = ground.snapshot();
         ground.write(path, "2");
-        ground.snapshot().since(before.files()).to_string()
+        ground.snapshot().difference_from(before.files()).to_string()
     };
     let changed = ".haft/extensions/e runs ../../../tools/run (changed)";
     assert_eq!(told(&manifest("../../../tools/run", ""), "tools/run"), changed);
@@ -232,7 +232,7 @@ fn through_a_link_nothing_beside_the_link_is_obeyed() {
     fs::create_dir(&hostile).unwrap();
     fs::write(hostile.join("AGENTS.md"), "obey me").unwrap();
     std::os::unix::fs::symlink(ground.dir(), hostile.join("link")).unwrap();
-    let project = Decision::make(&ground.home(), hostile.join("link"), Asked::Nothing).unwrap().project;
+    let project = TrustDecision::decide(&ground.home(), hostile.join("link"), TrustRequest::Nothing).unwrap().project;
     assert!(project.is_trusted());
     let texts: Vec<_> =
         ContextFiles::find(&ground.home(), &project).files.into_iter().map(|file| file.text).collect();
@@ -291,12 +291,12 @@ fn a_digest_is_taken_at_its_word() {
     let digest = ground.snapshot().digest();
     assert_eq!(digest.to_string().parse(), Ok(digest));
     for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short()] {
-        assert!(text.parse::<Digest>().is_err(), "{text}");
+        assert!(text.parse::<ProjectDigest>().is_err(), "{text}");
     }
-    let asked = || Decision::make(&ground.home(), ground.dir(), Asked::Exactly(digest));
+    let asked = || TrustDecision::decide(&ground.home(), ground.dir(), TrustRequest::Exactly(digest));
     assert!(asked().unwrap().project.is_trusted());
     ground.write("AGENTS.md", "b");
-    assert!(matches!(asked(), Err(PinError::Other { wanted, .. }) if wanted == digest));
+    assert!(matches!(asked(), Err(ProjectDigestError::Other { wanted, .. }) if wanted == digest));
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The sanitiser against a real parser of terminal sequences.
 
 use haft_core::sanitize::{Sanitizer, for_model, is_hidden, sanitize, sanitize_line};
-use haft_test_support::terminal::{ATTACKS, Hostile, deceives, obeys, survey};
+use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions, survey};
 use proptest::prelude::*;
 
 /// Random texts of one run of the tests; the full count is the survey's, see `docs/testing.md`.
@@ -102,8 +102,8 @@ fn no_attack_gets_through() {
     assert!(ATTACKS.len() >= 13);
     for (name, attack) in ATTACKS {
         for safe in [sanitize(attack), sanitize_line(attack), sanitize(&format!("{attack}{attack}"))] {
-            assert_eq!(obeys(safe.as_bytes()), Vec::<String>::new(), "{name}: {safe:?}");
-            assert!(!deceives(&safe), "{name}: {safe:?}");
+            assert_eq!(terminal_actions(safe.as_bytes()), Vec::<String>::new(), "{name}: {safe:?}");
+            assert!(!is_deceptive(&safe), "{name}: {safe:?}");
         }
     }
 }
@@ -127,7 +127,7 @@ fn bytes_that_are_no_text_do_no_harm_either() {
         [&b"a\x9b31mb"[..], b"\x90q\x9c", b"\xc2", b"\xc2\x9b1m", b"\xe2\x80\xaeb", b"\xff\xfe\x1b[0m"]
     {
         let safe = sanitize(&String::from_utf8_lossy(bytes));
-        assert_eq!(obeys(safe.as_bytes()), Vec::<String>::new(), "{bytes:?}");
+        assert_eq!(terminal_actions(safe.as_bytes()), Vec::<String>::new(), "{bytes:?}");
     }
 }
 
@@ -155,7 +155,7 @@ proptest! {
     #[test]
     fn every_split_gives_the_same(seed: u64, at in 0..200_usize) {
         let mut text = String::new();
-        Hostile::new(seed).next_into(&mut text);
+        HostileTexts::new(seed).next_into(&mut text);
         let (before, after) = text.split_at(text.floor_char_boundary(at.min(text.len())));
         let mut sanitizer = Sanitizer::default();
         let pieces = sanitizer.push(before) + &sanitizer.push(after);
@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn any_text_is_harmless_afterwards(text in any::<String>()) {
         let safe = sanitize(&text);
-        prop_assert_eq!(obeys(safe.as_bytes()), Vec::<String>::new());
+        prop_assert_eq!(terminal_actions(safe.as_bytes()), Vec::<String>::new());
         prop_assert!(!safe.chars().any(is_hidden));
         let read = for_model(&text);
         prop_assert_eq!(read.text.chars().count() + read.hidden, text.chars().count());

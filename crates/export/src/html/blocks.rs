@@ -10,28 +10,28 @@ use haft_protocol::content::{Content, Image};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use super::text::text;
+use super::text::html_text;
 
 /// Values that are longer stand below their name.
 const SHORT: usize = 100;
 
-pub(super) fn plain(out: &mut String, content: &[Content]) {
+pub(super) fn write_content_blocks(out: &mut String, content: &[Content]) {
     for block in content {
         match block {
             Content::Text { text: said } if said.trim().is_empty() => {}
-            Content::Text { text: said } => pre(out, "", said),
-            Content::Image(image) => picture(out, image),
+            Content::Text { text: said } => write_pre(out, "", said),
+            Content::Image(image) => write_image(out, image),
         }
     }
 }
 
-pub(super) fn pre(out: &mut String, class: &str, said: &str) {
+pub(super) fn write_pre(out: &mut String, class: &str, said: &str) {
     let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", text(said.trim_end_matches('\n')));
+    let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", html_text(said.trim_end_matches('\n')));
 }
 
 /// An image of a kind that has no scripts in it, by what its bytes are.
-pub(super) fn picture(out: &mut String, image: &Image) {
+pub(super) fn write_image(out: &mut String, image: &Image) {
     let bytes = STANDARD.decode(image.data.as_bytes()).map_err(|error| error.to_string());
     let kind = bytes.and_then(|bytes| image::check(&bytes).map_err(|error| error.to_string()));
     let _ = match kind {
@@ -44,13 +44,13 @@ pub(super) fn picture(out: &mut String, image: &Image) {
         Err(why) => write!(
             out,
             "<p class=\"left-out\">An image of the type {} is left out: {}</p>",
-            text(&image.mime_type),
-            text(&why)
+            html_text(&image.mime_type),
+            html_text(&why)
         ),
     };
 }
 
-pub(super) fn diff(out: &mut String, unified: &str) {
+pub(super) fn write_diff(out: &mut String, unified: &str) {
     out.push_str("<pre class=\"diff\" tabindex=\"0\">");
     let mut inside = false;
     for line in unified.lines() {
@@ -66,20 +66,20 @@ pub(super) fn diff(out: &mut String, unified: &str) {
             Some(_) | None => "same",
         };
         // The line's end is inside, for who copies it.
-        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", text(line));
+        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", html_text(line));
     }
     out.push_str("</pre>");
 }
 
-pub(super) fn arguments(out: &mut String, args: &RawJson) {
-    let Ok(Fields(fields)) = args.read::<Fields>() else { return pre(out, "", args.as_str()) };
+pub(super) fn write_arguments(out: &mut String, args: &RawJson) {
+    let Ok(OrderedFields(fields)) = args.read::<OrderedFields>() else { return write_pre(out, "", args.as_str()) };
     out.push_str("<dl class=\"args\">");
     for (name, value) in fields {
         let said = value.read::<String>().unwrap_or_else(|_| value.as_str().to_owned());
-        let _ = write!(out, "<dt>{}</dt><dd>", text(&name));
+        let _ = write!(out, "<dt>{}</dt><dd>", html_text(&name));
         match said.contains('\n') || said.len() > SHORT {
-            true => pre(out, "", &said),
-            false => _ = write!(out, "<code>{}</code>", text(&said)),
+            true => write_pre(out, "", &said),
+            false => _ = write!(out, "<code>{}</code>", html_text(&said)),
         }
         out.push_str("</dd>");
     }
@@ -87,26 +87,26 @@ pub(super) fn arguments(out: &mut String, args: &RawJson) {
 }
 
 /// An object's fields in their order, each byte for byte.
-struct Fields(Vec<(String, RawJson)>);
+struct OrderedFields(Vec<(String, RawJson)>);
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for OrderedFields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Fields;
+        struct OrderedFieldsVisitor;
+        impl<'de> Visitor<'de> for OrderedFieldsVisitor {
+            type Value = OrderedFields;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OrderedFields, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Fields(fields))
+                Ok(OrderedFields(fields))
             }
         }
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(OrderedFieldsVisitor)
     }
 }

@@ -7,11 +7,11 @@ use haft_core::session::entry::{Answer, EntryBody, Said};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Time, Usage};
 
-use super::text::{moment, short, text};
+use super::text::{time_element, short_text, html_text};
 
 /// The facts of a session, over all of its branches.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct SessionFacts {
     name: Option<String>,
     first_text: Option<String>,
     tags: Vec<String>,
@@ -24,15 +24,15 @@ pub(super) struct Facts {
     usage: Usage,
 }
 
-impl Facts {
-    pub(super) fn of(session: &Recovered) -> Self {
+impl SessionFacts {
+    pub(super) fn from_session(session: &Recovered) -> Self {
         let mut facts = Self::default();
         for entry in &session.entries {
             facts.last = Some(entry.time.clone());
             match &entry.body {
-                EntryBody::Said(said) => facts.said(said),
-                EntryBody::Compaction(compaction) => facts.spent(compaction.answer.as_ref()),
-                EntryBody::BranchSummary(branch) => facts.spent(branch.answer.as_ref()),
+                EntryBody::Said(said) => facts.add_message(said),
+                EntryBody::Compaction(compaction) => facts.add_usage(compaction.answer.as_ref()),
+                EntryBody::BranchSummary(branch) => facts.add_usage(branch.answer.as_ref()),
                 EntryBody::Name(name) => facts.name = Some(name.name.clone()).filter(|name| !name.is_empty()),
                 EntryBody::Tags(tags) => facts.tags.clone_from(&tags.tags),
                 EntryBody::ModelChange(_)
@@ -48,7 +48,7 @@ impl Facts {
         facts
     }
 
-    fn said(&mut self, said: &Said) {
+    fn add_message(&mut self, said: &Said) {
         match &said.message {
             Message::User { content, .. } => {
                 self.prompts += 1;
@@ -60,24 +60,24 @@ impl Facts {
                 let model =
                     said.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
                 self.models.extend(model.filter(|model| !self.models.contains(model)));
-                self.spent(said.answer.as_ref());
+                self.add_usage(said.answer.as_ref());
             }
             Message::Tool(result) => self.failed += usize::from(result.is_error),
         }
     }
 
-    fn spent(&mut self, answer: Option<&Answer>) {
+    fn add_usage(&mut self, answer: Option<&Answer>) {
         if let Some(answer) = answer {
             self.usage += answer.usage;
         }
     }
 
     pub(super) fn title(&self) -> String {
-        let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short(name, 90));
+        let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short_text(name, 90));
         name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())
     }
 
-    pub(super) fn head(&self, out: &mut String, session: &Recovered) {
+    pub(super) fn write_header(&self, out: &mut String, session: &Recovered) {
         let _ = write!(
             out,
             "<header><p class=\"kind\">haft session</p><h1>{}</h1><dl class=\"facts\">",
@@ -88,9 +88,9 @@ impl Facts {
                 let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
             }
         };
-        fact("Began", session.header.as_ref().map(|header| moment(&header.created)).unwrap_or_default());
-        fact("Last entry", self.last.as_ref().map(moment).unwrap_or_default());
-        let models: Vec<String> = self.models.iter().map(|model| text(model)).collect();
+        fact("Began", session.header.as_ref().map(|header| time_element(&header.created)).unwrap_or_default());
+        fact("Last entry", self.last.as_ref().map(time_element).unwrap_or_default());
+        let models: Vec<String> = self.models.iter().map(|model| html_text(model)).collect();
         fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
         fact("Messages", format!("{} of the user, {} of the model", self.prompts, self.answers));
         fact(
@@ -102,13 +102,13 @@ impl Facts {
         );
         let Usage { input, output, cache_read, cache_write, cost_usd } = self.usage;
         let cached =
-            if cache_read > 0 { format!(" ({} from the cache)", count(cache_read)) } else { String::new() };
+            if cache_read > 0 { format!(" ({} from the cache)", token_count_text(cache_read)) } else { String::new() };
         fact(
             "Tokens",
-            format!("{} in{cached}, {} out", count(input + cache_read + cache_write), count(output)),
+            format!("{} in{cached}, {} out", token_count_text(input + cache_read + cache_write), token_count_text(output)),
         );
-        fact("Cost", if cost_usd > 0.0 { dollars(cost_usd) } else { "not known".to_owned() });
-        fact("Tags", self.tags.iter().map(|tag| text(tag)).collect::<Vec<_>>().join(", "));
+        fact("Cost", if cost_usd > 0.0 { dollar_text(cost_usd) } else { "not known".to_owned() });
+        fact("Tags", self.tags.iter().map(|tag| html_text(tag)).collect::<Vec<_>>().join(", "));
         let fork = session.header.as_ref().and_then(|header| header.forked_from);
         fact("Forked from", fork.map(|fork| format!("<code>{}</code>", fork.session)).unwrap_or_default());
         out.push_str("</dl></header>");
@@ -116,7 +116,7 @@ impl Facts {
 }
 
 /// A number of tokens for people: `812`, `12.3k`, `1.2M`.
-pub(super) fn count(tokens: u64) -> String {
+pub(super) fn token_count_text(tokens: u64) -> String {
     let scaled = |unit: f64, sign: &str| {
         let number = tokens as f64 / unit;
         let digits = usize::from(number < 99.95);
@@ -130,7 +130,7 @@ pub(super) fn count(tokens: u64) -> String {
 }
 
 /// Dollars for people: two significant digits below a cent.
-pub(super) fn dollars(usd: f64) -> String {
+pub(super) fn dollar_text(usd: f64) -> String {
     match usd {
         0.0 => "$0".to_owned(),
         usd if usd < 0.01 => format!("${usd:.4}"),
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(count);
+        let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(token_count_text);
         assert_eq!(counts, ["0", "999", "1k", "12.3k", "100k", "1000k", "1M", "1.2M"]);
-        assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollars), ["$0", "$0.0012", "$0.123", "$12.30"]);
+        assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollar_text), ["$0", "$0.0012", "$0.123", "$12.30"]);
     }
 }

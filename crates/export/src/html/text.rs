@@ -4,22 +4,22 @@ use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::message::Time;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-pub(super) fn text(text: &str) -> String {
-    escaped(&sanitize(text))
+pub(super) fn html_text(text: &str) -> String {
+    escape(&sanitize(text))
 }
 
 /// The first characters of a text on one line.
-pub(super) fn short(full: &str, most: usize) -> String {
+pub(super) fn short_text(full: &str, most: usize) -> String {
     let line = sanitize_line(full);
     let mut words = line.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = words.char_indices().nth(most) {
         words.truncate(cut);
         words.push('…');
     }
-    escaped(&words)
+    escape(&words)
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in text.chars() {
         match c {
@@ -35,11 +35,11 @@ fn escaped(text: &str) -> String {
 }
 
 /// A moment: `2026-01-02 03:04 UTC`; as it stands where it is none.
-pub(super) fn moment(time: &Time) -> String {
-    let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return text(&time.0) };
+pub(super) fn time_element(time: &Time) -> String {
+    let Ok(at) = time.0.parse::<jiff::Timestamp>() else { return html_text(&time.0) };
     let at = at.to_string();
     let (day, minute) = (at.get(..10).unwrap_or_default(), at.get(11..16).unwrap_or_default());
-    format!("<time datetime=\"{}\">{day} {minute} UTC</time>", text(&at))
+    format!("<time datetime=\"{}\">{day} {minute} UTC</time>", html_text(&at))
 }
 
 /// Markdown. HTML in it is shown, not obeyed; pictures from elsewhere are named, not fetched; links lead to the web and
@@ -47,8 +47,8 @@ pub(super) fn moment(time: &Time) -> String {
 pub(super) fn markdown(text: &str) -> String {
     let clean = sanitize(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut tamer = Tamer::default();
-    let events = Parser::new_ext(&clean, options).map(|event| tamer.tame(event));
+    let mut tamer = MarkdownSanitizer::default();
+    let events = Parser::new_ext(&clean, options).map(|event| tamer.sanitize_event(event));
     let mut out = String::with_capacity(clean.len() * 3 / 2);
     pulldown_cmark::html::push_html(&mut out, events);
     out
@@ -56,12 +56,12 @@ pub(super) fn markdown(text: &str) -> String {
 
 /// Takes out of Markdown what could do something.
 #[derive(Default)]
-struct Tamer {
+struct MarkdownSanitizer {
     open: Vec<&'static str>,
 }
 
-impl Tamer {
-    fn tame<'t>(&mut self, event: Event<'t>) -> Event<'t> {
+impl MarkdownSanitizer {
+    fn sanitize_event<'t>(&mut self, event: Event<'t>) -> Event<'t> {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
             Event::Start(tag) => self.start(tag),
@@ -69,7 +69,7 @@ impl Tamer {
                 Event::Html(self.open.pop().unwrap_or_default().into())
             }
             Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
-            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lower(level))),
+            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(demote_heading(level))),
             // Named one by one, so that what a later version of the parser adds is looked at.
             plain @ (Event::End(_)
             | Event::Text(_)
@@ -88,17 +88,17 @@ impl Tamer {
         match tag {
             Tag::HtmlBlock => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
             Tag::Heading { level, .. } => Event::Start(Tag::Heading {
-                level: lower(level),
+                level: demote_heading(level),
                 id: None,
                 classes: Vec::new(),
                 attrs: Vec::new(),
             }),
-            Tag::Link { dest_url, .. } if leads_out(&dest_url) => {
-                self.open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escaped(&dest_url)))
+            Tag::Link { dest_url, .. } if is_external_link(&dest_url) => {
+                self.open("</a>", format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape(&dest_url)))
             }
             Tag::Link { .. } => self.open("</span>", "<span class=\"nolink\">".to_owned()),
             Tag::Image { dest_url, .. } => {
-                let from = if leads_out(&dest_url) { short(&dest_url, 80) } else { String::new() };
+                let from = if is_external_link(&dest_url) { short_text(&dest_url, 80) } else { String::new() };
                 self.open("]</span>", format!("<span class=\"nolink\">[picture {from} "))
             }
             plain @ (Tag::Paragraph
@@ -129,13 +129,13 @@ impl Tamer {
     }
 }
 
-fn leads_out(url: &str) -> bool {
+fn is_external_link(url: &str) -> bool {
     let url = url.to_ascii_lowercase();
     ["http://", "https://", "mailto:"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 /// The page has headings of its own above those of texts.
-fn lower(level: HeadingLevel) -> HeadingLevel {
+fn demote_heading(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from(level as usize + 2).unwrap_or(HeadingLevel::H6)
 }
 
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn one_line() {
-        assert_eq!(short("a\n<b>  \x1b[1mc", 10), "a &lt;b&gt; c");
-        assert_eq!(short("abcdef", 3), "abc…");
+        assert_eq!(short_text("a\n<b>  \x1b[1mc", 10), "a &lt;b&gt; c");
+        assert_eq!(short_text("abcdef", 3), "abc…");
         assert_eq!(
-            moment(&Time("2026-01-02T03:04:05.678Z".to_owned())),
+            time_element(&Time("2026-01-02T03:04:05.678Z".to_owned())),
             "<time datetime=\"2026-01-02T03:04:05.678Z\">2026-01-02 03:04 UTC</time>"
         );
-        assert_eq!(moment(&Time("<x>".to_owned())), "&lt;x&gt;");
+        assert_eq!(time_element(&Time("<x>".to_owned())), "&lt;x&gt;");
     }
 }

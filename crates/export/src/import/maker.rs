@@ -9,19 +9,19 @@ use haft_protocol::RawJson;
 use haft_protocol::message::{Time, Usage};
 use serde::Serialize;
 
-use super::Problem;
+use super::ImportProblem;
 
 /// Entries as they are put together.
-pub(super) struct Maker {
+pub(super) struct EntryBuilder {
     entries: Vec<Entry>,
-    problems: Vec<Problem>,
+    problems: Vec<ImportProblem>,
     pub(super) leaf: Option<EntryId>,
     /// When what comes next was said.
     pub(super) time: Time,
     pub(super) line: u64,
 }
 
-impl Maker {
+impl EntryBuilder {
     pub(super) fn new() -> Self {
         Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Time(String::new()), line: 0 }
     }
@@ -33,31 +33,31 @@ impl Maker {
         id
     }
 
-    pub(super) fn keep(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
+    pub(super) fn add_custom(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
         self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data })
     }
 
-    pub(super) fn imported(&mut self, format: &str, header: RawJson) {
+    pub(super) fn add_import_record(&mut self, format: &str, header: RawJson) {
         #[derive(Serialize)]
-        struct From<'a> {
+        struct ImportRecord<'a> {
             format: &'a str,
             header: RawJson,
         }
-        if let Ok(data) = RawJson::from_value(&From { format, header }) {
-            self.keep(OWNER, "imported", data);
+        if let Ok(data) = RawJson::from_value(&ImportRecord { format, header }) {
+            self.add_custom(OWNER, "imported", data);
         }
     }
 
-    pub(super) fn problem(&mut self, what: impl Into<String>) {
-        self.problems.push(Problem { line: Some(self.line), what: what.into() });
+    pub(super) fn add_problem(&mut self, what: impl Into<String>) {
+        self.problems.push(ImportProblem { line: Some(self.line), what: what.into() });
     }
 
-    pub(super) fn last(&mut self) -> Option<&mut Entry> {
+    pub(super) fn last_entry(&mut self) -> Option<&mut Entry> {
         self.entries.last_mut()
     }
 
     /// Returns the entries and problems. Compactions say what is in force, as those that haft writes do.
-    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<Problem>) {
+    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<ImportProblem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
         let mut used = Usage::default();
@@ -67,7 +67,7 @@ impl Maker {
                     used += answer.usage;
                     continue;
                 }
-                Some(EntryBody::Compaction(_)) => in_force(&self.entries, &places, at),
+                Some(EntryBody::Compaction(_)) => settings_at(&self.entries, &places, at),
                 Some(_) | None => continue,
             };
             if let Some(Entry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
@@ -79,7 +79,7 @@ impl Maker {
     }
 }
 
-fn in_force(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> Settings {
+fn settings_at(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> Settings {
     let mut found = Settings::default();
     let parent = |at: usize| entries.get(at)?.parent.and_then(|parent| places.get(&parent).copied());
     let mut next = parent(at);
@@ -115,13 +115,13 @@ fn in_force(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> S
 }
 
 /// A moment as haft writes it, whatever its zone and its digits; nothing if it is none.
-pub(super) fn moment(text: &str) -> Option<Time> {
+pub(super) fn parse_time(text: &str) -> Option<Time> {
     let at: jiff::Timestamp = text.parse().ok()?;
     Some(Time(format!("{at:.3}")))
 }
 
 /// A moment in milliseconds since 1970.
-pub(super) fn moment_of_millis(millis: f64) -> Option<Time> {
+pub(super) fn time_from_millis(millis: f64) -> Option<Time> {
     let at = jiff::Timestamp::from_millisecond(millis as i64).ok()?;
     Some(Time(format!("{at:.3}")))
 }

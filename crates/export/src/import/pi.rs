@@ -13,15 +13,15 @@ use haft_protocol::content::Content;
 use haft_protocol::message::Time;
 use serde::Deserialize;
 
-use super::Source;
-use super::maker::{Maker, moment, moment_of_millis};
+use super::ParsedSession;
+use super::maker::{EntryBuilder, parse_time, time_from_millis};
 
 const OWNER: &str = "pi";
 
 /// The fields of every kind of entry.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct PiRow {
     #[serde(rename = "type")]
     kind: String,
     id: Option<String>,
@@ -51,26 +51,26 @@ struct Row {
 /// Data that pi keeps beside a summary.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Files {
+struct PiSummaryFiles {
     read_files: Vec<String>,
     modified_files: Vec<String>,
 }
 
-pub(super) fn read(bytes: &[u8]) -> Source {
+pub(super) fn read(bytes: &[u8]) -> ParsedSession {
     let mut reader =
-        Reader { maker: Maker::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
-    for (number, row) in super::rows(bytes) {
+        PiReader { maker: EntryBuilder::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
+    for (number, row) in super::parse_rows(bytes) {
         reader.maker.line = number;
         match row {
-            Ok((line, row)) => reader.row(line, row),
-            Err(why) => reader.maker.problem(format!("passed over: {why}")),
+            Ok((line, row)) => reader.read_row(line, row),
+            Err(why) => reader.maker.add_problem(format!("passed over: {why}")),
         }
     }
-    Source::made(reader.maker, reader.created)
+    ParsedSession::from_builder(reader.maker, reader.created)
 }
 
-struct Reader {
-    maker: Maker,
+struct PiReader {
+    maker: EntryBuilder,
     created: Option<Time>,
     ids: HashMap<String, EntryId>,
     /// The same by place, for version 1, which has no ids.
@@ -78,18 +78,18 @@ struct Reader {
     last: Option<EntryId>,
 }
 
-impl Reader {
-    fn row(&mut self, line: &str, row: Row) {
-        if let Some(time) = row.timestamp.as_ref().and_then(time) {
+impl PiReader {
+    fn read_row(&mut self, line: &str, row: PiRow) {
+        if let Some(time) = row.timestamp.as_ref().and_then(parse_row_time) {
             self.maker.time = time;
         }
         if row.kind == "session" {
-            return self.header(line, row);
+            return self.read_header(line, row);
         }
-        self.maker.leaf = self.parent(&row);
+        self.maker.leaf = self.resolve_parent(&row);
         let before = self.maker.leaf;
         let id = row.id.clone();
-        self.entry(line, row);
+        self.add_entry(line, row);
         // An entry that became several is followed at the last of them; one that became none, at its parent.
         let became = self.maker.leaf;
         self.last = became;
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    fn parent(&mut self, row: &Row) -> Option<EntryId> {
+    fn resolve_parent(&mut self, row: &PiRow) -> Option<EntryId> {
         match (&row.id, &row.parent_id) {
             // The first entry stands behind what is said of the session itself.
             (Some(_), None) if self.ids.is_empty() => self.last,
@@ -107,7 +107,7 @@ impl Reader {
             (_, Some(parent)) => match self.ids.get(parent) {
                 Some(parent) => Some(*parent),
                 None => {
-                    self.maker.problem(format!(
+                    self.maker.add_problem(format!(
                         "its parent {parent:?} is not there; it follows the entry before it"
                     ));
                     self.last
@@ -117,14 +117,14 @@ impl Reader {
         }
     }
 
-    fn header(&mut self, line: &str, row: Row) {
+    fn read_header(&mut self, line: &str, row: PiRow) {
         if self.created.is_some() {
-            return self.maker.problem("a second header is passed over");
+            return self.maker.add_problem("a second header is passed over");
         }
         self.created = Some(self.maker.time.clone());
         self.order.push(None);
         if let Ok(header) = RawJson::parse(line) {
-            self.maker.imported(OWNER, header);
+            self.maker.add_import_record(OWNER, header);
         }
         // Version 1 has them here.
         if let (Some(provider), Some(model)) = (row.provider, row.model_id) {
@@ -136,25 +136,25 @@ impl Reader {
         self.last = self.maker.leaf;
     }
 
-    fn entry(&mut self, line: &str, row: Row) {
+    fn add_entry(&mut self, line: &str, row: PiRow) {
         let kind = row.kind.clone();
-        if self.known(row).is_none() {
-            self.maker.problem(format!("an entry of the type {kind:?} is kept, and not understood"));
+        if self.add_known(row).is_none() {
+            self.maker.add_problem(format!("an entry of the type {kind:?} is kept, and not understood"));
             if let Ok(data) = RawJson::parse(line) {
-                self.maker.keep(OWNER, &kind, data);
+                self.maker.add_custom(OWNER, &kind, data);
             }
         }
     }
 
     /// Adds what an entry is; `None` where it is not of a known type, or lacks what that type has.
-    fn known(&mut self, row: Row) -> Option<()> {
+    fn add_known(&mut self, row: PiRow) -> Option<()> {
         match row.kind.as_str() {
             "message" => message::add(&mut self.maker, &row.message?)?,
             "model_change" => {
                 self.maker.add(ModelChange { provider: row.provider?, model: row.model_id? });
             }
             "thinking_level_change" => _ = self.maker.add(ThinkingChange { level: row.thinking_level? }),
-            "compaction" => self.compaction(row)?,
+            "compaction" => self.add_compaction(row)?,
             "branch_summary" => {
                 let from = row.from_id.and_then(|from| self.ids.get(&from).copied());
                 // It can come from the root, which is no entry.
@@ -162,10 +162,10 @@ impl Reader {
                 self.maker.add(BranchSummary { summary: row.summary?, from, answer: None });
             }
             "custom" => {
-                _ = self.maker.keep(OWNER, &row.custom_type?, row.data.unwrap_or_else(RawJson::empty_object))
+                _ = self.maker.add_custom(OWNER, &row.custom_type?, row.data.unwrap_or_else(RawJson::empty_object))
             }
             "custom_message" => {
-                let content = contents(&mut self.maker, &row.content?);
+                let content = parse_contents(&mut self.maker, &row.content?);
                 let (kind, display) = (row.custom_type?, row.display.unwrap_or(true));
                 self.maker.add(CustomMessage { owner: OWNER.to_owned(), kind, content, display });
             }
@@ -179,10 +179,10 @@ impl Reader {
         Some(())
     }
 
-    fn compaction(&mut self, row: Row) -> Option<()> {
+    fn add_compaction(&mut self, row: PiRow) -> Option<()> {
         let by_index = row.first_kept_entry_index.and_then(|at| self.order.get(at).copied().flatten());
         let first_kept = row.first_kept_entry_id.and_then(|id| self.ids.get(&id).copied()).or(by_index);
-        let files: Files = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
+        let files: PiSummaryFiles = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
         self.maker.add(Compaction {
             summary: row.summary?,
             first_kept,
@@ -199,16 +199,16 @@ impl Reader {
 }
 
 /// RFC 3339, or milliseconds since 1970.
-fn time(raw: &RawJson) -> Option<Time> {
+fn parse_row_time(raw: &RawJson) -> Option<Time> {
     match raw.read::<String>() {
-        Ok(text) => moment(&text),
-        Err(_) => raw.read::<f64>().ok().and_then(moment_of_millis),
+        Ok(text) => parse_time(&text),
+        Err(_) => raw.read::<f64>().ok().and_then(time_from_millis),
     }
 }
 
-fn contents(maker: &mut Maker, raw: &RawJson) -> Vec<Content> {
+fn parse_contents(maker: &mut EntryBuilder, raw: &RawJson) -> Vec<Content> {
     match raw.read::<String>() {
         Ok(text) => vec![Content::Text { text }],
-        Err(_) => message::blocks(maker, raw).into_iter().filter_map(|block| block.shown(maker)).collect(),
+        Err(_) => message::parse_blocks(maker, raw).into_iter().filter_map(|block| block.into_content(maker)).collect(),
     }
 }

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 const DATA: usize = 256;
 
 /// Paths, and what stands for each; longer ones first.
-pub(super) struct Paths(Vec<(String, &'static str)>);
+pub(super) struct PathStripper(Vec<(String, &'static str)>);
 
-impl Paths {
+impl PathStripper {
     /// `cwd` becomes `.`, `home` becomes `~`. A root directory is in every path and stays.
     pub(super) fn new(cwd: &str, home: Option<&str>) -> Self {
         let places = [(Some(cwd), "."), (home, "~")].into_iter();
@@ -45,7 +45,7 @@ impl Paths {
             true => serde_json::from_str::<String>(&literal).ok(),
             false => None,
         };
-        let stripped = decoded.as_deref().map(|text| self.strip(text));
+        let stripped = decoded.as_deref().map(|text| self.strip_text(text));
         match stripped {
             Some(Cow::Owned(text)) => {
                 out.push_str(&serde_json::Value::String(text).to_string());
@@ -55,24 +55,24 @@ impl Paths {
     }
 
     /// A text with the paths taken out where they are whole directories at the beginning of a path.
-    fn strip<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn strip_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for (path, sign) in &self.0 {
             if text.contains(path.as_str()) {
-                text = Cow::Owned(replace(&text, path, sign));
+                text = Cow::Owned(replace_path(&text, path, sign));
             }
         }
         text
     }
 }
 
-fn replace(text: &str, path: &str, sign: &str) -> String {
+fn replace_path(text: &str, path: &str, sign: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for (at, _) in text.match_indices(path) {
         let (before, from) = text.split_at(at);
         let behind = from.get(path.len()..).unwrap_or_default();
-        if at < done || inside_a_path(before) || goes_on(behind) {
+        if at < done || is_inside_path(before) || continues_name(behind) {
             continue;
         }
         out.push_str(text.get(done..at).unwrap_or_default());
@@ -85,7 +85,7 @@ fn replace(text: &str, path: &str, sign: &str) -> String {
 
 /// True if a path that comes here is the end of a longer one: `/mnt` before `/u/ann`. Slashes alone are not, as
 /// in `file://`, and neither is a flag, as in `-I/u/ann`.
-fn inside_a_path(before: &str) -> bool {
+fn is_inside_path(before: &str) -> bool {
     let is_part = |c: char| is_name(c) || matches!(c, '/' | '\\');
     let begin = before.trim_end_matches(is_part).len();
     let part = before.get(begin..).unwrap_or_default();
@@ -93,7 +93,7 @@ fn inside_a_path(before: &str) -> bool {
 }
 
 /// True if a directory's name is longer than the path: `/u/anna`.
-fn goes_on(behind: &str) -> bool {
+fn continues_name(behind: &str) -> bool {
     // A full stop may end a sentence.
     let dots = behind.trim_start_matches('.');
     dots.chars().next().is_some_and(|c| is_name(c) && c != '.')
@@ -130,7 +130,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expect: &str) {
-        let paths = Paths::new("/u/ann/code", Some("/u/ann/"));
+        let paths = PathStripper::new("/u/ann/code", Some("/u/ann/"));
         assert_eq!(paths.strip_json(line), expect);
     }
 
@@ -163,11 +163,11 @@ mod tests {
 
     #[test]
     fn other_systems_and_roots() {
-        let windows = Paths::new(r"C:\work", Some(r"C:\Users\ann"));
+        let windows = PathStripper::new(r"C:\work", Some(r"C:\Users\ann"));
         assert_eq!(windows.strip_json(r#""C:\\Users\\ann\\x C:\\work\\y""#), r#""~\\x .\\y""#);
-        let root = Paths::new("/", Some("/"));
+        let root = PathStripper::new("/", Some("/"));
         assert_eq!(root.strip_json(r#""/etc""#), r#""/etc""#);
-        let same = Paths::new("/u/ann", Some("/u/ann"));
+        let same = PathStripper::new("/u/ann", Some("/u/ann"));
         assert_eq!(same.strip_json(r#""/u/ann/x""#), r#""./x""#);
     }
 }

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use haft_core::session::entry::{Entry, EntryBody};
 use haft_core::session::{Recovered, context, recover};
-use haft_export::{Format, Imported, Limits, ReadError, read};
+use haft_export::{SessionFormat, ImportedSession, ImportLimits, ImportError, import_session};
 use haft_protocol::message::Message;
 
 const ZOT: &str = include_str!("../fixtures/tree.zotsession");
 const PI_3: &str = include_str!("../fixtures/pi-v3.jsonl");
 const PI_1: &str = include_str!("../fixtures/pi-v1.jsonl");
 
-fn import(text: &str) -> Imported {
-    read(text.as_bytes(), "/here", &Limits::default()).unwrap()
+fn import(text: &str) -> ImportedSession {
+    import_session(text.as_bytes(), "/here", &ImportLimits::default()).unwrap()
 }
 
 /// The entries by number instead of by id, then the problems.
-fn listing(imported: &Imported) -> String {
+fn listing(imported: &ImportedSession) -> String {
     let mut lines = Vec::new();
     let mut numbers = HashMap::new();
     for (at, entry) in imported.entries.iter().enumerate() {
@@ -35,7 +35,7 @@ fn listing(imported: &Imported) -> String {
 
 /// What was imported is a whole session of haft: it is read without repairs, and has a valid transcript.
 #[track_caller]
-fn check_whole(imported: &Imported) {
+fn check_whole(imported: &ImportedSession) {
     let mut file = imported.header.to_line().unwrap();
     imported.entries.iter().for_each(|entry| file.extend(entry.to_line().unwrap()));
     let Recovered { header, entries, repairs, .. } = recover(&file);
@@ -50,7 +50,7 @@ fn a_session_of_zot() {
     let imported = import(ZOT);
     assert_eq!(
         (imported.format, imported.header.created.0.as_str()),
-        (Format::Zot, "2026-05-01T08:00:00.123Z")
+        (SessionFormat::Zot, "2026-05-01T08:00:00.123Z")
     );
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
@@ -59,7 +59,7 @@ fn a_session_of_zot() {
 #[test]
 fn a_session_of_pi() {
     let imported = import(PI_3);
-    assert_eq!((imported.format, imported.header.cwd.as_str()), (Format::Pi, "/here"));
+    assert_eq!((imported.format, imported.header.cwd.as_str()), (SessionFormat::Pi, "/here"));
     check_whole(&imported);
     insta::assert_snapshot!(listing(&imported));
 }
@@ -72,25 +72,25 @@ fn a_session_of_pi_from_before_there_were_branches() {
 }
 
 #[track_caller]
-fn check_refused(text: &str, limits: &Limits, expect: &ReadError) {
-    assert_eq!(read(text.as_bytes(), "/here", limits).as_ref(), Err(expect), "{text}");
+fn check_refused(text: &str, limits: &ImportLimits, expect: &ImportError) {
+    assert_eq!(import_session(text.as_bytes(), "/here", limits).as_ref(), Err(expect), "{text}");
 }
 
 #[test]
 fn what_is_no_session_is_refused() {
-    let any = Limits::default();
+    let any = ImportLimits::default();
     for text in ["", "\n\n", "hello", "{}", "[1]", "{\"type\":\"user\",\"text\":\"a\"}\n", "\u{0}\u{1}"] {
-        check_refused(text, &any, &ReadError::UnknownFormat);
+        check_refused(text, &any, &ImportError::UnknownFormat);
     }
     let header = r#"{"type":"session","id":"00000000000000000000000000000001","parent":null,"format_version":9,"cwd":"/","created":"t"}"#;
-    check_refused(&format!("{header}\n"), &any, &ReadError::Newer { version: 9 });
-    check_refused(&format!("{}\n", header.replace(":9,", ":1,")), &any, &ReadError::Empty);
-    let small = Limits { bytes: 100, ..any };
-    check_refused(ZOT, &small, &ReadError::TooLarge { what: "bytes", most: 100 });
-    let few = Limits { lines: 3, ..any };
-    check_refused(ZOT, &few, &ReadError::TooLarge { what: "lines", most: 3 });
-    let narrow = Limits { line: 50, ..any };
-    check_refused(ZOT, &narrow, &ReadError::TooLarge { what: "bytes in one line", most: 50 });
+    check_refused(&format!("{header}\n"), &any, &ImportError::Newer { version: 9 });
+    check_refused(&format!("{}\n", header.replace(":9,", ":1,")), &any, &ImportError::Empty);
+    let small = ImportLimits { bytes: 100, ..any };
+    check_refused(ZOT, &small, &ImportError::TooLarge { what: "bytes", most: 100 });
+    let few = ImportLimits { lines: 3, ..any };
+    check_refused(ZOT, &few, &ImportError::TooLarge { what: "lines", most: 3 });
+    let narrow = ImportLimits { line: 50, ..any };
+    check_refused(ZOT, &narrow, &ImportError::TooLarge { what: "bytes in one line", most: 50 });
 }
 
 /// Whatever stands in a file, it ends, and what comes out is a session.
@@ -100,7 +100,7 @@ fn a_file_may_be_damaged_anywhere() {
         for cut in (0..text.len()).step_by(7) {
             let mut bytes = text.as_bytes().to_vec();
             bytes[cut] ^= 0x11;
-            let Ok(imported) = read(&bytes, "/here", &Limits::default()) else { continue };
+            let Ok(imported) = import_session(&bytes, "/here", &ImportLimits::default()) else { continue };
             let mut seen = std::collections::HashSet::new();
             for Entry { id, parent, .. } in &imported.entries {
                 assert!(

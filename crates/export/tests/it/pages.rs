@@ -1,19 +1,19 @@
 //! Pages: what a small session looks like as HTML, and that nothing in a session is obeyed.
 
 use haft_core::session::{EntryId, recover};
-use haft_export::{NoEntry, Selection, page};
+use haft_export::{NoSuchEntry, EntrySelection, render_page};
 
 use crate::portable::SESSION;
 
 const RICH: &str = include_str!("../fixtures/rich.jsonl");
 
 fn all(session: &str) -> String {
-    page(&recover(session.as_bytes()), &Selection { at: None, all: true }).unwrap()
+    render_page(&recover(session.as_bytes()), &EntrySelection { at: None, all: true }).unwrap()
 }
 
 /// The page without its style.
 fn shown(page: &str) -> String {
-    let (head, rest) = page.split_once("<style>").unwrap();
+    let (head, rest) = render_page.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
     // One element a line is easier to compare.
     format!("{head}{body}").replace("><", ">\n<")
@@ -55,7 +55,7 @@ fn whoever_changed_a_result_a_message_or_a_turn_is_named() {
 
 #[test]
 fn other_branches_are_named_when_they_are_not_shown() {
-    let page = page(&recover(SESSION.as_bytes()), &Selection::default()).unwrap();
+    let page = render_page(&recover(SESSION.as_bytes()), &EntrySelection::default()).unwrap();
     assert!(page.contains("Another branch begins here; it is not in this page."), "{page}");
     assert!(!page.contains("aside"));
 }
@@ -64,8 +64,8 @@ fn other_branches_are_named_when_they_are_not_shown() {
 fn a_session_without_entries_is_a_page() {
     let empty = all(SESSION.lines().next().unwrap());
     assert!(empty.contains("Nothing was said"));
-    let missing = Selection { at: Some(EntryId::from(1)), all: false };
-    assert_eq!(page(&recover(b""), &missing), Err(NoEntry(EntryId::from(1))));
+    let missing = EntrySelection { at: Some(EntryId::from(1)), all: false };
+    assert_eq!(render_page(&recover(b""), &missing), Err(NoSuchEntry(EntryId::from(1))));
 }
 
 /// Puts an attack at every place of a session where a text can be, and looks for anything but the page's own tags.
@@ -85,7 +85,7 @@ fn nothing_in_a_session_is_obeyed() {
     for attack in attacks {
         for place in places() {
             let page = all(&RICH.replace(place, &format!("{place}{attack}")));
-            check_tame(&page, attack, place);
+            check_tame(&render_page, attack, place);
         }
     }
 }
@@ -118,7 +118,7 @@ const OWN: &str = "!doctype html head meta title style body nav details summary 
 #[track_caller]
 fn check_tame(page: &str, attack: &str, place: &str) {
     let own: Vec<&str> = OWN.split_whitespace().collect();
-    let (_, body) = page.split_once("</style>").unwrap();
+    let (_, body) = render_page.split_once("</style>").unwrap();
     for tag in body.split('<').skip(1) {
         let (inside, _) = tag.split_once('>').unwrap_or((tag, ""));
         let name = inside.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();

@@ -24,9 +24,9 @@ impl Scene {
         }
         let scene = Self { dir: dir.into(), env: Vec::new() };
         let marker = scene.dir.join("fired");
-        scene.program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
+        scene.write_program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
         let home = scene.dir.join("home").display().to_string();
-        Ok(scene.with("HOME", &home))
+        Ok(scene.with_variable("HOME", &home))
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -39,7 +39,7 @@ impl Scene {
     }
 
     /// With one more variable.
-    fn with(mut self, name: &str, value: &str) -> Self {
+    fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
         self
     }
@@ -57,7 +57,7 @@ impl Scene {
     }
 
     /// Writes an executable file.
-    pub(super) fn program(&self, path: &str, text: &str) -> Result<()> {
+    pub(super) fn write_program(&self, path: &str, text: &str) -> Result<()> {
         self.write(path, text)?;
         #[cfg(unix)]
         {
@@ -69,27 +69,27 @@ impl Scene {
     }
 
     /// A hook that leaves a mark.
-    pub(super) fn hook(&self, path: &str) -> Result<()> {
+    pub(super) fn write_hook(&self, path: &str) -> Result<()> {
         fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir)).context("make a directory")?;
         fs::copy(self.dir.join("payload"), self.dir.join(path)).context("copy the payload")?;
         Ok(())
     }
 
     /// Settings of the user's git.
-    pub(super) fn settings(&self, text: &str) -> Result<()> {
+    pub(super) fn write_git_settings(&self, text: &str) -> Result<()> {
         self.write("home/.gitconfig", text)
     }
 
     /// A directory with a manifest in it.
     pub(super) fn tree(&self) -> Result<PathBuf> {
         self.write("tree/extension.json", MANIFEST)?;
-        self.program("tree/run", "#!/bin/sh\n")?;
+        self.write_program("tree/run", "#!/bin/sh\n")?;
         Ok(self.dir.join("tree"))
     }
 
     /// Commits the tree and the changes that a shell makes in it. Returns the address of the repository: the `ssh` of
     /// this scene, first in its `PATH`, serves it whatever the address says.
-    pub(super) fn repository(&mut self, script: &str) -> Result<String> {
+    pub(super) fn make_repository(&mut self, script: &str) -> Result<String> {
         let tree = self.tree()?;
         let script = format!(
             "set -e; exec >/dev/null 2>&1; git init -b main; git add -A; git commit -m one; {script}\n\
@@ -97,7 +97,7 @@ impl Scene {
         );
         self.shell(&tree, &script)?;
         let server = format!("#!/bin/sh\nexec git-upload-pack '{}'\n", tree.display());
-        self.program("bin/ssh", &server)?;
+        self.write_program("bin/ssh", &server)?;
         self.search_first(&self.dir.join("bin").display().to_string());
         Ok("ssh://git@localhost/gift".to_owned())
     }
@@ -111,7 +111,7 @@ impl Scene {
 
     /// A shell that is no part of the attack, with settings of its own.
     pub(super) fn shell(&self, dir: &Path, script: &str) -> Result<()> {
-        let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker() };
+        let maker = Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker_environment() };
         let words = ["-c", script, "sh", &self.payload()].map(str::to_owned);
         let mut command = maker.command(Path::new("sh"), &words);
         let output = command.stderr(Stdio::inherit()).output().context("start a shell")?;
@@ -130,12 +130,12 @@ impl Scene {
     }
 
     /// True if the payload was run.
-    pub(super) fn fired(&self) -> bool {
+    pub(super) fn payload_ran(&self) -> bool {
         self.dir.join("fired").exists()
     }
 
     /// Checks that nothing is installed, and nothing of an attempt is left.
-    pub(super) fn is_empty(&self) -> Result<()> {
+    pub(super) fn check_empty(&self) -> Result<()> {
         let mut left = Vec::new();
         for place in ["haft/extensions", "haft/extensions/.scraps", "haft/store", "haft/store/.scraps"] {
             for entry in fs::read_dir(self.dir.join(place)).into_iter().flatten().flatten() {
@@ -148,13 +148,13 @@ impl Scene {
     }
 
     /// Takes it down; some are large.
-    pub(super) fn strike(self) -> Result<()> {
+    pub(super) fn remove(self) -> Result<()> {
         installer::clear(&self.dir)
     }
 }
 
 /// The environment of whoever makes a repository.
-fn maker() -> Vec<(String, String)> {
+fn maker_environment() -> Vec<(String, String)> {
     let person = |role: &str| {
         [("NAME", "t"), ("EMAIL", "t@example.invalid")]
             .map(|(what, value)| (format!("GIT_{role}_{what}"), value.to_owned()))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Attack, Expect, Scene};
+use super::{Attack, ExpectedOutcome, Scene};
 
 /// A tree that a shell has been at; the shell is in the tree.
 macro_rules! tree {
@@ -22,12 +22,12 @@ macro_rules! tree {
     };
 }
 
-const LINK: Expect = Expect::Rejected("leads out of the extension");
-const SPECIAL: Expect = Expect::Rejected("neither a file nor a directory");
-const UNSEEN: Expect = Expect::Rejected("not shown");
-const NAME: Expect = Expect::Rejected("`name` must be");
-const MANY: Expect = Expect::Rejected("more than 20000 files");
-const LARGE: Expect = Expect::Rejected("more than 200 MiB");
+const LINK: ExpectedOutcome = ExpectedOutcome::Rejected("leads out of the extension");
+const SPECIAL: ExpectedOutcome = ExpectedOutcome::Rejected("neither a file nor a directory");
+const UNSEEN: ExpectedOutcome = ExpectedOutcome::Rejected("not shown");
+const NAME: ExpectedOutcome = ExpectedOutcome::Rejected("`name` must be");
+const MANY: ExpectedOutcome = ExpectedOutcome::Rejected("more than 20000 files");
+const LARGE: ExpectedOutcome = ExpectedOutcome::Rejected("more than 200 MiB");
 
 pub(crate) const ATTACKS: &[Attack] = &[
     tree!("a link to a file elsewhere", "ln -s /etc/passwd link", LINK),
@@ -43,10 +43,10 @@ pub(crate) const ATTACKS: &[Attack] = &[
             scene.shell(&tree, "rm extension.json; mkfifo extension.json")?;
             Ok(tree.display().to_string())
         },
-        expect: Expect::Rejected("not a regular file"),
+        expect: ExpectedOutcome::Rejected("not a regular file"),
     },
-    Attack { name: "a socket", make: socket, expect: Expect::IfMade("neither a file nor a directory") },
-    Attack { name: "a device", make: device, expect: Expect::IfMade("neither a file nor a directory") },
+    Attack { name: "a socket", make: tree_with_socket, expect: ExpectedOutcome::IfMade("neither a file nor a directory") },
+    Attack { name: "a device", make: tree_with_device, expect: ExpectedOutcome::IfMade("neither a file nor a directory") },
     tree!("control characters in a name", "touch \"$(printf 'a\\033[2Jb')\"", UNSEEN),
     tree!("a second line in a name", "touch \"$(printf 'a\\nextension.json')\"", UNSEEN),
     tree!("a name that reads backwards", "touch \"$(printf 'a\\342\\200\\256gpj.sh')\"", UNSEEN),
@@ -58,24 +58,24 @@ pub(crate) const ATTACKS: &[Attack] = &[
             let made = scene.shell(&tree, "touch \"$(printf 'a\\377')\"").is_ok();
             Ok(if made { tree.display().to_string() } else { String::new() })
         },
-        expect: Expect::IfMade("no Unicode text"),
+        expect: ExpectedOutcome::IfMade("no Unicode text"),
     },
-    Attack { name: "names that differ in case only", make: cases, expect: Expect::IfMade("lower case only") },
+    Attack { name: "names that differ in case only", make: tree_with_case_twins, expect: ExpectedOutcome::IfMade("lower case only") },
     tree!("too many files", "mkdir d; cd d; seq 1 20001 | xargs touch", MANY),
     tree!("a sparse file of 10 GiB", "truncate -s 10G big", LARGE),
     tree!("many sparse files", "for i in $(seq 1 21); do truncate -s 10M $i; done", LARGE),
     tree!(
         "directories inside each other",
         "for i in $(seq 1 40); do mkdir d; cd d; done",
-        Expect::Rejected("more than 32 directories")
+        ExpectedOutcome::Rejected("more than 32 directories")
     ),
-    tree!("a file that runs as its owner", "chmod 6755 run", Expect::Harmless(plain_modes)),
-    tree!("one file under two names", "ln run other; ln \"$1\" payload", Expect::Harmless(own_files)),
+    tree!("a file that runs as its owner", "chmod 6755 run", ExpectedOutcome::Harmless(plain_modes)),
+    tree!("one file under two names", "ln run other; ln \"$1\" payload", ExpectedOutcome::Harmless(own_files)),
     tree!(
         "repositories with hooks",
         "mkdir -p .git/hooks lib/.GIT/hooks; cp \"$1\" .git/hooks/post-checkout; cp \"$1\" lib/.GIT/hooks/post-checkout; \
          mkdir sub; echo 'gitdir: ../../x' > sub/.git",
-        Expect::Harmless(no_repositories)
+        ExpectedOutcome::Harmless(no_repositories)
     ),
     tree!(
         "a manifest whose name leads up",
@@ -89,7 +89,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ),
 ];
 
-fn socket(scene: &mut Scene) -> Result<String> {
+fn tree_with_socket(scene: &mut Scene) -> Result<String> {
     use std::os::fd::AsRawFd as _;
     let tree = scene.tree()?;
     // The path of a socket may not be long.
@@ -100,14 +100,14 @@ fn socket(scene: &mut Scene) -> Result<String> {
 }
 
 /// Only root can make one, and not everywhere.
-fn device(scene: &mut Scene) -> Result<String> {
+fn tree_with_device(scene: &mut Scene) -> Result<String> {
     let tree = scene.tree()?;
     let made = scene.shell(&tree, "mknod device c 1 5 2>/dev/null").is_ok();
     Ok(if made { tree.display().to_string() } else { String::new() })
 }
 
 /// Some disks take both for one name.
-fn cases(scene: &mut Scene) -> Result<String> {
+fn tree_with_case_twins(scene: &mut Scene) -> Result<String> {
     let tree = scene.tree()?;
     scene.shell(&tree, "mkdir d; touch d/Name d/name")?;
     let count = fs::read_dir(tree.join("d")).context("list")?.count();

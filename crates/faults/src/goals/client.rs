@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{Figure, Place};
-use crate::oracle::tagged;
-use crate::world::beside;
+use super::{GoalFigure, GoalContext};
+use crate::oracle::tagged_processes;
+use crate::world::sibling_binary;
 
 /// Prompts in all, and those before which memory is not looked at.
 const PROMPTS: (usize, usize) = (400, 10_000);
@@ -38,57 +38,57 @@ const SCRIPT: &str = r#"{"model":"soak","steps":[
     {"repeat":true,"say":[{"text":"At once."}]}
 ]}"#;
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let ((few, many), (early, late)) = (PROMPTS, WARM);
     let (prompts, warm) = (place.amount(few, many), place.amount(early, late));
-    let mut client = Client::start(place)?;
-    let mut random = Random(0x5eed);
-    let mut early = Held::default();
+    let mut client = RpcClient::start(place)?;
+    let mut random = RandomNumbers(0x5eed);
+    let mut early = ProcessUsage::default();
     for number in 0..prompts {
         if number == warm {
-            early = client.held()?;
+            early = client.process_usage()?;
         }
-        client.turn(number, &mut random)?;
+        client.run_turn(number, &mut random)?;
     }
-    let late = client.settled(&early)?;
+    let late = client.settled_usage(&early)?;
     let (said, answers) = client.end()?;
     let (none, twice) =
         (answers.values().filter(|times| **times == 0), answers.values().filter(|times| **times > 1));
     let (none, twice) = (none.count(), twice.count());
-    let left = tagged(&place.tag).len();
+    let left = tagged_processes(&place.tag).len();
     let grown = late.memory.saturating_sub(early.memory);
     let memory =
         format!("{grown} KiB ({} after {warm} prompts, {} after {prompts})", early.memory, late.memory);
     let more = |now: usize, before: usize| now.saturating_sub(before);
     let threads = more(late.threads, early.threads);
     Ok(vec![
-        Figure::new("commands without an answer", format!("{none} of {}", answers.len()), "0", none == 0),
-        Figure::new("commands with two answers", twice, "0", twice == 0),
-        Figure::new(
+        GoalFigure::new("commands without an answer", format!("{none} of {}", answers.len()), "0", none == 0),
+        GoalFigure::new("commands with two answers", twice, "0", twice == 0),
+        GoalFigure::new(
             "prompts that ended with done",
             said.done,
             &said.started.to_string(),
             said.done == said.started,
         ),
-        Figure::note(
+        GoalFigure::note(
             "of them",
             format!("{} aborted, {} reloads, {} further sessions", said.aborted, said.reloads, said.sessions),
         ),
         // Those that read the disk come and go.
-        Figure::new("threads more", threads, "at most 4", threads <= 4),
-        Figure::new("descriptors more", more(late.files, early.files), "0", late.files <= early.files),
-        Figure::new("processes left", left, "0", left == 0),
+        GoalFigure::new("threads more", threads, "at most 4", threads <= 4),
+        GoalFigure::new("descriptors more", more(late.files, early.files), "0", late.files <= early.files),
+        GoalFigure::new("processes left", left, "0", left == 0),
         match place.mode.full {
-            true => Figure::new("memory more", memory, "at most 2 MiB", grown <= GROWTH),
+            true => GoalFigure::new("memory more", memory, "at most 2 MiB", grown <= GROWTH),
             // Too few to say anything.
-            false => Figure::note("memory more", memory),
+            false => GoalFigure::note("memory more", memory),
         },
     ])
 }
 
 /// The resources that the program holds.
 #[derive(Debug, Default)]
-struct Held {
+struct ProcessUsage {
     /// In KiB.
     memory: u64,
     threads: usize,
@@ -97,7 +97,7 @@ struct Held {
 
 /// The events that happened.
 #[derive(Debug, Default)]
-struct Said {
+struct EventCounts {
     started: usize,
     done: usize,
     aborted: usize,
@@ -106,27 +106,27 @@ struct Said {
 }
 
 /// The client.
-struct Client {
+struct RpcClient {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
     /// The number of replies by command.
     answers: BTreeMap<String, usize>,
     commands: usize,
-    said: Said,
+    said: EventCounts,
 }
 
-impl Client {
-    fn start(place: &Place) -> Result<Self> {
+impl RpcClient {
+    fn start(place: &GoalContext) -> Result<Self> {
         let home = place.dir.join("home");
         let (script, extension) = (place.dir.join("script.json"), place.dir.join("echo"));
         fs::create_dir_all(&extension).context("make an extension")?;
         fs::create_dir_all(&home).context("make a home")?;
         fs::write(&script, SCRIPT).context("write a script")?;
-        let manifest = json!({"name": "echo", "exec": beside("misbehave"), "args": ["good", "echo"]});
+        let manifest = json!({"name": "echo", "exec": sibling_binary("misbehave"), "args": ["good", "echo"]});
         fs::write(extension.join("extension.json"), manifest.to_string()).context("write a manifest")?;
         #[expect(clippy::disallowed_methods, reason = "the program that is measured")]
-        let mut command = Command::new(beside("haft"));
+        let mut command = Command::new(sibling_binary("haft"));
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.env("HAFT_HOME", &home).env("HAFT_FAULT_TAG", &place.tag).current_dir(&place.dir);
         command.args(["rpc", "--provider", "scripted", "--model"]).arg(&script).arg("-e").arg(&extension);
@@ -134,7 +134,7 @@ impl Client {
         let mut child = command.spawn().context("start haft; `cargo xtask faults` builds it")?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let lines = read(output.context("its output")?);
-        Ok(Self { child, input, lines, answers: BTreeMap::new(), commands: 0, said: Said::default() })
+        Ok(Self { child, input, lines, answers: BTreeMap::new(), commands: 0, said: EventCounts::default() })
     }
 
     fn send(&mut self, mut command: Value) -> Result<String> {
@@ -148,17 +148,17 @@ impl Client {
     }
 
     /// Hears lines until one is such.
-    fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+    fn read_until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
         loop {
             let line = self.lines.recv_timeout(PATIENCE).context("haft says nothing")?;
-            self.heard(&line)?;
+            self.handle_line(&line)?;
             if wanted(&line) {
                 return Ok(line);
             }
         }
     }
 
-    fn heard(&mut self, line: &Value) -> Result<()> {
+    fn handle_line(&mut self, line: &Value) -> Result<()> {
         match line["type"].as_str() {
             Some("response") => {
                 let id = line["id"].as_str().unwrap_or_default();
@@ -176,15 +176,15 @@ impl Client {
 
     fn ask(&mut self, command: Value) -> Result<Value> {
         let id = self.send(command)?;
-        self.until(|line| line["type"] == "response" && line["id"] == id.as_str())
+        self.read_until(|line| line["type"] == "response" && line["id"] == id.as_str())
     }
 
     /// A prompt, and whatever else comes to the client's mind meanwhile.
-    fn turn(&mut self, number: usize, random: &mut Random) -> Result<()> {
-        let message = ["say something", "say it slowly", "use the tool"][random.below(3)];
+    fn run_turn(&mut self, number: usize, random: &mut RandomNumbers) -> Result<()> {
+        let message = ["say something", "say it slowly", "use the tool"][random.random_below(3)];
         let begun = self.said.done;
         self.send(json!({"type": "prompt", "message": message}))?;
-        let more = random.below(8);
+        let more = random.random_below(8);
         match more {
             0 => drop(self.send(json!({"type": "abort"}))?),
             1 => drop(self.send(json!({"type": "steer", "message": "and mind this"}))?),
@@ -194,7 +194,7 @@ impl Client {
             5 => drop(self.send(json!({"type": "dance"}))?),
             _ => {}
         }
-        self.until(|line| line["type"] == "done")?;
+        self.read_until(|line| line["type"] == "done")?;
         ensure!(self.said.done == begun + 1, "more than one end of one prompt");
         if number % 20 == 19 {
             self.said.reloads += 1;
@@ -204,24 +204,24 @@ impl Client {
             self.ask(json!({"type": "clear"}))?;
         }
         if number % 100 == 99 {
-            self.another()?;
+            self.run_new_session()?;
         }
         Ok(())
     }
 
     /// A session of its own, for one prompt.
-    fn another(&mut self) -> Result<()> {
+    fn run_new_session(&mut self) -> Result<()> {
         self.said.sessions += 1;
         let opened = self.ask(json!({"type": "new_session"}))?;
         let session = opened["data"]["session"].clone();
         self.send(json!({"type": "prompt", "message": "say something", "session": session}))?;
-        self.until(|line| line["type"] == "done" && line["session"] == session)?;
+        self.read_until(|line| line["type"] == "done" && line["session"] == session)?;
         self.ask(json!({"type": "close_session", "session": session}))?;
         Ok(())
     }
 
     /// Returns the resources that the program holds, when nothing is under way.
-    fn held(&mut self) -> Result<Held> {
+    fn process_usage(&mut self) -> Result<ProcessUsage> {
         self.ask(json!({"type": "clear"}))?;
         let place = format!("/proc/{}", self.child.id());
         let status = fs::read_to_string(format!("{place}/status")).context("read its status")?;
@@ -231,14 +231,14 @@ impl Client {
             Ok(line.trim().trim_end_matches(" kB").parse()?)
         };
         let files = fs::read_dir(format!("{place}/fd")).context("look at its descriptors")?.count();
-        Ok(Held { memory: number("VmRSS:")?, threads: number("Threads:")?.try_into()?, files })
+        Ok(ProcessUsage { memory: number("VmRSS:")?, threads: number("Threads:")?.try_into()?, files })
     }
 
     /// Waits until the program holds no more files and threads than `early`, and returns what it holds.
-    fn settled(&mut self, early: &Held) -> Result<Held> {
+    fn settled_usage(&mut self, early: &ProcessUsage) -> Result<ProcessUsage> {
         let start = Instant::now();
         loop {
-            let held = self.held()?;
+            let held = self.process_usage()?;
             let is_settled = held.files <= early.files && held.threads <= early.threads;
             if is_settled || start.elapsed() > SETTLES {
                 return Ok(held);
@@ -249,10 +249,10 @@ impl Client {
     }
 
     /// Stops speaking, and hears the rest.
-    fn end(mut self) -> Result<(Said, BTreeMap<String, usize>)> {
+    fn end(mut self) -> Result<(EventCounts, BTreeMap<String, usize>)> {
         self.input = None;
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
-            self.heard(&line)?;
+            self.handle_line(&line)?;
         }
         let status = self.child.wait().context("wait for haft")?;
         ensure!(status.success(), "haft ended with {status}");
@@ -260,7 +260,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for RpcClient {
     fn drop(&mut self) {
         // One that has ended is what this wants.
         _ = self.child.kill();
@@ -281,10 +281,10 @@ fn read(output: ChildStdout) -> Receiver<Value> {
 }
 
 /// The same numbers each time.
-struct Random(u64);
+struct RandomNumbers(u64);
 
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+impl RandomNumbers {
+    fn random_below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -17,14 +17,14 @@ const SLOW: &str = "slow ";
 
 /// One line of a report.
 #[derive(Debug, Clone)]
-pub(crate) struct Figure {
+pub(crate) struct GoalFigure {
     what: String,
     measured: String,
     /// The target and the verdict; `None` for a figure without a target.
     target: Option<(String, &'static str)>,
 }
 
-impl Figure {
+impl GoalFigure {
     /// Something that has a target.
     pub(crate) fn new(what: impl Into<String>, measured: impl fmt::Display, target: &str, met: bool) -> Self {
         let verdict = if met { MET } else { MISSED };
@@ -57,7 +57,7 @@ impl Figure {
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for GoalFigure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, measured, target } = self;
         match target {
@@ -69,9 +69,9 @@ impl fmt::Display for Figure {
 
 /// Times of one kind, shortest first.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Times(Vec<Duration>);
+pub(crate) struct SortedTimes(Vec<Duration>);
 
-impl Times {
+impl SortedTimes {
     /// So many were measured.
     pub(crate) fn count(&self) -> usize {
         self.0.len()
@@ -98,7 +98,7 @@ impl Times {
     }
 }
 
-impl FromIterator<Duration> for Times {
+impl FromIterator<Duration> for SortedTimes {
     fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Self {
         let mut times: Vec<Duration> = times.into_iter().collect();
         times.sort_unstable();
@@ -113,7 +113,7 @@ pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// In milliseconds, as it is read best.
-pub(crate) fn ms(time: Duration) -> String {
+pub(crate) fn format_ms(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 
@@ -123,24 +123,24 @@ mod tests {
 
     #[test]
     fn shares_of_times_are_those_of_sorted_ones() {
-        let times: Times = (1..=200).rev().map(Duration::from_millis).collect();
+        let times: SortedTimes = (1..=200).rev().map(Duration::from_millis).collect();
         let shares = [times.p50(), times.p99(), times.longest()].map(|time| time.as_millis());
         assert_eq!((shares, times.count()), ([101, 199, 200], 200));
-        assert_eq!(Times::default().p99(), Duration::ZERO);
+        assert_eq!(SortedTimes::default().p99(), Duration::ZERO);
         assert_eq!(median(vec![3.0, 1.0, 2.0, 9.0, 4.0]).to_string(), "3");
     }
 
     #[test]
     fn a_figure_without_a_target_is_never_missed() {
-        assert!(!Figure::note("x", 1).is_missed());
-        let missed = Figure::new("left", 3, "0", false);
+        assert!(!GoalFigure::note("x", 1).is_missed());
+        let missed = GoalFigure::new("left", 3, "0", false);
         assert!(missed.is_missed());
         assert_eq!(missed.to_string(), "MISSED left: 3 (target: 0)");
     }
 
     #[test]
     fn a_latency_is_missed_only_beyond_what_a_busy_machine_makes_of_it() {
-        let latency = |met, is_bearable| Figure::latency("p50", 3, "2", met, is_bearable);
+        let latency = |met, is_bearable| GoalFigure::latency("p50", 3, "2", met, is_bearable);
         assert_eq!(latency(true, true).to_string(), "ok     p50: 3 (target: 2)");
         assert_eq!(latency(false, true).to_string(), "slow   p50: 3 (target: 2)");
         assert_eq!(latency(false, false).to_string(), "MISSED p50: 3 (target: 2)");

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use haft_host::Host;
 
-use super::figure::{Times, ms};
-use super::{Figure, Place};
-use crate::evil::misbehaving;
-use crate::oracle::tagged;
+use super::figure::{SortedTimes, format_ms};
+use super::{GoalFigure, GoalContext};
+use crate::evil::misbehaving_spec;
+use crate::oracle::tagged_processes;
 use crate::runner::kill_tagged;
-use crate::world::Mode;
+use crate::world::RunMode;
 
 /// The first argument of a process that is a host and waits for its death.
 pub(crate) const HOST: &str = "host";
@@ -43,49 +43,49 @@ const STUBBORN: usize = 50;
 /// The longest end of all of them. Together they take the 3 s that each one has; one after the other they take 150 s.
 const END: Duration = Duration::from_secs(75);
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = ROUNDS;
     let rounds = place.amount(reduced, full);
     let (mut survivors, mut times) = (0, Vec::new());
     for round in 0..rounds {
         let dir = place.dir.join(format!("round-{round}"));
-        let killed = Killed::watch(place, &dir, true, PATIENCE)?;
+        let killed = KilledHost::watch(place, &dir, true, PATIENCE)?;
         survivors += killed.left;
         times.push(killed.took);
         std::fs::remove_dir_all(&dir).context("remove what is of no use any more")?;
     }
-    let times: Times = times.into_iter().collect();
+    let times: SortedTimes = times.into_iter().collect();
     let longer = times.longest() * LONGER;
-    let control = Killed::watch(place, &place.dir.join("unguarded"), false, longer)?;
+    let control = KilledHost::watch(place, &place.dir.join("unguarded"), false, longer)?;
     let what =
         format!("processes left of hosts that were killed, in {rounds} rounds × {} kinds", KINDS.len());
-    let gone = format!("p50 {}, p99 {}, longest {}", ms(times.p50()), ms(times.p99()), ms(times.longest()));
+    let gone = format!("p50 {}, p99 {}, longest {}", format_ms(times.p50()), format_ms(times.p99()), format_ms(times.longest()));
     let mut figures = vec![
-        Figure::new(what, survivors, "0", survivors == 0),
-        Figure::note("until all were gone", gone),
-        Figure::new("the same without guardians, one round", control.left, "more than 0", control.left > 0),
+        GoalFigure::new(what, survivors, "0", survivors == 0),
+        GoalFigure::note("until all were gone", gone),
+        GoalFigure::new("the same without guardians, one round", control.left, "more than 0", control.left > 0),
     ];
-    figures.extend(stubborn(place)?);
+    figures.extend(measure_stubborn(place)?);
     Ok(figures)
 }
 
 /// The fate of the extensions of one killed host.
-struct Killed {
+struct KilledHost {
     /// Processes that were left when the time was over.
     left: usize,
     /// Until all were gone, if they were.
     took: Duration,
 }
 
-impl Killed {
-    fn watch(place: &Place, dir: &Path, guarded: bool, patience: Duration) -> Result<Self> {
-        let mut host = Victim::start(place, dir, guarded)?;
-        let before = tagged(&place.tag).len();
+impl KilledHost {
+    fn watch(place: &GoalContext, dir: &Path, guarded: bool, patience: Duration) -> Result<Self> {
+        let mut host = HostProcess::start(place, dir, guarded)?;
+        let before = tagged_processes(&place.tag).len();
         ensure!(before >= PROCESSES, "only {before} processes had been started");
         host.kill()?;
         let start = Instant::now();
         let left = loop {
-            let left = tagged(&place.tag).len();
+            let left = tagged_processes(&place.tag).len();
             if left == 0 || start.elapsed() > patience {
                 break left;
             }
@@ -99,11 +99,11 @@ impl Killed {
 }
 
 /// A host in a process of its own. Killed when it is dropped.
-struct Victim(Child);
+struct HostProcess(Child);
 
-impl Victim {
+impl HostProcess {
     /// Starts it and waits until its extensions run.
-    fn start(place: &Place, dir: &Path, guarded: bool) -> Result<Self> {
+    fn start(place: &GoalContext, dir: &Path, guarded: bool) -> Result<Self> {
         let binary = std::env::current_exe().context("find this binary")?;
         #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
         let mut command = Command::new(binary);
@@ -124,7 +124,7 @@ impl Victim {
     }
 }
 
-impl Drop for Victim {
+impl Drop for HostProcess {
     fn drop(&mut self) {
         // One that is gone already is what this wants.
         _ = self.kill();
@@ -134,48 +134,48 @@ impl Drop for Victim {
 const READY: &str = "ready";
 
 /// Is a host with an extension of every kind until it is killed.
-pub(crate) fn play_host(mode: Mode, tag: &str, dir: PathBuf, guarded: bool) -> ExitCode {
-    let place = Place { mode, tag: tag.to_owned(), dir };
-    let outcome = Place::runtime().and_then(|runtime| runtime.block_on(wait_for_death(&place, guarded)));
+pub(crate) fn play_host(mode: RunMode, tag: &str, dir: PathBuf, guarded: bool) -> ExitCode {
+    let place = GoalContext { mode, tag: tag.to_owned(), dir };
+    let outcome = GoalContext::runtime().and_then(|runtime| runtime.block_on(wait_for_death(&place, guarded)));
     if let Err(error) = outcome {
         println!("{error:#}");
     }
     ExitCode::FAILURE
 }
 
-async fn wait_for_death(place: &Place, guarded: bool) -> Result<()> {
+async fn wait_for_death(place: &GoalContext, guarded: bool) -> Result<()> {
     let mut setup = place.setup("host")?;
-    setup.env("HAFT_BARE", "1");
+    setup.set_env("HAFT_BARE", "1");
     if !guarded {
         setup.config.launcher = None;
     }
-    KINDS.iter().for_each(|kind| setup.add(misbehaving(&setup, kind, kind)));
+    KINDS.iter().for_each(|kind| setup.add(misbehaving_spec(&setup, kind, kind)));
     let host = Host::builder(setup.config).specs(setup.specs).start().await;
-    host.settled().await;
+    host.wait_until_settled().await;
     println!("{READY}");
     std::future::pending().await
 }
 
 /// A host with many that ignore the request to end.
-fn stubborn(place: &Place) -> Result<Vec<Figure>> {
+fn measure_stubborn(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let mut setup = place.setup("stubborn")?;
-    setup.env("HAFT_BARE", "1");
+    setup.set_env("HAFT_BARE", "1");
     (0..STUBBORN)
-        .for_each(|number| setup.add(misbehaving(&setup, "ignore-sigterm", &format!("stubborn-{number}"))));
-    let (running, took) = Place::runtime()?.block_on(async {
+        .for_each(|number| setup.add(misbehaving_spec(&setup, "ignore-sigterm", &format!("stubborn-{number}"))));
+    let (running, took) = GoalContext::runtime()?.block_on(async {
         let host = Host::builder(setup.config).specs(setup.specs).start().await;
-        host.settled().await;
+        host.wait_until_settled().await;
         let ready = |state| state == haft_host::ExtensionState::Ready;
-        let running = host.states().into_iter().filter(|status| ready(status.state.clone())).count();
+        let running = host.statuses().into_iter().filter(|status| ready(status.state.clone())).count();
         let start = Instant::now();
         host.shutdown().await;
         (running, start.elapsed())
     });
-    let left = tagged(&place.tag).len();
+    let left = tagged_processes(&place.tag).len();
     ensure!(running == STUBBORN + 1, "only {running} extensions ran");
     let what = format!("graceful end of {STUBBORN} extensions that ignore the request");
     Ok(vec![
-        Figure::new(what, ms(took), "75 s; one after the other 150 s", took <= END),
-        Figure::new("processes left after it", left, "0", left == 0),
+        GoalFigure::new(what, format_ms(took), "75 s; one after the other 150 s", took <= END),
+        GoalFigure::new("processes left after it", left, "0", left == 0),
     ])
 }

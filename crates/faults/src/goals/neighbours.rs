@@ -11,11 +11,11 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use tokio_util::sync::CancellationToken;
 
-use super::figure::{Times, median, ms};
-use super::{Figure, Place};
-use crate::canary::there;
-use crate::evil::misbehaving;
-use crate::world::Events;
+use super::figure::{SortedTimes, median, format_ms};
+use super::{GoalFigure, GoalContext};
+use crate::canary::wait_for_tool;
+use crate::evil::misbehaving_spec;
+use crate::world::EventLog;
 
 /// Rounds, in each of which everybody has a turn.
 const ROUNDS: (usize, usize) = (1, 5);
@@ -48,47 +48,47 @@ const BUSY_TIMES: u32 = 10;
 const NOISES: &[&str] = &["flood", "long-lines", "endless-stderr"];
 
 /// One turn.
-struct Turn {
-    times: Times,
+struct MeasuredTurn {
+    times: SortedTimes,
     /// Failures that were reported in it.
     faults: usize,
 }
 
 /// A turn and the one without disturbance before it.
-struct Pair {
-    quiet: Times,
-    loud: Turn,
+struct TurnPair {
+    quiet: SortedTimes,
+    loud: MeasuredTurn,
 }
 
-impl Pair {
-    fn ratio(&self, of: fn(&Times) -> Duration) -> f64 {
+impl TurnPair {
+    fn ratio(&self, of: fn(&SortedTimes) -> Duration) -> f64 {
         of(&self.loud.times).as_secs_f64() / of(&self.quiet).as_secs_f64().max(1e-9)
     }
 }
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = ROUNDS;
     let rounds = place.amount(reduced, full);
     let mut figures = Vec::new();
-    let pairs = pairs(place, "exit-after-hello", CRASHING, STORM, rounds)?;
+    let pairs = measure_pairs(place, "exit-after-hello", CRASHING, STORM, rounds)?;
     let faults = pairs.iter().map(|pair| pair.loud.faults).min().unwrap_or_default();
     ensure!(faults >= 2 * CRASHING, "only {faults} crashes in a turn");
     figures.extend(beside_crashes(&pairs));
     for noise in NOISES {
-        let pairs = self::pairs(place, noise, NOISY, FLOOD, rounds)?;
-        let ratio = median(pairs.iter().map(|pair| pair.ratio(Times::p50)).collect());
+        let pairs = self::measure_pairs(place, noise, NOISY, FLOOD, rounds)?;
+        let ratio = median(pairs.iter().map(|pair| pair.ratio(SortedTimes::p50)).collect());
         let what = format!("beside {NOISY} × {noise}: p50, median of ratios");
-        let is_bearable = added(&pairs, Times::p50) <= BUSY;
+        let is_bearable = added_latency(&pairs, SortedTimes::p50) <= BUSY;
         let (measured, met) = (format!("{ratio:.2}"), ratio <= NOISY_RATIO);
-        figures.push(Figure::latency(what, measured, "at most 1.5", met, is_bearable));
-        figures.push(said(&pairs));
+        figures.push(GoalFigure::latency(what, measured, "at most 1.5", met, is_bearable));
+        figures.push(pairs_figure(&pairs));
     }
     Ok(figures)
 }
 
-fn beside_crashes(pairs: &[Pair]) -> Vec<Figure> {
-    let p50 = median(pairs.iter().map(|pair| pair.ratio(Times::p50)).collect());
-    let p99 = median(pairs.iter().map(|pair| pair.ratio(Times::p99)).collect());
+fn beside_crashes(pairs: &[TurnPair]) -> Vec<GoalFigure> {
+    let p50 = median(pairs.iter().map(|pair| pair.ratio(SortedTimes::p50)).collect());
+    let p99 = median(pairs.iter().map(|pair| pair.ratio(SortedTimes::p99)).collect());
     let loud = median(pairs.iter().map(|pair| pair.loud.times.p99().as_secs_f64() * 1e3).collect());
     let longest = pairs.iter().map(|pair| pair.loud.times.longest()).max().unwrap_or_default();
     let quiet = pairs.iter().map(|pair| pair.quiet.longest()).max().unwrap_or_default();
@@ -96,33 +96,33 @@ fn beside_crashes(pairs: &[Pair]) -> Vec<Figure> {
     let beside = format!("beside {CRASHING} that crash");
     let tail = format!("{p99:.2} times, {loud:.3} ms");
     vec![
-        Figure::latency(
+        GoalFigure::latency(
             format!("{beside}: p50, median of ratios"),
             format!("{p50:.2}"),
             "at most 1.2",
             p50 <= 1.2,
-            added(pairs, Times::p50) <= BUSY,
+            added_latency(pairs, SortedTimes::p50) <= BUSY,
         ),
-        Figure::latency(
+        GoalFigure::latency(
             format!("{beside}: p99, medians"),
             tail,
             "at most 3 times or 5 ms",
             p99 <= 3.0 || loud <= 5.0,
-            added(pairs, Times::p99) <= BUSY,
+            added_latency(pairs, SortedTimes::p99) <= BUSY,
         ),
-        Figure::latency(
+        GoalFigure::latency(
             format!("{beside}: longest of all"),
-            ms(longest),
+            format_ms(longest),
             "at most 250 ms",
             longest <= Duration::from_millis(250),
             longest <= room,
         ),
-        said(pairs),
+        pairs_figure(pairs),
     ]
 }
 
 /// Milliseconds that the disturbance adds: the median of the pairs.
-fn added(pairs: &[Pair], of: fn(&Times) -> Duration) -> f64 {
+fn added_latency(pairs: &[TurnPair], of: fn(&SortedTimes) -> Duration) -> f64 {
     median(
         pairs
             .iter()
@@ -132,58 +132,58 @@ fn added(pairs: &[Pair], of: fn(&Times) -> Duration) -> f64 {
 }
 
 /// Returns the measurements, pair by pair.
-fn said(pairs: &[Pair]) -> Figure {
-    let all = pairs.iter().map(|Pair { quiet, loud: Turn { times, faults } }| {
+fn pairs_figure(pairs: &[TurnPair]) -> GoalFigure {
+    let all = pairs.iter().map(|TurnPair { quiet, loud: MeasuredTurn { times, faults } }| {
         let brief =
-            |times: &Times| format!("{}/{}/{}", us(times.p50()), us(times.p99()), us(times.longest()));
+            |times: &SortedTimes| format!("{}/{}/{}", micros(times.p50()), micros(times.p99()), micros(times.longest()));
         format!("{} → {} ({} calls, {faults} faults)", brief(quiet), brief(times), times.count())
     });
-    Figure::note("  p50/p99/longest in µs without and with", all.collect::<Vec<_>>().join(", "))
+    GoalFigure::note("  p50/p99/longest in µs without and with", all.collect::<Vec<_>>().join(", "))
 }
 
-fn us(time: Duration) -> u128 {
+fn micros(time: Duration) -> u128 {
     time.as_micros()
 }
 
 /// Turns without and with, one after the other.
-fn pairs(place: &Place, fault: &str, count: usize, span: Duration, rounds: usize) -> Result<Vec<Pair>> {
-    let runtime = Place::runtime()?;
+fn measure_pairs(place: &GoalContext, fault: &str, count: usize, span: Duration, rounds: usize) -> Result<Vec<TurnPair>> {
+    let runtime = GoalContext::runtime()?;
     (0..rounds)
         .map(|round| {
-            let quiet = runtime.block_on(turn(place, &format!("{fault}-{round}-quiet"), fault, 0, span))?;
-            let loud = runtime.block_on(turn(place, &format!("{fault}-{round}-loud"), fault, count, span))?;
-            Ok(Pair { quiet: quiet.times, loud })
+            let quiet = runtime.block_on(measure_turn(place, &format!("{fault}-{round}-quiet"), fault, 0, span))?;
+            let loud = runtime.block_on(measure_turn(place, &format!("{fault}-{round}-loud"), fault, count, span))?;
+            Ok(TurnPair { quiet: quiet.times, loud })
         })
         .collect()
 }
 
 /// A host of its own with a healthy extension and `count` others, for so long.
-async fn turn(place: &Place, name: &str, fault: &str, count: usize, span: Duration) -> Result<Turn> {
+async fn measure_turn(place: &GoalContext, name: &str, fault: &str, count: usize, span: Duration) -> Result<MeasuredTurn> {
     let mut setup = place.setup(name)?;
-    setup.env("HAFT_BARE", "1");
-    (0..count).for_each(|number| setup.add(misbehaving(&setup, fault, &format!("bad-{number}"))));
-    let events = Events::default();
+    setup.set_env("HAFT_BARE", "1");
+    (0..count).for_each(|number| setup.add(misbehaving_spec(&setup, fault, &format!("bad-{number}"))));
+    let events = EventLog::default();
     let host = Host::builder(setup.config).specs(setup.specs).events(events.sink()).start().await;
-    let times = watch(&host, span).await;
+    let times = collect_times(&host, span).await;
     let faults = events.faults().len();
     host.shutdown().await;
     // sleep: the next turn must not feel this one
     tokio::time::sleep(REST).await;
-    Ok(Turn { times: times?, faults })
+    Ok(MeasuredTurn { times: times?, faults })
 }
 
-async fn watch(host: &Host, span: Duration) -> Result<Times> {
-    let tool = there(host).await?;
+async fn collect_times(host: &Host, span: Duration) -> Result<SortedTimes> {
+    let tool = wait_for_tool(host).await?;
     let (start, mut times) = (Instant::now(), Vec::new());
     while start.elapsed() < span {
-        times.push(trip(&tool).await?);
+        times.push(time_round_trip(&tool).await?);
         // sleep: the pace of the calls
         tokio::time::sleep(PACE).await;
     }
     Ok(times.into_iter().collect())
 }
 
-async fn trip(tool: &Arc<dyn Tool>) -> Result<Duration> {
+async fn time_round_trip(tool: &Arc<dyn Tool>) -> Result<Duration> {
     let context = ToolContext::new(CancellationToken::new(), |_| {});
     let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
     let start = Instant::now();

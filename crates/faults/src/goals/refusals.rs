@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use futures::StreamExt;
 use serde_json::json;
 
-use super::{Figure, Place};
-use crate::canary::Control;
-use crate::evil::{Evil, Moment, instead};
+use super::{GoalFigure, GoalContext};
+use crate::canary::CanaryControl;
+use crate::evil::{Misbehavior, InjectionMoment, inject_instead};
 use crate::row::EVIL;
 use crate::timeouts::PATIENCE;
 use crate::world::World;
@@ -26,25 +26,25 @@ const DEADLINE: Duration = Duration::from_millis(500);
 const GRACE: Duration = Duration::from_millis(200);
 
 /// Ways to fail.
-const KINDS: &[(&str, Evil)] = &[
-    ("no answer", Evil::Fault("hang-intercept")),
-    ("exit", Evil::Fault("exit-in-call")),
-    ("abort", Evil::Fault("abort-in-call")),
-    ("half a line, then exit", Evil::Fault("half-line")),
-    ("the answer to another question", Evil::Fault("wrong-kind")),
-    ("an answer of wrong types", Evil::Fault("bad-types")),
-    ("no JSON", instead(Moment::Gate, || b"yes\n".to_vec())),
-    ("no text", instead(Moment::Gate, || b"\xff\xfe\n".to_vec())),
-    ("an array", instead(Moment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec())),
-    ("truncated JSON", instead(Moment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
-    ("an id nobody gave", instead(Moment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
+const KINDS: &[(&str, Misbehavior)] = &[
+    ("no answer", Misbehavior::Fault("hang-intercept")),
+    ("exit", Misbehavior::Fault("exit-in-call")),
+    ("abort", Misbehavior::Fault("abort-in-call")),
+    ("half a line, then exit", Misbehavior::Fault("half-line")),
+    ("the answer to another question", Misbehavior::Fault("wrong-kind")),
+    ("an answer of wrong types", Misbehavior::Fault("bad-types")),
+    ("no JSON", inject_instead(InjectionMoment::Gate, || b"yes\n".to_vec())),
+    ("no text", inject_instead(InjectionMoment::Gate, || b"\xff\xfe\n".to_vec())),
+    ("an array", inject_instead(InjectionMoment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec())),
+    ("truncated JSON", inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
+    ("an id nobody gave", inject_instead(InjectionMoment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
     (
         "a key that stands twice",
-        instead(Moment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
+        inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
     ),
     (
         "arguments that are no object",
-        instead(Moment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
+        inject_instead(InjectionMoment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
     ),
 ];
 
@@ -53,31 +53,31 @@ fn answer(fields: &str, end: &str) -> Vec<u8> {
 }
 
 /// The failure of one guarded call.
-struct Failure {
+struct GateFailure {
     executed: bool,
     /// The gate did what it is here for.
     happened: bool,
 }
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = FAILURES;
     let count = place.amount(reduced, full);
-    let outcomes: Vec<Result<Failure>> = Place::runtime()?.block_on(async {
+    let outcomes: Vec<Result<GateFailure>> = GoalContext::runtime()?.block_on(async {
         let runs = KINDS.iter().cycle().take(count).enumerate();
         let runs = runs.map(|(number, (kind, evil))| async move {
-            one(place, number, evil).await.with_context(|| format!("a gate that fails by {kind}"))
+            run_guarded_call(place, number, evil).await.with_context(|| format!("a gate that fails by {kind}"))
         });
         futures::stream::iter(runs).buffer_unordered(AT_ONCE).collect().await
     });
-    let failures: Vec<Failure> = outcomes.into_iter().collect::<Result<_>>()?;
+    let failures: Vec<GateFailure> = outcomes.into_iter().collect::<Result<_>>()?;
     let happened = failures.iter().filter(|failure| failure.happened).count();
     ensure!(happened == count, "only {happened} of {count} gates failed");
     let executed = failures.iter().filter(|failure| failure.executed).count();
     let what = format!("executed behind a gate that failed, of {count} calls, {} ways to fail", KINDS.len());
-    Ok(vec![Figure::new(what, executed, "0", executed == 0)])
+    Ok(vec![GoalFigure::new(what, executed, "0", executed == 0)])
 }
 
-async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
+async fn run_guarded_call(place: &GoalContext, number: usize, evil: &Misbehavior) -> Result<GateFailure> {
     let mut setup = place.setup(&format!("gate-{number}"))?;
     setup.config.timeouts.intercept = DEADLINE;
     // The gate has to be there when it is asked.
@@ -85,12 +85,12 @@ async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
     setup.config.timeouts.shutdown_grace = GRACE;
     setup.config.timeouts.kill_grace = GRACE;
     evil.add_to(&mut setup)?;
-    let control = Control::new(setup.dir.join("control")).into();
+    let control = CanaryControl::new(setup.dir.join("control")).into();
     let world = World::start(setup, &[], control).await;
-    let gated = world.gate(json!({})).await?;
+    let gated = world.call_gated_tool(json!({})).await?;
     let happened = world.marks().iter().any(|mark| Some(mark.as_str()) == evil.marker());
     let World { host, canary, dir, .. } = world;
-    let health = canary.land().await?;
+    let health = canary.finish().await?;
     ensure!(health.told == health.seen, "the canary missed an event");
     host.shutdown().await;
     let executed = gated.ran_with.is_some();
@@ -102,5 +102,5 @@ async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
     if !executed && happened {
         std::fs::remove_dir_all(dir).context("remove what is of no use any more")?;
     }
-    Ok(Failure { executed, happened })
+    Ok(GateFailure { executed, happened })
 }

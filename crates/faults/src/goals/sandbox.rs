@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use haft_launch::sandbox::{Level, Net};
-use haft_launch::{GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
-use haft_test_support::sandbox::{Column, Expect, PROBES, Scene};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
+use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
+use haft_test_support::sandbox::{ProbeConfinement, ProbeOutcome, PROBES, SandboxScene};
 use rustix::process::geteuid;
 
-use super::{Figure, Place};
-use crate::world::beside;
+use super::{GoalFigure, GoalContext};
+use crate::world::sibling_binary;
 
 /// The first argument of a process that has the probes run.
 pub(crate) const PROBE: &str = "probe";
@@ -24,34 +24,34 @@ const PROGRAMS: [&str; 3] = ["haft-faults", "haft-launcher", "sandbox-probe"];
 const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
 /// A way to run the probes.
-struct Way {
+struct ProbeRun {
     name: &'static str,
-    column: Column,
+    column: ProbeConfinement,
     /// None: without a sandbox.
-    sandbox: Option<(Level, Net)>,
+    sandbox: Option<(ConfinementLevel, NetworkAccess)>,
     /// The least number of them that are refused or absent.
     least: usize,
 }
 
-const fn way(name: &'static str, column: Column, level: Level, net: Net, least: usize) -> Way {
-    Way { name, column, sandbox: Some((level, net)), least }
+const fn probe_run(name: &'static str, column: ProbeConfinement, level: ConfinementLevel, net: NetworkAccess, least: usize) -> ProbeRun {
+    ProbeRun { name, column, sandbox: Some((level, net)), least }
 }
 
-const WAYS: &[Way] = &[
-    Way { name: "no sandbox", column: Column::Free, sandbox: None, least: 0 },
-    way("standard", Column::Standard, Level::Standard, Net::None, 24),
-    way("standard, all of the network", Column::StandardAll, Level::Standard, Net::All, 24),
-    way("strict", Column::Strict, Level::Strict, Net::None, 30),
-    way("strict, loopback", Column::StrictLoopback, Level::Strict, Net::Loopback, 30),
-    way("strict, all of the network", Column::StrictAll, Level::Strict, Net::All, 30),
+const WAYS: &[ProbeRun] = &[
+    ProbeRun { name: "no sandbox", column: ProbeConfinement::Free, sandbox: None, least: 0 },
+    probe_run("standard", ProbeConfinement::Standard, ConfinementLevel::Standard, NetworkAccess::None, 24),
+    probe_run("standard, all of the network", ProbeConfinement::StandardAll, ConfinementLevel::Standard, NetworkAccess::All, 24),
+    probe_run("strict", ProbeConfinement::Strict, ConfinementLevel::Strict, NetworkAccess::None, 30),
+    probe_run("strict, loopback", ProbeConfinement::StrictLoopback, ConfinementLevel::Strict, NetworkAccess::Loopback, 30),
+    probe_run("strict, all of the network", ProbeConfinement::StrictAll, ConfinementLevel::Strict, NetworkAccess::All, 30),
 ];
 
 #[expect(clippy::disallowed_methods, reason = "this program again")]
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let own = place.dir.join("own");
     let mut figures = vec![];
     for at in 0..WAYS.len() {
-        figures.push(probed(at, "", Command::new(beside("haft-faults")), &own)?);
+        figures.push(measure_probes(at, "", Command::new(sibling_binary("haft-faults")), &own)?);
     }
     if !geteuid().is_root() {
         return Ok(figures);
@@ -67,33 +67,33 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this program again, by another user")]
-fn probed_by_nobody(shared: &Path) -> Result<Vec<Figure>> {
+fn probed_by_nobody(shared: &Path) -> Result<Vec<GoalFigure>> {
     if Command::new("setpriv").arg("--version").output().is_err() {
-        return Ok(vec![Figure::note("SKIP as nobody", "setpriv is not installed")]);
+        return Ok(vec![GoalFigure::note("SKIP as nobody", "setpriv is not installed")]);
     }
     for name in PROGRAMS {
-        std::fs::copy(beside(name), shared.join(name)).with_context(|| format!("copy {name}"))?;
+        std::fs::copy(sibling_binary(name), shared.join(name)).with_context(|| format!("copy {name}"))?;
     }
     let probed_at = |at| {
         let mut command = Command::new("setpriv");
         command.args(NOBODY).arg(shared.join("haft-faults"));
-        probed(at, " as nobody", command, &shared.join("scenes"))
+        measure_probes(at, " as nobody", command, &shared.join("scenes"))
     };
     (0..WAYS.len()).map(probed_at).collect()
 }
 
 /// One way, by a process that is this program again.
-fn probed(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<Figure> {
-    let Way { name, column, least, .. } = WAYS.get(at).context("a way")?;
+fn measure_probes(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<GoalFigure> {
+    let ProbeRun { name, column, least, .. } = WAYS.get(at).context("a way")?;
     let what = format!("{name}{who}");
     command.args([PROBE, &at.to_string()]).arg(dir.join(at.to_string())).current_dir("/");
     let output = command.output().with_context(|| format!("start the probes of {what}"))?;
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if let Some(reason) = out.strip_prefix("SKIP ") {
-        return Ok(Figure::note(format!("SKIP {what}"), reason.trim()));
+        return Ok(GoalFigure::note(format!("SKIP {what}"), reason.trim()));
     }
     ensure!(output.status.success(), "the probes of {what}: {} {err}", output.status);
-    let verdicts = Scene::judge(&out, *column);
+    let verdicts = SandboxScene::judge_output(&out, *column);
     let wrong: Vec<String> = verdicts
         .iter()
         .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
@@ -101,14 +101,14 @@ fn probed(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<Figu
     let tried = verdicts.iter().filter(|verdict| verdict.skipped.is_none());
     let kept = |name: &str| {
         let probe = PROBES.iter().find(|probe| probe.name == name);
-        probe.is_some_and(|probe| matches!(probe.expect(*column), Expect::Refused | Expect::Absent))
+        probe.is_some_and(|probe| matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent))
     };
     let (tried, kept) = (tried.clone().count(), tried.filter(|verdict| kept(verdict.name)).count());
     let measured = match wrong.as_slice() {
         [] => format!("{tried} of {} as expected, {kept} of them kept away", PROBES.len()),
         wrong => wrong.join("; "),
     };
-    Ok(Figure::new(
+    Ok(GoalFigure::new(
         what,
         measured,
         &format!("0 wrong, at least {least} kept away"),
@@ -117,19 +117,19 @@ fn probed(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<Figu
 }
 
 /// The process that has the probes run, and prints what they print.
-pub(crate) fn probe(at: &str, dir: &Path) -> Result<String> {
-    let Way { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("a way")?;
+pub(crate) fn run_probes(at: &str, dir: &Path) -> Result<String> {
+    let ProbeRun { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("a way")?;
     std::fs::create_dir_all(dir)?;
-    let scene = Scene::new(dir)?;
-    let mut spec = Spawn::new(beside("sandbox-probe"), scene.data()).args([scene.facts()]);
-    spec.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
+    let scene = SandboxScene::new(dir)?;
+    let mut spec = SpawnOptions::new(sibling_binary("sandbox-probe"), scene.data_dir()).args([scene.facts()]);
+    spec.launcher = Some(Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Inherit));
     if let Some((level, net)) = sandbox {
         let mut sandbox = Sandbox::new(*level);
-        (sandbox.net, sandbox.read, sandbox.write) = (*net, vec![scene.granted()], vec![scene.data()]);
+        (sandbox.net, sandbox.read, sandbox.write) = (*net, vec![scene.granted_dir()], vec![scene.data_dir()]);
         spec.sandbox = Some(sandbox);
     }
-    let runtime = Place::runtime()?;
+    let runtime = GoalContext::runtime()?;
     let _entered = runtime.enter();
     let checked = spec.sandbox.as_ref().map_or(Ok(()), Sandbox::check);
     let started = GroupChild::spawn(spec);
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn the_list_is_long_enough() {
-        for Way { name, column, least, .. } in WAYS {
+        for ProbeRun { name, column, least, .. } in WAYS {
             let kept = PROBES
                 .iter()
-                .filter(|probe| matches!(probe.expect(*column), Expect::Refused | Expect::Absent));
+                .filter(|probe| matches!(probe.expected(*column), ProbeOutcome::Refused | ProbeOutcome::Absent));
             assert!(kept.count() >= *least, "{name}");
         }
     }

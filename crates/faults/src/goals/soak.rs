@@ -10,10 +10,10 @@ use haft_core::hooks::HookSource;
 use haft_host::Host;
 use haft_protocol::event::AgentEvent;
 
-use super::{Figure, Place};
+use super::{GoalFigure, GoalContext};
 use crate::canary::{STEPS, call};
-use crate::evil::misbehaving;
-use crate::oracle::{live_bytes, open_files, tagged};
+use crate::evil::misbehaving_spec;
+use crate::oracle::{live_bytes, open_files, tagged_processes};
 
 /// Reloads: one every half minute for a day.
 const RELOADS: (usize, usize) = (29, 2_880);
@@ -39,7 +39,7 @@ const LOGS: u64 = EXTENSIONS as u64 * 2 * (1024 + 64) * 1024;
 
 /// The history of a run.
 #[derive(Default)]
-struct Day {
+struct SoakHistory {
     cycles: usize,
     calls: usize,
     events: usize,
@@ -49,21 +49,21 @@ struct Day {
     took: Duration,
 }
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = RELOADS;
     let reloads = place.amount(reduced, full);
-    let runtime = Place::runtime()?;
+    let runtime = GoalContext::runtime()?;
     // What a runtime opens for itself stays open.
     let before = runtime.block_on(async {
         // sleep: makes the runtime open what it opens for itself
         tokio::time::sleep(Duration::from_millis(1)).await;
         open_files()
     })?;
-    let (day, dir) = runtime.block_on(live(place, reloads))?;
-    let left = tagged(&place.tag).len();
+    let (day, dir) = runtime.block_on(run_day(place, reloads))?;
+    let left = tagged_processes(&place.tag).len();
     let open = open_files()?;
     let logs = size(&dir.join("logs"))?;
-    let Day { cycles, calls, events, lost, heap, took } = day;
+    let SoakHistory { cycles, calls, events, lost, heap, took } = day;
     let what =
         format!("{cycles} starts and ends, {events} events, {calls} calls in {:.0} s", took.as_secs_f64());
     let met = heap.len() >= reloads;
@@ -74,34 +74,34 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         slope / SLOPE
     );
     Ok(vec![
-        Figure::new("done", what, &format!("{} starts and ends", reloads * EXTENSIONS), met),
-        Figure::new("processes left", left, "0", left == 0),
-        Figure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
-        Figure::new("events lost", lost, "0", lost == 0),
+        GoalFigure::new("done", what, &format!("{} starts and ends", reloads * EXTENSIONS), met),
+        GoalFigure::new("processes left", left, "0", left == 0),
+        GoalFigure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
+        GoalFigure::new("events lost", lost, "0", lost == 0),
         // A few minutes say nothing about an hour.
         match heap.len() > 2 * HOUR {
-            true => Figure::new("heap growth per hour", slope_text, "less than 1 MiB", slope < SLOPE),
-            false => Figure::note("heap growth per hour", slope_text),
+            true => GoalFigure::new("heap growth per hour", slope_text, "less than 1 MiB", slope < SLOPE),
+            false => GoalFigure::note("heap growth per hour", slope_text),
         },
-        Figure::new("bytes of all logs", logs, &format!("at most {LOGS}"), logs <= LOGS),
+        GoalFigure::new("bytes of all logs", logs, &format!("at most {LOGS}"), logs <= LOGS),
     ])
 }
 
-async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)> {
+async fn run_day(place: &GoalContext, reloads: usize) -> Result<(SoakHistory, std::path::PathBuf)> {
     let mut setup = place.setup("day")?;
-    setup.env("HAFT_BARE", "1");
-    (1..EXTENSIONS).for_each(|number| setup.add(misbehaving(&setup, "chatty", &format!("chatty-{number}"))));
+    setup.set_env("HAFT_BARE", "1");
+    (1..EXTENSIONS).for_each(|number| setup.add(misbehaving_spec(&setup, "chatty", &format!("chatty-{number}"))));
     // One file for ever longer, which no product has.
     setup.config.env.set.retain(|(variable, _)| variable != "HAFT_MARKER");
     let dir = setup.dir.clone();
     let host = Host::builder(setup.config).specs(setup.specs).start().await;
-    host.settled().await;
-    let (mut day, start) = (Day::default(), Instant::now());
+    host.wait_until_settled().await;
+    let (mut day, start) = (SoakHistory::default(), Instant::now());
     while day.heap.len() < reloads && start.elapsed() < LONGEST {
         let stats = host.reload().await;
         ensure!(stats.ready == EXTENSIONS, "a reload went wrong: {stats:?}");
         day.cycles += stats.ready;
-        work(&host, &mut day).await?;
+        run_cycle(&host, &mut day).await?;
         day.heap.push(live_bytes() as f64);
     }
     day.took = start.elapsed();
@@ -110,7 +110,7 @@ async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)
 }
 
 /// Works between two reloads.
-async fn work(host: &Host, day: &mut Day) -> Result<()> {
+async fn run_cycle(host: &Host, day: &mut SoakHistory) -> Result<()> {
     let hooks = Arc::new(host.clone()).hooks();
     let mut told = 0;
     for _ in 0..CALLS {

@@ -3,9 +3,9 @@
 
 use anyhow::Result;
 use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
-use haft_test_support::terminal::{ATTACKS, Sink, survey};
+use haft_test_support::terminal::{ATTACKS, TextSink, survey};
 
-use super::{Figure, Place, screen};
+use super::{GoalFigure, GoalContext, screen};
 
 /// Random texts.
 const TEXTS: (u64, u64) = (50_000, 5_000_000);
@@ -15,7 +15,7 @@ const ON_SCREEN: (u64, u64) = (100, 25_000);
 
 const SEED: u64 = 12;
 
-pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+pub(super) fn measure(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = TEXTS;
     let whole = |text: &str| sanitize(text).into_bytes();
     let line = |text: &str| sanitize_line(text).into_bytes();
@@ -23,7 +23,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         let mut sanitizer = Sanitizer::default();
         text.chars().flat_map(|c| sanitizer.push(&c.to_string()).into_bytes()).collect()
     };
-    let sinks: [Sink<'_>; 3] = [("whole", &whole), ("line", &line), ("pieces", &pieces)];
+    let sinks: [TextSink<'_>; 3] = [("whole", &whole), ("line", &line), ("pieces", &pieces)];
     // The oracle works: text that nobody cleaned is obeyed.
     let raw = |text: &str| text.as_bytes().to_vec();
     let control = survey(1_000, SEED, &[("raw", &raw)]);
@@ -31,8 +31,8 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     let what =
         format!("of {} random texts and {} listed ones × 3 ways", place.amount(reduced, full), ATTACKS.len());
     let mut figures = vec![
-        Figure::new(format!("obeyed by a terminal, {what}"), report.failures, "0", report.failures == 0),
-        Figure::new(
+        GoalFigure::new(format!("obeyed by a terminal, {what}"), report.failures, "0", report.failures == 0),
+        GoalFigure::new(
             "the same oracle for 1,000 texts that nobody cleaned",
             control.failures,
             "more than 500",
@@ -44,10 +44,10 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
 }
 
 /// The interactive mode.
-fn on_screen(place: &Place) -> Result<Vec<Figure>> {
+fn on_screen(place: &GoalContext) -> Result<Vec<GoalFigure>> {
     let (reduced, full) = ON_SCREEN;
-    let unseen = screen::unseen()?;
-    let [cells, bytes, below] = screen::control(1_000, SEED);
+    let unseen = screen::unseen_sinks()?;
+    let [cells, bytes, below] = screen::count_control_findings(1_000, SEED);
     let each = place.amount(reduced, full);
     let report = screen::survey(each, SEED)?;
     let what = format!(
@@ -59,14 +59,14 @@ fn on_screen(place: &Place) -> Result<Vec<Figure>> {
     );
     let unread = unseen.iter().map(|unseen| format!("\n       {unseen}")).collect::<String>();
     Ok(vec![
-        Figure::new(
+        GoalFigure::new(
             "ways to the screen by which harmless words are not read there",
             format!("{}{unread}", unseen.len()),
             "0",
             unseen.is_empty(),
         ),
-        Figure::new(what, &report, "0 with anything but the painter's own", report.failures == 0),
-        Figure::new(
+        GoalFigure::new(what, &report, "0 with anything but the painter's own", report.failures == 0),
+        GoalFigure::new(
             "the same oracles for 1,000 texts that nobody cleaned, in a cell, on a screen and below what is printed",
             format!("{cells}, {bytes} and {below}"),
             "more than 500 each",

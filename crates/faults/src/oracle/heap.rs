@@ -21,11 +21,11 @@ pub(crate) fn peak_bytes() -> usize {
 
 /// Growth of this process's live bytes over rounds of the same work. The first round is not counted: it pays for
 /// everything that is made once.
-pub(crate) struct Growth {
+pub(crate) struct HeapGrowth {
     after_first: usize,
 }
 
-impl Growth {
+impl HeapGrowth {
     /// Takes the size to compare with, after the first round.
     pub(crate) fn after_first_round() -> Self {
         Self { after_first: live_bytes() }
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn what_further_rounds_keep_is_noticed() {
-        let growth = Growth::after_first_round();
+        let growth = HeapGrowth::after_first_round();
         growth.check(2, 4 << 20).unwrap();
         let kept = vec![1_u8; 16 << 20];
         let error = growth.check(2, 4 << 20).unwrap_err().to_string();

@@ -15,12 +15,12 @@ const LOOK: Duration = Duration::from_millis(50);
 const RUNAWAY: usize = 64 << 20;
 
 /// The resources of this process before a case.
-pub(crate) struct Baseline {
+pub(crate) struct ResourceBaseline {
     files: usize,
     heap: usize,
 }
 
-impl Baseline {
+impl ResourceBaseline {
     pub(crate) fn take() -> Result<Self> {
         Ok(Self { files: open_files()?, heap: live_bytes() })
     }
@@ -29,7 +29,7 @@ impl Baseline {
     pub(crate) async fn compare(&self, tag: &str, patience: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
-            let (left, files) = (tagged(tag), open_files()?);
+            let (left, files) = (tagged_processes(tag), open_files()?);
             if left.is_empty() && files <= self.files {
                 break;
             }
@@ -53,7 +53,7 @@ pub(crate) fn bytes_read() -> Option<u64> {
 
 /// Processes that carry a row's tag in their environment. Those that end meanwhile are not among them, nor are those
 /// that are dead and not yet waited for by whoever adopted them.
-pub(crate) fn tagged(tag: &str) -> Vec<i32> {
+pub(crate) fn tagged_processes(tag: &str) -> Vec<i32> {
     let wanted = format!("HAFT_FAULT_TAG={tag}");
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use haft_protocol::event::AgentEvent;
 
 /// U4.
-pub(crate) fn whole(events: &[AgentEvent]) -> Result<()> {
+pub(crate) fn check_stream(events: &[AgentEvent]) -> Result<()> {
     let mut calls: BTreeMap<String, i32> = BTreeMap::new();
     let (mut prompts, mut ends, mut starts, mut turns) = (0, 0, 0, 0);
     for event in events {

@@ -19,59 +19,59 @@ use tokio_util::sync::CancellationToken;
 
 use super::services;
 use crate::defence::{Defence, take_down};
-use crate::row::{CASE, Case, Row, skip};
+use crate::row::{CASE, FaultCase, FaultRow, skip};
 use crate::strace;
 use crate::world::World;
-pub(crate) use racer::{RACER, race};
-use writer::{End, FILE, at_every_call, call, new, nothing_left, old, with_old};
+pub(crate) use racer::{RACER, run_racer};
+use writer::{WriteEnd, FILE, at_every_call, call, new_content, nothing_left, old_content, with_old};
 pub(crate) use writer::{WRITER, write_once};
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "S-11",
         title: "a write is killed at any of its system calls",
         cases: &[
-            Case { play: |world| Box::pin(killed(world, with_old)), ..CASE },
-            Case { play: |world| Box::pin(killed(world, with_hard_link)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_kills(world, with_old)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_kills(world, with_hard_link)), ..CASE },
         ],
         undefend: Some(|_| take_down(Defence::AtomicWrites)),
     },
-    Row {
+    FaultRow {
         id: "S-12",
         title: "any system call of a write is refused: no space, input and output error, quota, read-only",
         cases: &[
-            Case { play: |world| Box::pin(refused(world, with_old)), ..CASE },
-            Case { play: |world| Box::pin(refused(world, with_hard_link)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_refusals(world, with_old)), ..CASE },
+            FaultCase { play: |world| Box::pin(survives_refusals(world, with_hard_link)), ..CASE },
         ],
         undefend: Some(|_| take_down(Defence::AtomicWrites)),
     },
-    Row {
+    FaultRow {
         id: "S-13",
         title: "what is to be written is no regular file",
-        cases: &[Case { play: |world| Box::pin(no_file(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(no_file(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::OnlyFiles)),
     },
-    Row {
+    FaultRow {
         id: "S-14",
         title: "many edits of one file at once, by path, symbolic link and hard link, by three extensions, and by others in the queue",
         cases: &[
-            Case { play: |world| Box::pin(many_edits(world)), ..CASE },
-            Case { play: |world| Box::pin(with_extensions(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(many_edits(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(with_extensions(world)), ..CASE },
         ],
         undefend: Some(|_| take_down(Defence::FileQueue)),
     },
-    Row {
+    FaultRow {
         id: "S-16",
         title: "a file is changed by an editor between read and edit",
-        cases: &[Case { play: |world| Box::pin(changed_between(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(changed_between(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::StaleCheck)),
     },
-    Row {
+    FaultRow {
         id: "S-17",
         title: "a directory is swapped for a link that leads elsewhere while a file is written in it",
         cases: &[
-            Case { play: |world| Box::pin(racer::rooted(world)), ..CASE },
-            Case { play: |world| Box::pin(racer::looked_up(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(racer::stays_below_root(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(racer::follows_links_inside(world)), ..CASE },
         ],
         undefend: Some(|_| take_down(Defence::Containment)),
     },
@@ -87,16 +87,16 @@ fn with_hard_link(work: &Path) -> Result<()> {
 }
 
 /// The rounds block a thread of their own: the host goes on beside them.
-async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+async fn survives_kills(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
     if !strace::can_trace() {
         return skip(strace::NEEDED);
     }
     let dir = world.dir.join("killed");
     let rounds = tokio::task::spawn_blocking(move || {
         at_every_call(&dir, "signal=KILL", prepare, |place, end| {
-            swept(place)?;
-            let expect: &[String] = if *end == End::Written { &[new()] } else { &[old(), new()] };
-            holds(place, expect)
+            check_swept(place)?;
+            let expect: &[String] = if *end == WriteEnd::Written { &[new_content()] } else { &[old_content(), new_content()] };
+            check_content(place, expect)
         })
     });
     let rounds = rounds.await??;
@@ -104,7 +104,7 @@ async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<(
     world.mark(&format!("killed at each of {rounds} calls"))
 }
 
-async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+async fn survives_refusals(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
     if !strace::can_trace() {
         return skip(strace::NEEDED);
     }
@@ -114,9 +114,9 @@ async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<
         let rounds = tokio::task::spawn_blocking(move || {
             at_every_call(&dir, &format!("error={error}"), prepare, |place, end| match end {
                 // An error of clearing up is none of the write.
-                End::Written => holds(place, &[new()]),
-                End::Refused => holds(place, &[old()]),
-                End::Killed => bail!("nobody was to be killed"),
+                WriteEnd::Written => check_content(place, &[new_content()]),
+                WriteEnd::Refused => check_content(place, &[old_content()]),
+                WriteEnd::Killed => bail!("nobody was to be killed"),
             })
         });
         let rounds = rounds.await??;
@@ -127,7 +127,7 @@ async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<
 }
 
 /// Another run writes another file there: what was left is gone then, and what was torn is whole.
-fn swept(place: &Path) -> Result<()> {
+fn check_swept(place: &Path) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let args = json!({"path": "next", "content": "next"});
     let output = runtime.block_on(call(place, None, "write", &args))?;
@@ -140,7 +140,7 @@ fn swept(place: &Path) -> Result<()> {
 }
 
 /// The file has one of these contents under all its names.
-fn holds(place: &Path, expect: &[String]) -> Result<()> {
+fn check_content(place: &Path, expect: &[String]) -> Result<()> {
     for name in [FILE, "other"] {
         let path = place.join("work").join(name);
         if name == FILE || path.exists() {
@@ -152,22 +152,22 @@ fn holds(place: &Path, expect: &[String]) -> Result<()> {
 }
 
 /// The tools of one session in the world's directory.
-struct Session {
+struct ToolSession {
     tools: Vec<Arc<dyn Tool>>,
     queue: FileQueue,
 }
 
-impl Session {
+impl ToolSession {
     fn new(world: &World) -> Self {
         let environment = HostEnvironment::new(world.dir.join("work"));
-        Self::with(environment.with_state(world.dir.join("backups")))
+        Self::with_environment(environment.with_state(world.dir.join("backups")))
     }
 
-    fn with(environment: HostEnvironment) -> Self {
-        Self::sharing(environment, FileQueue::default())
+    fn with_environment(environment: HostEnvironment) -> Self {
+        Self::with_queue(environment, FileQueue::default())
     }
 
-    fn sharing(environment: HostEnvironment, queue: FileQueue) -> Self {
+    fn with_queue(environment: HostEnvironment, queue: FileQueue) -> Self {
         Self { tools: builtin_tools(Arc::new(environment.with_queue(queue.clone()))), queue }
     }
 
@@ -183,7 +183,7 @@ impl Session {
 
 async fn no_file(world: &mut World) -> Result<()> {
     let work = world.dir.join("work");
-    let session = Session::new(world);
+    let session = ToolSession::new(world);
     rustix::fs::mkfifoat(rustix::fs::CWD, work.join("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
         .context("make a pipe")?;
     let _socket = std::os::unix::net::UnixListener::bind(work.join("socket"))?;
@@ -209,7 +209,7 @@ async fn no_file(world: &mut World) -> Result<()> {
 async fn many_edits(world: &mut World) -> Result<()> {
     let edits = world.amount(320, 10_000);
     let work = world.dir.join("work");
-    let session = Arc::new(Session::new(world));
+    let session = Arc::new(ToolSession::new(world));
     let file = work.join(FILE);
     let lines: String = (0..edits).map(|n| format!("old-{n};\n")).collect();
     fs::write(&file, lines)?;
@@ -239,7 +239,7 @@ async fn with_extensions(world: &mut World) -> Result<()> {
     services::many_edits(world, async |served, edits| {
         let work = dir.join("work");
         let environment = HostEnvironment::new(&work).with_state(dir.join("backups"));
-        let session = Arc::new(Session::sharing(environment, served.queue.clone()));
+        let session = Arc::new(ToolSession::with_queue(environment, served.queue.clone()));
         ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
         let mut calls = tokio::task::JoinSet::new();
         for n in edits {
@@ -254,7 +254,7 @@ async fn with_extensions(world: &mut World) -> Result<()> {
 }
 
 /// The n-th edit, by whoever has its turn.
-async fn edit(session: Arc<Session>, work: std::path::PathBuf, n: usize) -> Result<()> {
+async fn edit(session: Arc<ToolSession>, work: std::path::PathBuf, n: usize) -> Result<()> {
     let names = [FILE, "link", "other"];
     let name = names.get(n % names.len()).copied().unwrap_or(FILE);
     let (old, new) = (format!("old-{n};"), format!("new-{n};"));
@@ -280,15 +280,15 @@ async fn edit(session: Arc<Session>, work: std::path::PathBuf, n: usize) -> Resu
 }
 
 /// Changes a file as somebody does who knows nothing of haft.
-type Editor = fn(&Path) -> Result<()>;
+type ExternalEdit = fn(&Path) -> Result<()>;
 
 /// By hand, by an editor that replaces, and in a way that leaves length and time alike.
 async fn changed_between(world: &mut World) -> Result<()> {
-    let session = Session::new(world);
+    let session = ToolSession::new(world);
     let path = world.dir.join("work").join(FILE);
     let change = json!({"path": FILE, "edits": [{"old_text": "one", "new_text": "1"}]});
     let whole = json!({"path": FILE, "content": "mine"});
-    let editors: [(&str, Editor); 3] = [
+    let editors: [(&str, ExternalEdit); 3] = [
         ("in place", |path| Ok(fs::write(path, "one and more")?)),
         ("by another file", |path| {
             fs::write(path.with_extension("new"), "one and less")?;

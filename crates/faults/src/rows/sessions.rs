@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use haft_core::session::{Repair, Session, SessionError};
 
 use crate::defence::{self, Defence, take_down};
-use crate::row::{CASE, Case, Row};
+use crate::row::{CASE, FaultCase, FaultRow};
 use crate::world::World;
 use crate::writer::WRITER;
 
@@ -48,51 +48,51 @@ const GROWS_WITHIN: Duration = Duration::from_millis(50);
 /// A file larger than this is not gone on with: every round reads all of it.
 const LARGE: u64 = 3 << 19;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "S-01",
         title: "haft is killed while it writes a session",
-        cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(survives_kills(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::TornTails)),
     },
-    Row {
+    FaultRow {
         id: "S-06",
         title: "two write one session",
-        cases: &[Case { play: |world| Box::pin(two(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(refuses_second_writer(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::SessionLock)),
     },
-    Row {
+    FaultRow {
         id: "S-10",
         title: "a session is very long, has a line of 8 MiB and entries of unknown types, or is of a newer format",
-        cases: &[Case { play: |world| Box::pin(large::opened(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(large::opens_large_session(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::SessionTail)),
     },
 ];
 
-async fn killed(world: &mut World) -> Result<()> {
+async fn survives_kills(world: &mut World) -> Result<()> {
     world.mark("killed")?;
     let (rounds, least) = (world.amount(ROUNDS.0, ROUNDS.1), world.amount(TORN.0, TORN.1));
     let (dir, tag) = (world.dir.join("sessions"), world.tag.clone());
-    let found = tokio::task::spawn_blocking(move || -> Result<Found> {
-        let short = Loop::new(&dir, SHORT).run(rounds, 0)?;
-        let long = Loop::new(&dir, LONG).run(rounds, 0)?;
-        let both = short.and(long);
-        let memory = Memory::new(&dir, &tag);
+    let found = tokio::task::spawn_blocking(move || -> Result<RoundFindings> {
+        let short = KillLoop::new(&dir, SHORT).run(rounds, 0)?;
+        let long = KillLoop::new(&dir, LONG).run(rounds, 0)?;
+        let both = short.merge(long);
+        let memory = MemoryDir::new(&dir, &tag);
         let more = least.saturating_sub(both.torn);
-        Ok(both.and(Loop::new(&memory.0, LONG).run(0, more)?))
+        Ok(both.merge(KillLoop::new(&memory.0, LONG).run(0, more)?))
     });
-    let Found { rounds, torn, acknowledged } = found.await.context("the loop panicked")??;
+    let RoundFindings { rounds, torn, acknowledged } = found.await.context("the loop panicked")??;
     ensure!(torn >= least, "only {torn} torn ends were met in {rounds} rounds; {least} would show something");
-    world.found(&format!("{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"));
+    world.report_finding(&format!("{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"));
     Ok(())
 }
 
-async fn two(world: &mut World) -> Result<()> {
+async fn refuses_second_writer(world: &mut World) -> Result<()> {
     world.mark("two writers")?;
     let dir = world.dir.join("sessions");
     tokio::task::spawn_blocking(move || -> Result<()> {
-        let mut writer = Writer::start(&dir, SHORT)?;
-        writer.acknowledged()?;
+        let mut writer = SessionWriter::start(&dir, SHORT)?;
+        writer.next_acknowledged()?;
         let second = Session::open(&writer.file);
         ensure!(matches!(second, Err(SessionError::Locked { .. })), "the second one was let in: {second:?}");
         let looked = Session::open_read_only(&writer.file).context("look at it")?;
@@ -106,25 +106,25 @@ async fn two(world: &mut World) -> Result<()> {
 }
 
 /// Rounds with one size.
-struct Loop {
+struct KillLoop {
     dir: PathBuf,
     size: usize,
     /// The file that is gone on with, and what was acknowledged of it.
     file: Option<PathBuf>,
     acknowledged: HashSet<String>,
-    found: Found,
+    found: RoundFindings,
 }
 
 /// The findings of the rounds.
 #[derive(Default)]
-struct Found {
+struct RoundFindings {
     rounds: usize,
     torn: usize,
     acknowledged: usize,
 }
 
-impl Found {
-    fn and(self, other: Self) -> Self {
+impl RoundFindings {
+    fn merge(self, other: Self) -> Self {
         Self {
             rounds: self.rounds + other.rounds,
             torn: self.torn + other.torn,
@@ -134,9 +134,9 @@ impl Found {
 }
 
 /// A directory in memory, or a usual one; gone in the end.
-struct Memory(PathBuf);
+struct MemoryDir(PathBuf);
 
-impl Memory {
+impl MemoryDir {
     fn new(otherwise: &Path, tag: &str) -> Self {
         let memory = Path::new(MEMORY);
         let dir = if memory.is_dir() { memory } else { otherwise };
@@ -144,26 +144,26 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for MemoryDir {
     fn drop(&mut self) {
         // There may be nothing.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-impl Loop {
+impl KillLoop {
     fn new(dir: &Path, size: usize) -> Self {
         let (dir, acknowledged) = (dir.join(size.to_string()), HashSet::new());
-        Self { dir, size, file: None, acknowledged, found: Found::default() }
+        Self { dir, size, file: None, acknowledged, found: RoundFindings::default() }
     }
 
     /// So many rounds, and more until there were so many torn ends.
-    fn run(mut self, rounds: usize, torn: usize) -> Result<Found> {
+    fn run(mut self, rounds: usize, torn: usize) -> Result<RoundFindings> {
         fs::create_dir_all(&self.dir).context("make the directory of sessions")?;
         while self.found.rounds < rounds || (self.found.torn < torn && self.found.rounds < torn * PATIENCE) {
             self.found.rounds += 1;
             let torn = self
-                .round()
+                .run_round()
                 .with_context(|| format!("round {} of {} bytes", self.found.rounds, self.size))?;
             self.found.torn += usize::from(torn);
         }
@@ -171,21 +171,21 @@ impl Loop {
     }
 
     /// Starts a writer, kills it, and looks for everything that was ever acknowledged. Whether the end was torn.
-    fn round(&mut self) -> Result<bool> {
-        let mut writer = Writer::start(self.file.as_deref().unwrap_or(&self.dir), self.size)?;
-        let mut said = vec![writer.acknowledged()?];
+    fn run_round(&mut self) -> Result<bool> {
+        let mut writer = SessionWriter::start(self.file.as_deref().unwrap_or(&self.dir), self.size)?;
+        let mut said = vec![writer.next_acknowledged()?];
         let since = Instant::now();
-        said.push(writer.acknowledged()?);
+        said.push(writer.next_acknowledged()?);
         match self.size == LONG && !self.found.rounds.is_multiple_of(ANYWHERE) {
-            true => grows(&writer.file)?,
-            false => passes(since.elapsed().mul_f64(2.0 * fraction())),
+            true => wait_for_growth(&writer.file)?,
+            false => spin_for(since.elapsed().mul_f64(2.0 * random_fraction())),
         }
         said.extend(writer.kill()?);
         self.found.acknowledged += said.len();
         self.acknowledged.extend(said);
         let file = std::mem::take(&mut writer.file);
         let (length, torn) = end(&file)?;
-        self.look(&file)?;
+        self.check_entries(&file)?;
         self.file = (length <= LARGE).then_some(file.clone());
         if self.file.is_none() {
             self.acknowledged.clear();
@@ -195,7 +195,7 @@ impl Loop {
     }
 
     /// As the next one finds it: no branch was begun, so all of it is one.
-    fn look(&self, file: &Path) -> Result<()> {
+    fn check_entries(&self, file: &Path) -> Result<()> {
         let session = Session::open(file).context("open it again")?;
         let there: HashSet<String> = session.branch().iter().map(|entry| entry.id.to_string()).collect();
         let lost = self.acknowledged.difference(&there).count();
@@ -208,7 +208,7 @@ impl Loop {
 }
 
 /// Waits until a file grows: it is in the middle of a write then.
-fn grows(file: &Path) -> Result<()> {
+fn wait_for_growth(file: &Path) -> Result<()> {
     let (start, length) = (Instant::now(), || fs::metadata(file).map(|found| found.len()));
     let before = length().context("look at the session")?;
     while length()? == before && start.elapsed() < GROWS_WITHIN {}
@@ -216,7 +216,7 @@ fn grows(file: &Path) -> Result<()> {
 }
 
 /// Waits without sleeping: whoever sleeps wakes too late.
-fn passes(time: Duration) {
+fn spin_for(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {
         std::hint::spin_loop();
@@ -233,13 +233,13 @@ fn end(file: &Path) -> Result<(u64, bool)> {
 }
 
 /// A process that writes a session.
-struct Writer {
+struct SessionWriter {
     child: Child,
     said: BufReader<ChildStdout>,
     file: PathBuf,
 }
 
-impl Writer {
+impl SessionWriter {
     fn start(place: &Path, size: usize) -> Result<Self> {
         let binary = std::env::current_exe().context("find this binary")?;
         #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
@@ -254,7 +254,7 @@ impl Writer {
     }
 
     /// The next id.
-    fn acknowledged(&mut self) -> Result<String> {
+    fn next_acknowledged(&mut self) -> Result<String> {
         self.line()?.context("the writer ended by itself")
     }
 
@@ -273,7 +273,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SessionWriter {
     fn drop(&mut self) {
         // One that is gone already is what this wants.
         let _ = self.child.kill();
@@ -282,7 +282,7 @@ impl Drop for Writer {
 }
 
 /// Below one, each time another.
-fn fraction() -> f64 {
+fn random_fraction() -> f64 {
     let bits = RandomState::new().hash_one(()) >> 32;
     f64::from(u32::try_from(bits).unwrap_or_default()) / f64::from(u32::MAX)
 }

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::oracle::tagged;
+use crate::oracle::tagged_processes;
 use crate::skip::SKIPPED;
 
 /// Between two looks at a process that runs.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A process that is killed when nobody looks at it any more.
-pub(crate) struct Child(std::process::Child);
+pub(crate) struct RowProcess(std::process::Child);
 
 /// The end of a row's process.
-pub(crate) enum Exit {
+pub(crate) enum RowExit {
     Passed,
     Skipped,
     Failed,
@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     Hung(Duration),
 }
 
-impl Child {
+impl RowProcess {
     /// Starts this program with other arguments; what it says goes to a file.
     pub(crate) fn start(args: &[String], output: &Path) -> Result<Self> {
         let binary = std::env::current_exe().context("find this binary")?;
@@ -38,25 +38,25 @@ impl Child {
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(&mut self, patience: Duration) -> Result<Exit> {
+    pub(crate) fn wait(&mut self, patience: Duration) -> Result<RowExit> {
         let start = Instant::now();
         while start.elapsed() < patience {
             if let Some(status) = self.0.try_wait().context("look at a row's process")? {
                 return Ok(match status.code() {
-                    Some(0) => Exit::Passed,
-                    Some(1) => Exit::Failed,
-                    Some(code) if code == i32::from(SKIPPED) => Exit::Skipped,
-                    _ => Exit::Died(status.to_string()),
+                    Some(0) => RowExit::Passed,
+                    Some(1) => RowExit::Failed,
+                    Some(code) if code == i32::from(SKIPPED) => RowExit::Skipped,
+                    _ => RowExit::Died(status.to_string()),
                 });
             }
             // sleep: between two looks
             std::thread::sleep(LOOK);
         }
-        Ok(Exit::Hung(patience))
+        Ok(RowExit::Hung(patience))
     }
 }
 
-impl Drop for Child {
+impl Drop for RowProcess {
     fn drop(&mut self) {
         // One that is gone already is what this wants.
         let _ = self.0.kill();
@@ -66,7 +66,7 @@ impl Drop for Child {
 
 /// Kills every process of a row, however far it ran away.
 pub(crate) fn kill_tagged(tag: &str) {
-    for pid in tagged(tag) {
+    for pid in tagged_processes(tag) {
         if let Some(pid) = rustix::process::Pid::from_raw(pid) {
             // Gone in between is fine.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);

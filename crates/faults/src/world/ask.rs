@@ -24,14 +24,14 @@ pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
 
 /// Questions that were asked and that came to an end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally(Arc<(AtomicU64, AtomicU64)>);
+pub(crate) struct QuestionTally(Arc<(AtomicU64, AtomicU64)>);
 
-impl Tally {
-    pub(super) fn asked(&self) {
+impl QuestionTally {
+    pub(super) fn count_asked(&self) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn ended(&self) {
+    pub(super) fn count_ended(&self) {
         self.0.1.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -43,7 +43,7 @@ impl Tally {
 
 /// The outcome of one question.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ToolAnswer {
     pub(crate) text: String,
     pub(crate) is_error: bool,
     pub(crate) took: Duration,
@@ -51,7 +51,7 @@ pub(crate) struct Asked {
 
 /// The outcome of a guarded tool call.
 #[derive(Debug, Clone)]
-pub(crate) struct Gated {
+pub(crate) struct GatedCall {
     /// The text of the arguments the tool ran with, if it did.
     pub(crate) ran_with: Option<String>,
     /// The extension that blocked it, and its reason.
@@ -63,7 +63,7 @@ pub(crate) struct Gated {
 
 /// The outcome of a prompt.
 #[derive(Debug)]
-pub(crate) struct Played {
+pub(crate) struct PromptOutcome {
     /// The text of the arguments of every run of `probe`.
     pub(crate) ran: Vec<String>,
     /// The extensions that blocked a call, and their reasons.
@@ -80,7 +80,7 @@ pub(crate) struct Played {
     pub(crate) outcome: Result<(), String>,
 }
 
-impl Default for Played {
+impl Default for PromptOutcome {
     fn default() -> Self {
         Self {
             ran: Vec::new(),
@@ -94,9 +94,9 @@ impl Default for Played {
     }
 }
 
-impl Played {
+impl PromptOutcome {
     /// Works on a prompt with a model that plays these steps, until it ends or `stop` holds.
-    pub(super) async fn play(
+    pub(super) async fn run_prompt(
         world: &World,
         steps: &Value,
         with: impl FnOnce(AgentBuilder) -> AgentBuilder,
@@ -104,17 +104,17 @@ impl Played {
     ) -> Result<Self> {
         let model =
             Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
-        let probe = Probe::default();
+        let probe = ProbeTool::default();
         let mut tools = ToolSet::default();
         tools.add(Arc::new(probe.clone())).context("offer the tools")?;
         for tool in world.host.tools() {
             tools.add(tool).context("offer the tools")?;
         }
-        let model = Recorded { model, system: Arc::default() };
+        let model = RecordingModel { model, system: Arc::default() };
         let system = Arc::clone(&model.system);
         let agent = Agent::builder(model).tools(tools).hook_source(world.host.hook_source());
         let agent = with(agent).build().context("make an agent")?;
-        world.tally.asked();
+        world.tally.count_asked();
         let mut run = agent.prompt(Prompt::from("go"));
         let mut played = Self::default();
         let cancel = run.cancellation();
@@ -133,7 +133,7 @@ impl Played {
             played.take(&event);
             world.events.push(event);
         }
-        world.tally.ended();
+        world.tally.count_ended();
         played.outcome = run.finish().await.map_err(|error| error.to_string());
         played.system = lock(&system).clone();
         played.ran = lock(&probe.0).clone();
@@ -163,10 +163,10 @@ pub(crate) fn last_word() -> Value {
 
 /// A tool that writes down what it ran with.
 #[derive(Debug, Clone, Default)]
-struct Probe(Arc<Mutex<Vec<String>>>);
+struct ProbeTool(Arc<Mutex<Vec<String>>>);
 
 #[async_trait::async_trait]
-impl Tool for Probe {
+impl Tool for ProbeTool {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema =
             RawJson::from_value(&json!({"type": "object", "properties": {"number": {"type": "integer"}}}))
@@ -181,13 +181,13 @@ impl Tool for Probe {
 }
 
 /// A model that writes down what it is told about itself.
-struct Recorded {
+struct RecordingModel {
     model: Scripted,
     system: Arc<Mutex<String>>,
 }
 
 #[async_trait::async_trait]
-impl Model for Recorded {
+impl Model for RecordingModel {
     fn info(&self) -> ModelInfo {
         self.model.info()
     }

@@ -13,9 +13,9 @@ const KEPT: usize = 20_000;
 
 /// Collects events.
 #[derive(Clone, Default)]
-pub(crate) struct Events(Arc<Mutex<Vec<AgentEvent>>>);
+pub(crate) struct EventLog(Arc<Mutex<Vec<AgentEvent>>>);
 
-impl Events {
+impl EventLog {
     /// Where the host sends its own.
     pub(crate) fn sink(&self) -> EventSink {
         let events = self.clone();
@@ -43,7 +43,7 @@ impl Events {
     }
 
     /// Those of one type, as every front end prints them.
-    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn of_type(&self, kind: &str) -> Vec<Value> {
         let events = self.all().into_iter().filter_map(|event| serde_json::to_value(event).ok());
         events.filter(|event| event["type"] == kind).collect()
     }

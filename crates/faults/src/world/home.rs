@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use serde_json::{Value, json};
 
-use super::{EVIL, World, beside};
+use super::{EVIL, World, sibling_binary};
 use crate::defence;
 use crate::timeouts::{LOOK, PATIENCE};
 
@@ -25,7 +25,7 @@ const SIZE: (NonZeroU16, NonZeroU16) = (NonZeroU16::new(200).unwrap(), NonZeroU1
 const GRANTED: [&str; 4] = ["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TEXTS", "HAFT_TRANSCRIPT"];
 
 /// `haft`, not yet started.
-pub(crate) struct Home {
+pub(crate) struct HaftHome {
     dir: PathBuf,
     env: Vec<(String, String)>,
     model: Vec<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Home {
 }
 
 /// `haft` in a terminal.
-pub(crate) struct Terminal {
+pub(crate) struct HaftTerminal {
     child: Box<dyn Child + Send + Sync>,
     // Whoever drops it hangs up.
     _master: Box<dyn MasterPty + Send>,
@@ -44,13 +44,13 @@ pub(crate) struct Terminal {
 }
 
 /// The outcome of a program in a terminal.
-pub(crate) struct Shown {
+pub(crate) struct TerminalOutput {
     pub(crate) code: u32,
     /// The bytes for the terminal, with the ends of lines as the program wrote them.
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Home {
+impl HaftHome {
     /// The program, whose extension has this fault, and whose model plays these steps. `name` tells several programs
     /// of one case apart.
     pub(crate) fn new(world: &World, name: &str, fault: &str, steps: &Value) -> Result<Self> {
@@ -63,7 +63,7 @@ impl Home {
             .context("write the configuration")?;
         let script = dir.join("script.json");
         fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;
-        let manifest = json!({"name": EVIL, "exec": beside("misbehave"), "args": [fault, EVIL]});
+        let manifest = json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": [fault, EVIL]});
         let model = ["--provider", "scripted", "--model", &script.display().to_string()].map(str::to_owned);
         let env = [
             ("HAFT_HOME".to_owned(), home.display().to_string()),
@@ -74,29 +74,29 @@ impl Home {
             ("TERM".to_owned(), "xterm-256color".to_owned()),
         ];
         let env = env.into_iter().chain(defence::inherited()).collect();
-        Self { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
+        Self { dir, env, model: model.into(), below: Vec::new() }.with_manifest("evil", &manifest)
     }
 
     /// With a manifest in an extension's directory.
-    pub(crate) fn manifest(self, extension: &str, manifest: &Value) -> Result<Self> {
-        let dir = self.extension(extension);
+    pub(crate) fn with_manifest(self, extension: &str, manifest: &Value) -> Result<Self> {
+        let dir = self.extension_dir(extension);
         fs::create_dir_all(&dir).context("make an extension's directory")?;
         fs::write(dir.join("extension.json"), manifest.to_string()).context("write a manifest")?;
         Ok(self)
     }
 
     /// Where an extension lies.
-    pub(crate) fn extension(&self, name: &str) -> PathBuf {
+    pub(crate) fn extension_dir(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
     /// Where it runs.
-    pub(crate) fn work(&self) -> PathBuf {
+    pub(crate) fn work_dir(&self) -> PathBuf {
         self.dir.join("work")
     }
 
     /// With texts for the extension to say.
-    pub(crate) fn texts(mut self, texts: &[&str]) -> Result<Self> {
+    pub(crate) fn with_texts(mut self, texts: &[&str]) -> Result<Self> {
         let path = self.dir.join("texts.json");
         fs::write(&path, json!(texts).to_string()).context("write the texts")?;
         self.env.push(("HAFT_TEXTS".to_owned(), path.display().to_string()));
@@ -104,7 +104,7 @@ impl Home {
     }
 
     /// With more that the user grants the extension, as lines of its table.
-    pub(crate) fn granted(self, lines: &str) -> Result<Self> {
+    pub(crate) fn with_grants(self, lines: &str) -> Result<Self> {
         let path = self.dir.join("home/config.toml");
         let before = fs::read_to_string(&path).context("read the configuration")?;
         fs::write(path, format!("{before}{lines}\n")).context("write the configuration")?;
@@ -112,36 +112,36 @@ impl Home {
     }
 
     /// A run with this prompt: the arguments.
-    pub(crate) fn run(&self, more: &[&str]) -> Vec<String> {
-        let ext = ["--ext".to_owned(), self.extension(EVIL).display().to_string()];
+    pub(crate) fn prompt_args(&self, more: &[&str]) -> Vec<String> {
+        let ext = ["--ext".to_owned(), self.extension_dir(EVIL).display().to_string()];
         self.model.iter().cloned().chain(ext).chain(more.iter().map(|&arg| arg.to_owned())).collect()
     }
 
     /// A run with this prompt and without an extension that misbehaves: the arguments.
-    pub(crate) fn alone(&self, more: &[&str]) -> Vec<String> {
+    pub(crate) fn plain_args(&self, more: &[&str]) -> Vec<String> {
         self.model.iter().cloned().chain(more.iter().map(|&arg| arg.to_owned())).collect()
     }
 
     /// Where haft keeps its files.
-    pub(crate) fn root(&self) -> PathBuf {
+    pub(crate) fn root_dir(&self) -> PathBuf {
         self.dir.join("home")
     }
 
     /// With one more variable.
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// With these words before each command line.
-    pub(crate) fn below(mut self, words: &[&str]) -> Self {
+    pub(crate) fn with_wrapper(mut self, words: &[&str]) -> Self {
         self.below = words.iter().map(|&word| word.to_owned()).collect();
         self
     }
 
     /// The program that is started, and all of its arguments.
     fn command_line(&self, args: Vec<String>) -> (PathBuf, Vec<String>) {
-        let haft = beside("haft");
+        let haft = sibling_binary("haft");
         match self.below.split_first() {
             None => (haft, args),
             Some((program, words)) => {
@@ -152,7 +152,7 @@ impl Home {
     }
 
     /// Starts it with pipes, and waits for its end.
-    pub(crate) async fn piped(&self, args: Vec<String>) -> Result<Output> {
+    pub(crate) async fn run_piped(&self, args: Vec<String>) -> Result<Output> {
         let (program, args) = self.command_line(args);
         #[expect(clippy::disallowed_methods, reason = "the program is no extension")]
         let mut command = Command::new(program);
@@ -164,7 +164,7 @@ impl Home {
     }
 
     /// Starts it in a terminal, into which this was typed before.
-    pub(crate) fn terminal(&self, args: Vec<String>, typed: &str) -> Result<Terminal> {
+    pub(crate) fn run_in_terminal(&self, args: Vec<String>, typed: &str) -> Result<HaftTerminal> {
         let size = PtySize { rows: SIZE.0.get(), cols: SIZE.1.get(), ..PtySize::default() };
         let pair = native_pty_system().openpty(size).context("open a terminal")?;
         let (program, args) = self.command_line(args);
@@ -187,13 +187,13 @@ impl Home {
                 into.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(piece);
             }
         });
-        Ok(Terminal { child, _master: pair.master, keyboard, seen, reader })
+        Ok(HaftTerminal { child, _master: pair.master, keyboard, seen, reader })
     }
 }
 
-impl Terminal {
+impl HaftTerminal {
     /// Waits until this text is on the screen, or was.
-    pub(crate) async fn until(&mut self, text: &str) -> Result<()> {
+    pub(crate) async fn wait_for(&mut self, text: &str) -> Result<()> {
         let start = Instant::now();
         while !String::from_utf8_lossy(&self.bytes()).contains(text) {
             if start.elapsed() > PATIENCE {
@@ -211,7 +211,7 @@ impl Terminal {
     }
 
     /// Waits for the end.
-    pub(crate) async fn ended(mut self) -> Result<Shown> {
+    pub(crate) async fn wait_for_end(mut self) -> Result<TerminalOutput> {
         let start = Instant::now();
         let status = loop {
             match self.child.try_wait().context("look at haft")? {
@@ -232,7 +232,7 @@ impl Terminal {
         // What a terminal makes of a newline is its own business.
         let lines = text.split(|&byte| byte == b'\n');
         let lines: Vec<&[u8]> = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        Ok(Shown { code: status.exit_code(), bytes: lines.join(&b'\n') })
+        Ok(TerminalOutput { code: status.exit_code(), bytes: lines.join(&b'\n') })
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -240,7 +240,7 @@ impl Terminal {
     }
 }
 
-impl Shown {
+impl TerminalOutput {
     /// The rows of the screen at the end, without those that are blank.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut parser = vt100::Parser::new(SIZE.0, SIZE.1, 0);

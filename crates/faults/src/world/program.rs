@@ -9,26 +9,26 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{World, beside};
+use super::{World, sibling_binary};
 use crate::timeouts::LOOK;
 
 /// `haft` at work, in a home of its own below the world's. Killed when it is dropped.
-pub(crate) struct Program {
+pub(crate) struct HaftProgram {
     child: std::process::Child,
     dir: PathBuf,
 }
 
 /// The end of a run.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProgramRun {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ran {
+impl ProgramRun {
     /// The events of one type, of a run with `--json`.
-    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+    pub(crate) fn events_of_type(&self, kind: &str) -> Vec<Value> {
         let events = self.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         events.filter(|event| event["type"] == kind).collect()
     }
@@ -37,7 +37,7 @@ impl Ran {
 /// The variables of its environment for its extensions.
 const VARIABLES: &[&str] = &["HAFT_FAULT_TAG", "HAFT_MARKER", "HAFT_TRANSCRIPT"];
 
-impl Program {
+impl HaftProgram {
     /// Starts `haft` with these arguments and further variables, a model that plays these steps, and extensions: fault,
     /// name, and more for the manifest.
     pub(crate) fn start(
@@ -54,9 +54,9 @@ impl Program {
             .context("the model's script")?;
         let mut config = String::new();
         #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
-        let mut command = Command::new(beside("haft"));
+        let mut command = Command::new(sibling_binary("haft"));
         for (fault, name, more) in extensions {
-            command.arg("--ext").arg(extension(&dir, fault, name, more)?);
+            command.arg("--ext").arg(write_extension(&dir, fault, name, more)?);
             config.push_str(&format!("[grant.{name}]\nenv = {VARIABLES:?}\n"));
         }
         fs::write(dir.join("home/config.toml"), config).context("write config.toml")?;
@@ -83,29 +83,29 @@ impl Program {
     }
 
     /// Returns the text that it has printed so far.
-    pub(crate) fn printed(&self) -> String {
+    pub(crate) fn stdout_text(&self) -> String {
         fs::read_to_string(self.dir.join("stdout")).unwrap_or_default()
     }
 
     /// Waits for its end.
-    pub(crate) async fn ended(&mut self, world: &World) -> Result<Ran> {
+    pub(crate) async fn wait_for_end(&mut self, world: &World) -> Result<ProgramRun> {
         let (start, patience) = (Instant::now(), world.patience());
         let status: ExitStatus = loop {
             if let Some(status) = self.child.try_wait().context("look at haft")? {
                 break status;
             }
             if start.elapsed() > patience {
-                bail!("haft has not ended within {patience:?}: {}", self.printed());
+                bail!("haft has not ended within {patience:?}: {}", self.stdout_text());
             }
             // sleep: between two looks
             tokio::time::sleep(LOOK).await;
         };
         let stderr = fs::read_to_string(self.dir.join("stderr")).unwrap_or_default();
-        Ok(Ran { code: status.code(), stdout: self.printed(), stderr })
+        Ok(ProgramRun { code: status.code(), stdout: self.stdout_text(), stderr })
     }
 }
 
-impl Drop for Program {
+impl Drop for HaftProgram {
     fn drop(&mut self) {
         // One that is gone already is what this wants.
         let _ = self.child.kill();
@@ -113,10 +113,10 @@ impl Drop for Program {
     }
 }
 
-fn extension(dir: &Path, fault: &str, name: &str, more: &Value) -> Result<PathBuf> {
+fn write_extension(dir: &Path, fault: &str, name: &str, more: &Value) -> Result<PathBuf> {
     let dir = dir.join("project").join(name);
     fs::create_dir_all(&dir).context("make an extension")?;
-    let mut manifest = json!({"name": name, "exec": beside("misbehave"), "args": [fault, name]});
+    let mut manifest = json!({"name": name, "exec": sibling_binary("misbehave"), "args": [fault, name]});
     if let (Some(fields), Some(more)) = (manifest.as_object_mut(), more.as_object()) {
         fields.extend(more.clone());
     }

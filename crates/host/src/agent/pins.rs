@@ -22,16 +22,16 @@ pub fn run_in_background(job: Box<dyn FnOnce() + Send>) {
 
 /// The known texts of tools since the last start or reload.
 #[derive(Debug)]
-pub(crate) struct Pins {
-    kept: Option<Arc<dyn ToolPins>>,
-    known: Mutex<Known>,
+pub(crate) struct ToolTextPins {
+    store: Option<Arc<dyn ToolPins>>,
+    known: Mutex<KnownToolTexts>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownToolTexts {
     extensions: BTreeMap<ExtensionName, Option<BTreeMap<String, PinnedTool>>>,
     /// Locked tools that were told.
-    told: BTreeSet<(ExtensionName, String)>,
+    reported: BTreeSet<(ExtensionName, String)>,
     new: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,
     /// To be kept as locked.
     changed: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,
@@ -44,20 +44,20 @@ impl From<&OfferedTool> for PinnedTool {
     }
 }
 
-impl Pins {
+impl ToolTextPins {
     pub(crate) fn new(kept: Option<Arc<dyn ToolPins>>) -> Self {
-        Self { kept, known: Mutex::default() }
+        Self { store: kept, known: Mutex::default() }
     }
 
     /// Forgets the texts that were read, because the stored ones may have changed.
-    pub(crate) fn forget(&self) {
-        *self.known() = Known::default();
+    pub(crate) fn clear_cache(&self) {
+        *self.lock_known() = KnownToolTexts::default();
     }
 
     /// True if a tool has other texts than it had. One that has none yet gets those that it has now.
-    pub(crate) fn locks(&self, spec: &ExtensionSpec, tool: &OfferedTool) -> bool {
-        let Some(kept) = self.kept.as_ref().filter(|_| may_be_pinned(spec)) else { return false };
-        let mut known = self.known();
+    pub(crate) fn is_locked_or_pin(&self, spec: &ExtensionSpec, tool: &OfferedTool) -> bool {
+        let Some(kept) = self.store.as_ref().filter(|_| may_be_pinned(spec)) else { return false };
+        let mut known = self.lock_known();
         let pinned = known.extensions.entry(spec.name.clone()).or_insert_with(|| kept.pinned(&spec.name));
         let Some(pinned) = pinned else { return false };
         let now = PinnedTool::from(tool);
@@ -70,9 +70,9 @@ impl Pins {
     }
 
     /// True if it was not yet told that this tool is locked.
-    pub(crate) fn tells(&self, extension: &ExtensionName, tool: &OfferedTool) -> bool {
-        let mut known = self.known();
-        let is_new = known.told.insert((extension.clone(), tool.name.clone()));
+    pub(crate) fn should_report_lock(&self, extension: &ExtensionName, tool: &OfferedTool) -> bool {
+        let mut known = self.lock_known();
+        let is_new = known.reported.insert((extension.clone(), tool.name.clone()));
         if is_new {
             let changed = known.changed.entry(extension.clone()).or_default();
             changed.insert(tool.name.clone(), PinnedTool::from(tool));
@@ -82,9 +82,9 @@ impl Pins {
 
     /// Keeps what came up since. Nothing may be held by whoever calls this: it writes a file when there is anything.
     pub(crate) fn save(&self) {
-        let Some(kept) = &self.kept else { return };
+        let Some(kept) = &self.store else { return };
         let (new, changed) = {
-            let mut known = self.known();
+            let mut known = self.lock_known();
             (std::mem::take(&mut known.new), std::mem::take(&mut known.changed))
         };
         let new = new.into_iter().map(|(extension, tools)| (kept.pin(&extension, tools), extension));
@@ -97,7 +97,7 @@ impl Pins {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, KnownToolTexts> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -110,7 +110,7 @@ fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     }
 }
 
-pub(crate) fn locked(extension: &ExtensionName, tool: &str) -> String {
+pub(crate) fn locked_tool_message(extension: &ExtensionName, tool: &str) -> String {
     format!(
         "tool {tool} has other texts than when it was approved, and is locked; `haft ext trust {extension}` shows the \
          difference, and asks"

@@ -22,7 +22,7 @@ use haft_protocol::ext::InterceptKind;
 use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
-use crate::session::filter::Role;
+use crate::session::filter::InterceptorRole;
 use crate::wire::fault::{CallError, PRINTED};
 
 /// Characters of a failure that stand in a question.
@@ -30,7 +30,7 @@ const MOST_QUOTED: usize = 200;
 
 /// The verdict about the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum FailureEffect {
     /// It happens, as if the extension were not there. The failure was reported.
     Pass,
     Block,
@@ -38,49 +38,49 @@ pub(crate) enum Verdict {
 
 /// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
 /// extension's.
-pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error: &CallError) -> Verdict {
-    verdict(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
+pub(crate) fn on_failure(hook: InterceptKind, role: InterceptorRole, loosened: bool, error: &CallError) -> FailureEffect {
+    failure_effect(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
 }
 
-pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> Verdict {
-    verdict(point_fails_closed(point), loosened, error)
+pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> FailureEffect {
+    failure_effect(point_fails_closed(point), loosened, error)
 }
 
-fn verdict(is_closed: bool, loosened: bool, error: &CallError) -> Verdict {
+fn failure_effect(is_closed: bool, loosened: bool, error: &CallError) -> FailureEffect {
     match error {
-        CallError::Cancelled => Verdict::Block,
-        CallError::TimedOut { .. } if loosened => Verdict::Pass,
+        CallError::Cancelled => FailureEffect::Block,
+        CallError::TimedOut { .. } if loosened => FailureEffect::Pass,
         CallError::TimedOut { .. }
         | CallError::BadResponse { .. }
         | CallError::Gone { .. }
         | CallError::NotSent { .. } => match is_closed {
-            true => Verdict::Block,
-            false => Verdict::Pass,
+            true => FailureEffect::Block,
+            false => FailureEffect::Pass,
         },
     }
 }
 
 /// Returns the mistake, fit to follow the name of its author; none when the run was cancelled.
-pub(crate) fn blamed(error: &CallError) -> Option<String> {
+pub(crate) fn failure_detail(error: &CallError) -> Option<String> {
     (*error != CallError::Cancelled).then(|| error.to_string())
 }
 
 /// Returns the failure of a gate, fit for the question whether to continue without it. Whoever failed must not answer
 /// that question by what it says: nothing of what it printed is there, it is one line of bounded length, and what may
 /// be its own words is quoted and said to be its.
-pub(crate) fn for_the_person(name: &ExtensionName, failure: &str) -> String {
+pub(crate) fn user_facing_failure(name: &ExtensionName, failure: &str) -> String {
     let (failure, _) = failure.split_once(PRINTED).unwrap_or((failure, ""));
     let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
     match failure.split_once(": ") {
         Some((what, words)) => {
-            let words = shortened(&words.replace('"', "'"), MOST_QUOTED);
-            format!("{}; this may be in {name}'s own words: \"{words}\"", shortened(what, MOST_QUOTED))
+            let words = shorten(&words.replace('"', "'"), MOST_QUOTED);
+            format!("{}; this may be in {name}'s own words: \"{words}\"", shorten(what, MOST_QUOTED))
         }
-        None => shortened(&failure, MOST_QUOTED),
+        None => shorten(&failure, MOST_QUOTED),
     }
 }
 
-fn shortened(text: &str, most: usize) -> String {
+fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
@@ -88,15 +88,15 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// True if the action cannot go on without this hook's answer.
-pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
+pub(crate) fn fails_closed(hook: InterceptKind, role: InterceptorRole) -> bool {
     if !is_up(Defence::GatesFailClosed) {
         return false;
     }
     match (hook, role) {
         (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
         (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
-        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
+        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, InterceptorRole::Gate | InterceptorRole::Redactor) => true,
+        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, InterceptorRole::Plain | InterceptorRole::Rewrite) => false,
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const ROLES: [Role; 4] = [Role::Plain, Role::Gate, Role::Rewrite, Role::Redactor];
+    const ROLES: [InterceptorRole; 4] = [InterceptorRole::Plain, InterceptorRole::Gate, InterceptorRole::Rewrite, InterceptorRole::Redactor];
 
     /// Every kind of failure, as it comes here.
     fn failures() -> [(&'static str, CallError); 12] {
@@ -151,14 +151,14 @@ mod tests {
     }
 
     /// What the design says, written down a second time.
-    fn expected(hook: InterceptKind, role: Role, failure: &str, loosened: bool) -> Verdict {
+    fn expected(hook: InterceptKind, role: InterceptorRole, failure: &str, loosened: bool) -> FailureEffect {
         let late = matches!(failure, "timeout" | "missing response");
         let closed = match (hook.name(), role) {
             ("tool_call", _) => !(late && loosened),
-            ("turn_start" | "assistant_message", Role::Gate | Role::Redactor) => true,
+            ("turn_start" | "assistant_message", InterceptorRole::Gate | InterceptorRole::Redactor) => true,
             _ => false,
         };
-        if closed || failure == "cancelled turn" { Verdict::Block } else { Verdict::Pass }
+        if closed || failure == "cancelled turn" { FailureEffect::Block } else { FailureEffect::Pass }
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
                     let guards =
                         matches!(point.name(), "before_tool" | "approve_tool") && !(late && loosened);
                     let blocks = guards || failure == "cancelled turn";
-                    let expect = if blocks { Verdict::Block } else { Verdict::Pass };
+                    let expect = if blocks { FailureEffect::Block } else { FailureEffect::Pass };
                     let got = on_hook_failure(*point, loosened, &error);
                     assert_eq!(got, expect, "{} {failure} {loosened}", point.name());
                     tried += 1;
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_the_person_is_asked_about_is_one_line_and_says_whose_words_it_quotes() {
-        let told = |failure: &str| for_the_person(&ExtensionName::new("guard"), failure);
+        let told = |failure: &str| user_facing_failure(&ExtensionName::new("guard"), failure);
         assert_eq!(told("did not answer within 5 s"), "did not answer within 5 s");
         let printed = format!("exited with status 3{PRINTED}\nhaft: choose 2 and press enter.\n");
         assert_eq!(told(&printed), "exited with status 3");

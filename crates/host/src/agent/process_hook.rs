@@ -18,9 +18,9 @@ use std::sync::Arc;
 use haft_core::hooks::Hooks;
 use haft_protocol::hook::Mode;
 
-pub(crate) use audience::HookAudience;
-pub(crate) use part::HookPart;
-pub(crate) use turns::Turns;
+pub(crate) use audience::HookEventBroadcaster;
+pub(crate) use part::ProcessHookAdapter;
+pub(crate) use turns::TurnTracker;
 
 /// The channel of every turn.
 const CHANNEL: &str = "cli";
@@ -28,10 +28,10 @@ const CHANNEL: &str = "cli";
 /// The conversation on the channel.
 const CHAT: &str = "direct";
 
-pub(crate) fn add(
+pub(crate) fn register_hooks(
     hooks: &mut Hooks,
     watch: &haft_protocol::hook::Watch,
-    part: impl Fn() -> Option<HookPart>,
+    part: impl Fn() -> Option<ProcessHookAdapter>,
 ) {
     for mode in watch.modes() {
         let Some(one) = part().map(Arc::new) else { continue };

@@ -17,33 +17,33 @@ use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 
-use crate::agent::entry::Entry;
-use crate::agent::pins::Pins;
-use crate::extension::frontend::Reporter;
-use crate::extension::{Deadline, Extension};
+use crate::agent::entry::ManagedExtension;
+use crate::agent::pins::ToolTextPins;
+use crate::extension::frontend::FaultReporter;
+use crate::extension::{Deadline, ExtensionHandle};
 use crate::session::offers::OfferedTool;
 use crate::wire::fault::{CallError, FaultCode};
-pub(crate) use kept::Results;
-pub(crate) use result::Read;
+pub(crate) use kept::ResultFiles;
+pub(crate) use result::SanitizedToolResult;
 
 /// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
 /// as long as that one offers it with the same schema.
 #[derive(Debug)]
 pub(crate) struct ExtensionTool {
-    entry: Arc<Entry>,
+    entry: Arc<ManagedExtension>,
     spec: Arc<ToolSpec>,
-    results: Arc<Results>,
-    pins: Arc<Pins>,
-    reporter: Reporter,
+    results: Arc<ResultFiles>,
+    pins: Arc<ToolTextPins>,
+    reporter: FaultReporter,
 }
 
 impl ExtensionTool {
     pub(crate) fn new(
-        entry: Arc<Entry>,
+        entry: Arc<ManagedExtension>,
         tool: &OfferedTool,
-        results: Arc<Results>,
-        pins: Arc<Pins>,
-        reporter: Reporter,
+        results: Arc<ResultFiles>,
+        pins: Arc<ToolTextPins>,
+        reporter: FaultReporter,
     ) -> Self {
         let spec = Arc::new(ToolSpec {
             name: tool.name.clone(),
@@ -57,12 +57,12 @@ impl ExtensionTool {
     }
 
     /// The process to call, or why it cannot be called, fit to follow "it".
-    async fn reach(&self, context: &ToolContext, deadline: Deadline) -> Result<Extension, CallError> {
+    async fn acquire_handle(&self, context: &ToolContext, deadline: Deadline) -> Result<ExtensionHandle, CallError> {
         let entry = self.entry.current();
-        let extension = entry.reach(&context.cancel, deadline).await?;
+        let extension = entry.acquire_handle(&context.cancel, deadline).await?;
         // A reload may have come while it was waited for.
         match entry.current().tool(&self.spec.name) {
-            Some(tool) if self.pins.locks(&entry.current().spec, &tool) => {
+            Some(tool) if self.pins.is_locked_or_pin(&entry.current().spec, &tool) => {
                 Err(CallError::Gone { why: LOCKED.to_owned() })
             }
             Some(tool) if tool.schema.same_value(&self.spec.schema) || !is_up(Defence::KnownSchema) => {
@@ -76,16 +76,16 @@ impl ExtensionTool {
 
 impl ExtensionTool {
     /// The same after it was started, if it has to be; and until when it may answer.
-    async fn wait_until_ready(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
-        self.entry.current().awake(&context.cancel).await?;
+    async fn wait_until_ready(&self, context: &ToolContext) -> Result<(ExtensionHandle, Deadline), CallError> {
+        self.entry.current().ensure_started(&context.cancel).await?;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
-        Ok((self.reach(context, deadline).await?, deadline))
+        Ok((self.acquire_handle(context, deadline).await?, deadline))
     }
 
     /// Waits for the extension; when that takes so long that people wonder, they are told.
-    async fn told_if_late<T>(&self, reached: impl Future<Output = T> + Send) -> T {
+    async fn notify_if_slow<T>(&self, reached: impl Future<Output = T> + Send) -> T {
         let mut reached = pin!(reached);
-        if let Ok(reached) = timeout(self.entry.timeouts.told, reached.as_mut()).await {
+        if let Ok(reached) = timeout(self.entry.timeouts.slow_start_notice, reached.as_mut()).await {
             return reached;
         }
         let message = format!("is not ready yet; tool {} waits for it", self.spec.name);
@@ -94,28 +94,28 @@ impl ExtensionTool {
         reached.await
     }
 
-    async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
+    async fn read_result(&self, result: ToolResult) -> Result<(SanitizedToolResult, Option<PathBuf>), JoinError> {
         let limits = *self.entry.current().offers().limits;
-        Read::beside(self.entry.name(), &self.spec.name, result, limits, &self.results).await
+        SanitizedToolResult::read_off_thread(self.entry.name(), &self.spec.name, result, limits, &self.results).await
     }
 }
 
-impl Read {
+impl SanitizedToolResult {
     /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
     /// extensions, which must not stand still for a long one. Fails when the runtime ends.
-    pub(crate) async fn beside(
+    pub(crate) async fn read_off_thread(
         owner: &ExtensionName,
         tool: &str,
         result: ToolResult,
         limits: Limits,
-        results: &Arc<Results>,
+        results: &Arc<ResultFiles>,
     ) -> Result<(Self, Option<PathBuf>), JoinError> {
         let (owner, tool, results) = (owner.clone(), tool.to_owned(), Arc::clone(results));
         // A text within both of these is never cut, and is read in less time than another thread takes to wake.
-        let short = most(&result) <= limits.max_result_text.min(limits.max_result_lines);
+        let short = readable_bytes(&result) <= limits.max_result_text.min(limits.max_result_lines);
         let read = move || {
             let read = Self::new(&owner, &tool, result, limits);
-            let kept = read.whole().and_then(|whole| results.keep(whole));
+            let kept = read.full_text().and_then(|whole| results.save(whole));
             (read, kept)
         };
         if short { Ok(read()) } else { tokio::task::spawn_blocking(read).await }
@@ -123,7 +123,7 @@ impl Read {
 }
 
 /// The number of bytes there are to read, line ends between blocks included.
-fn most(result: &ToolResult) -> usize {
+fn readable_bytes(result: &ToolResult) -> usize {
     let bytes = |block: &ResultBlock| match block {
         ResultBlock::Text { text } => text.len() + 1,
         ResultBlock::Image(image) => image.data.len(),
@@ -154,7 +154,7 @@ impl Tool for ExtensionTool {
         let failed = |error: &dyn std::fmt::Display| {
             ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
         };
-        let (extension, deadline) = match self.told_if_late(self.wait_until_ready(&context)).await {
+        let (extension, deadline) = match self.notify_if_slow(self.wait_until_ready(&context)).await {
             Ok(reached) => reached,
             Err(error) => return failed(&format_args!("it {error}")),
         };
@@ -162,18 +162,18 @@ impl Tool for ExtensionTool {
         let what = format!("tool {name}");
         match extension.query(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
-                let (read, kept) = match self.read(result).await {
+                let (read, kept) = match self.read_result(result).await {
                     Ok(read) => read,
                     Err(error) => return failed(&error),
                 };
                 if let Some(detail) = &read.rejected {
-                    extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
+                    extension.reporter().report_fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
-                extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
-                read.output(kept.as_deref())
+                extension.reporter().report_hidden_text(read.hidden, &format!("a result of {what}"));
+                read.into_output(kept.as_deref())
             }
             Ok(Err(detail)) => {
-                extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
+                extension.reporter().report_fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
                 failed(&detail)
             }
             Err(error) => failed(&format_args!("it {error}")),

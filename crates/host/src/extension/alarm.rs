@@ -12,11 +12,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// answered long before its time is up. So a timer that rings too early stays as it is: whoever hears it finds
 /// nothing due and sets it again.
 #[derive(Debug, Default)]
-pub(super) struct Alarm {
+pub(super) struct DeadlineTimer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Alarm {
+impl DeadlineTimer {
     /// Sees to it that it rings at `deadline` at the latest, if there is one. Says whether that changed anything: then
     /// it has to be waited for anew.
     pub(super) fn set(&mut self, deadline: Option<StdInstant>) -> bool {
@@ -30,7 +30,7 @@ impl Alarm {
     }
 
     /// Waits until it rings, once. Safe to drop and to call again.
-    pub(super) async fn rung(&mut self) {
+    pub(super) async fn wait(&mut self) {
         match &mut self.sleep {
             Some(sleep) => sleep.as_mut().await,
             None => pending().await,
@@ -48,13 +48,13 @@ mod tests {
     async fn rings_at_the_earliest_deadline_it_was_ever_set_to() {
         let start = Instant::now();
         let at = |seconds| Some((start + Duration::from_secs(seconds)).into_std());
-        let mut alarm = Alarm::default();
+        let mut alarm = DeadlineTimer::default();
         for (set, rings) in [(vec![at(5), at(9), None], 5), (vec![at(9)], 9), (vec![at(20), at(12)], 12)] {
             set.into_iter().for_each(|deadline| _ = alarm.set(deadline));
-            alarm.rung().await;
+            alarm.wait().await;
             assert_eq!(start.elapsed().as_secs(), rings);
         }
-        let silent = tokio::time::timeout(Duration::from_secs(60), alarm.rung());
+        let silent = tokio::time::timeout(Duration::from_secs(60), alarm.wait());
         assert!(silent.await.is_err());
     }
 }

@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use haft_protocol::ext::Limits;
 
 use crate::extension::send_queue::event::{BatchBuilder, EventBatch, EventFilter};
-use crate::extension::{Extension, WAITING_EVENTS};
+use crate::extension::{ExtensionHandle, WAITING_EVENTS};
 
 /// Events in order. Over for good once they were handed over, or never will be.
 #[derive(Debug)]
-pub(crate) struct Backlog {
+pub(crate) struct EventBacklog {
     /// As many are kept as may wait to be read by the extension, so that what is kept arrives.
     most: usize,
     events: Mutex<BatchBuilder>,
@@ -19,7 +19,7 @@ pub(crate) struct Backlog {
     dropped: AtomicUsize,
 }
 
-impl Backlog {
+impl EventBacklog {
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             most: limits.queue_frames.min(WAITING_EVENTS),
@@ -36,13 +36,13 @@ impl Backlog {
 
     /// Keeps the wanted events of a batch; those that do not fit are dropped and counted. Returns how many were wanted, and
     /// none when it is over.
-    pub(crate) fn keep(&self, batch: &EventBatch, filter: &EventFilter) -> Option<usize> {
+    pub(crate) fn push_wanted(&self, batch: &EventBatch, filter: &EventFilter) -> Option<usize> {
         let mut events = self.events();
         if self.is_over() {
             return None;
         }
         let before = events.len();
-        let wanted = events.copy(batch, filter, self.most);
+        let wanted = events.copy_wanted(batch, filter, self.most);
         self.dropped.fetch_add(before + wanted - events.len(), Ordering::Relaxed);
         Some(wanted)
     }
@@ -53,22 +53,22 @@ impl Backlog {
     }
 
     /// Passes everything on, in order, before anything that comes now, and tells how much is missing behind it.
-    pub(crate) fn hand_over(&self, to: &Extension) {
+    pub(crate) fn hand_over(&self, to: &ExtensionHandle) {
         let mut events = self.events();
         to.observe(&events.take());
-        to.observe_gap(self.dropped());
+        to.observe_gap(self.dropped_count());
         self.over.store(true, Ordering::Release);
     }
 
     /// There will be nobody to pass them on to.
-    pub(crate) fn give_up(&self) {
+    pub(crate) fn discard(&self) {
         let mut events = self.events();
         self.dropped.fetch_add(events.len(), Ordering::Relaxed);
         events.take();
         self.over.store(true, Ordering::Release);
     }
 
-    pub(crate) fn dropped(&self) -> usize {
+    pub(crate) fn dropped_count(&self) -> usize {
         self.dropped.load(Ordering::Relaxed)
     }
 

@@ -38,7 +38,7 @@ pub trait Frontend: Send + Sync {
     /// A gate keeps failing, so that what it guards cannot happen: asks the person what to do about it. Asked once for
     /// an extension and a session. Returns soon after `cancel`; what it then says counts for nothing. Where nobody can
     /// be asked, everything stops.
-    async fn gate_failing(&self, _cancel: &CancellationToken, _failing: &GateFailing) -> GateChoice {
+    async fn ask_about_failing_gate(&self, _cancel: &CancellationToken, _failing: &FailingGate) -> GateChoice {
         GateChoice::Stop
     }
 
@@ -48,7 +48,7 @@ pub trait Frontend: Send + Sync {
 
 /// A gate that keeps failing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateFailing {
+pub struct FailingGate {
     /// The extension with the gate.
     pub extension: ExtensionName,
     /// The last failure, for people.
@@ -70,20 +70,20 @@ pub enum GateChoice {
 
 /// A front end without a screen.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Headless;
+pub struct HeadlessFrontend;
 
-impl Frontend for Headless {}
+impl Frontend for HeadlessFrontend {}
 
 /// Reports the faults of one extension: one event, one line in its log.
 #[derive(Clone)]
-pub(crate) struct Reporter {
+pub(crate) struct FaultReporter {
     pub(crate) name: ExtensionName,
     pub(crate) events: EventSink,
 }
 
-impl Reporter {
+impl FaultReporter {
     /// Reports one failure, once.
-    pub(crate) fn fault(&self, code: FaultCode, message: impl Into<String>) {
+    pub(crate) fn report_fault(&self, code: FaultCode, message: impl Into<String>) {
         let message = message.into();
         tracing::warn!(extension = %self.name, code = code.as_str(), message, "extension fault");
         let (extension, code) = (self.name.clone(), code.as_str().to_owned());
@@ -94,10 +94,10 @@ impl Reporter {
 
     /// Reports that a text for the model had this many characters in it that nobody can see; nothing when there
     /// were none.
-    pub(crate) fn hidden(&self, count: usize, of: &str) {
+    pub(crate) fn report_hidden_text(&self, count: usize, of: &str) {
         if count > 0 {
             let text = format!("{of} had {count} characters in it that nobody can see; they were left out");
-            self.fault(FaultCode::HiddenText, text);
+            self.report_fault(FaultCode::HiddenText, text);
         }
     }
 
@@ -106,7 +106,7 @@ impl Reporter {
     }
 }
 
-impl fmt::Debug for Reporter {
+impl fmt::Debug for FaultReporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reporter").field("name", &self.name).finish_non_exhaustive()
     }

@@ -27,8 +27,8 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::Command;
-use crate::wire::outlet::Outlet;
+use super::ActorCommand;
+use crate::wire::outlet::StdinWriter;
 use crate::wire::pipe::LONG_LINE;
 use event::{EventBatch, EventFilter, EventRun};
 use lines::WaitingLines;
@@ -42,11 +42,11 @@ const PARTS: usize = 64;
 
 /// See the module.
 pub(crate) struct SendQueue {
-    state: Mutex<State>,
+    state: Mutex<SendQueueState>,
     stall: Duration,
     runtime: Handle,
     pump: Arc<EventPump>,
-    mailbox: Weak<mpsc::UnboundedSender<Command>>,
+    mailbox: Weak<mpsc::UnboundedSender<ActorCommand>>,
     /// Commands in the mailbox that may become lines, which have their place before any event that comes now.
     ahead: AtomicUsize,
     /// True if an event was sent since the extension was heard last.
@@ -54,9 +54,9 @@ pub(crate) struct SendQueue {
     lost: AtomicUsize,
 }
 
-struct State {
+struct SendQueueState {
     /// None after the end.
-    outlet: Option<Outlet>,
+    outlet: Option<StdinWriter>,
     lines: WaitingLines,
     filter: EventFilter,
     /// The number of the last line that left.
@@ -91,13 +91,13 @@ pub(crate) struct QueueOwner(pub(crate) Arc<SendQueue>);
 impl SendQueue {
     /// Has nothing to write yet. Must be called within a tokio runtime.
     pub(crate) fn new(
-        outlet: Outlet,
+        outlet: StdinWriter,
         stall: Duration,
         limits: &Limits,
         pump: Arc<EventPump>,
-        mailbox: Weak<mpsc::UnboundedSender<Command>>,
+        mailbox: Weak<mpsc::UnboundedSender<ActorCommand>>,
     ) -> Self {
-        let state = State {
+        let state = SendQueueState {
             outlet: Some(outlet),
             lines: WaitingLines::new(limits),
             filter: EventFilter::default(),
@@ -135,16 +135,16 @@ impl SendQueue {
         // A question as a rule: put into the queue first, it would take 2 % longer.
         let left = if state.lines.is_empty() { state.write_at_once(text.as_bytes()) } else { 0 };
         if left == text.len() {
-            state.wrote(Some(number));
+            state.note_written(Some(number));
         } else {
             state.lines.push_kept(number, text.into());
             if left > 0 {
-                state.lines.begin(left);
+                state.lines.mark_begun(left);
             } else {
                 state.write_waiting();
             }
         }
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
         true
     }
 
@@ -156,8 +156,8 @@ impl SendQueue {
         }
         let dropped = state.lines.push_events(EventRun { text: text.into(), events: 1 });
         state.write_waiting();
-        self.leave_rest(state);
-        self.lose(dropped);
+        self.hand_rest_to_task(state);
+        self.count_lost(dropped);
     }
 
     /// Adds the events that the extension watches. Never waits.
@@ -168,19 +168,19 @@ impl SendQueue {
         }
         let is_ahead = self.ahead.load(Ordering::Acquire) > 0;
         let (mut is_new, mut lost) = (false, 0);
-        let State { filter, lines, .. } = &mut *state;
+        let SendQueueState { filter, lines, .. } = &mut *state;
         for run in batch.runs(filter) {
             if is_ahead {
                 self.expect_command();
-                self.notify(Command::Events(run));
+                self.notify(ActorCommand::Events(run));
             } else {
                 is_new = true;
                 lost += lines.push_events(run);
             }
         }
         if is_new {
-            self.leave_to_pump(state);
-            self.told(lost);
+            self.hand_to_pump(state);
+            self.note_events_sent(lost);
         }
     }
 
@@ -188,24 +188,24 @@ impl SendQueue {
         let mut state = self.lock();
         if !state.is_closed {
             let lost = state.lines.push_events(run);
-            self.leave_to_pump(state);
-            self.told(lost);
+            self.hand_to_pump(state);
+            self.note_events_sent(lost);
         }
     }
 
     /// Has new events written by the pump. While the pipe is full, the task waits for room anyway.
-    fn leave_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn hand_to_pump(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         let is_due = !state.is_full && !std::mem::replace(&mut state.is_pumped, true);
         if is_due && !self.pump.add(self) {
             state.is_pumped = false;
-            self.leave_rest(state);
+            self.hand_rest_to_task(state);
         }
     }
 
-    fn told(&self, lost: usize) {
-        self.lose(lost);
+    fn note_events_sent(&self, lost: usize) {
+        self.count_lost(lost);
         if !self.was_told.swap(true, Ordering::Relaxed) {
-            self.notify(Command::Told);
+            self.notify(ActorCommand::EventSent);
         }
     }
 
@@ -213,13 +213,13 @@ impl SendQueue {
     pub(crate) fn push_gap(self: &Arc<Self>, events: u64) {
         let mut state = self.lock();
         state.lines.push_gap(events);
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
     /// Sets which events the extension is sent from now on, and whether it is told how many it lost.
     pub(crate) fn subscribe(&self, filter: EventFilter, reports_gaps: bool) {
         let mut state = self.lock();
-        self.pump.watch(&filter);
+        self.pump.add_watched(&filter);
         state.filter = filter;
         state.lines.reports_gaps = reports_gaps;
     }
@@ -229,16 +229,16 @@ impl SendQueue {
         self.pump.distribute();
         let mut state = self.lock();
         state.is_closed = true;
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
     /// Notes a sign of life.
-    pub(crate) fn heard(&self) {
+    pub(crate) fn note_sign_of_life(&self) {
         self.was_told.store(false, Ordering::Relaxed);
     }
 
     /// The number of the last line that left.
-    pub(crate) fn flushed(&self) -> u64 {
+    pub(crate) fn flushed_lines(&self) -> u64 {
         self.lock().flushed
     }
 
@@ -253,26 +253,26 @@ impl SendQueue {
     }
 
     /// Commands that were put into the mailbox and are not yet carried out.
-    pub(crate) fn posted(&self) -> usize {
+    pub(crate) fn pending_commands(&self) -> usize {
         self.ahead.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn taken(&self, commands: usize) {
+    pub(crate) fn note_commands_done(&self, commands: usize) {
         self.ahead.fetch_sub(commands, Ordering::AcqRel);
     }
 
-    pub(crate) fn lost(&self) -> usize {
+    pub(crate) fn lost_events(&self) -> usize {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn lose(&self, events: usize) {
+    pub(crate) fn count_lost(&self, events: usize) {
         if events > 0 && self.lost.fetch_add(events, Ordering::Relaxed) == 0 {
-            self.notify(Command::Lost);
+            self.notify(ActorCommand::EventsLost);
         }
     }
 
     /// Tells the extension's task something, unless it is gone.
-    fn notify(&self, command: Command) {
+    fn notify(&self, command: ActorCommand) {
         if let Some(mailbox) = self.mailbox.upgrade() {
             _ = mailbox.unbounded_send(command);
         }
@@ -287,11 +287,11 @@ impl SendQueue {
             _ = state.poll_lines(&mut Context::from_waker(Waker::noop()));
             state.is_full = false;
         }
-        self.leave_rest(state);
+        self.hand_rest_to_task(state);
     }
 
     /// Leaves what did not leave at once to the task.
-    fn leave_rest(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+    fn hand_rest_to_task(self: &Arc<Self>, mut state: MutexGuard<'_, SendQueueState>) {
         if !state.is_due() {
             return;
         }
@@ -310,12 +310,12 @@ impl SendQueue {
         state.task.iter().for_each(AbortHandle::abort);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SendQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SendQueueState {
     /// True if the task has something to do.
     fn is_due(&self) -> bool {
         !self.lines.is_empty() || !self.is_flushed || self.is_closed
@@ -346,7 +346,7 @@ impl State {
     }
 
     /// Notes that lines up to this number have left, and flushes them if that takes no time.
-    fn wrote(&mut self, number: Option<u64>) {
+    fn note_written(&mut self, number: Option<u64>) {
         self.written = number.unwrap_or(self.written);
         self.is_flushed = false;
         // Not flushed, they are the task's.
@@ -381,9 +381,9 @@ impl State {
         let Some(outlet) = &mut self.outlet else {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         };
-        let (_, was_begun) = self.lines.first();
+        let (_, was_begun) = self.lines.first_line_progress();
         let mut slices = [IoSlice::new(&[]); PARTS];
-        let used = self.lines.next(&mut slices);
+        let used = self.lines.fill_slices(&mut slices);
         let parts = slices.get(..used).unwrap_or_default();
         let polled = Pin::new(&mut *outlet).poll_write_vectored(context, parts);
         self.is_full = polled.is_pending();
@@ -391,11 +391,11 @@ impl State {
             0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             written => self.lines.advance(written),
         };
-        let (rest, is_begun) = self.lines.first();
+        let (rest, is_begun) = self.lines.first_line_progress();
         if was_begun && is_begun && rest > LONG_LINE && !std::mem::replace(&mut self.is_wide, true) {
             outlet.widen();
         }
-        self.wrote(number);
+        self.note_written(number);
         Poll::Ready(Ok(()))
     }
 
@@ -425,7 +425,7 @@ async fn write_all(queue: Arc<SendQueue>) {
     state.outlet = None;
     drop(state);
     // A task that is gone needs no word.
-    queue.notify(Command::WriterEnd(end));
+    queue.notify(ActorCommand::WriterEnd(end));
 }
 
 impl Drop for QueueOwner {

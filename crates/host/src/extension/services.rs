@@ -11,23 +11,23 @@ use haft_packages::{FsPermissions, GrantedPath};
 use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
-pub(crate) use desk::Desk;
+pub(crate) use desk::HostCallServer;
 pub use haft_core::services::{ServiceReach, Services, Within};
 
-pub(crate) struct Provided {
+pub(crate) struct ServiceProvider {
     services: Arc<dyn Services>,
     /// The caller that runs them, as soon as there is an agent.
     caller: watch::Sender<Option<Caller>>,
     calls: AtomicU64,
 }
 
-impl Provided {
+impl ServiceProvider {
     pub(crate) fn new(services: Arc<dyn Services>) -> Arc<Self> {
         Arc::new(Self { services, caller: watch::Sender::new(None), calls: AtomicU64::new(0) })
     }
 
     /// From here on, calls are made under the hooks of this agent.
-    pub(crate) fn serve(&self, caller: Caller) {
+    pub(crate) fn set_caller(&self, caller: Caller) {
         self.caller.send_replace(Some(caller));
     }
 
@@ -37,7 +37,7 @@ impl Provided {
 }
 
 /// Returns the reach of an extension with permissions: the workspace, and what its own process may open.
-pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
+pub(crate) fn granted_paths(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
     // What cannot be read as a place was refused when it was granted.
     let places = |paths: &[String]| -> Vec<PathBuf> {
         let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());

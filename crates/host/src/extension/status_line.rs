@@ -11,22 +11,22 @@ use haft_protocol::ids::ExtensionName;
 use crate::extension::frontend::Frontend;
 
 /// The items of one process, by key.
-type Said = BTreeMap<String, String>;
+type StatusTexts = BTreeMap<String, String>;
 
 /// See the module.
 pub(crate) struct StatusLine {
     frontend: Arc<dyn Frontend>,
-    items: Mutex<Items>,
+    items: Mutex<StatusItems>,
     /// Held while something is changed and shown, so that it is shown in the order in which it changed. Not the lock of
     /// the items themselves: a front end may ask which there are.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Items {
+struct StatusItems {
     last: u64,
     /// The processes of each extension that say something, the earlier ones first.
-    of: BTreeMap<ExtensionName, BTreeMap<u64, Said>>,
+    processes: BTreeMap<ExtensionName, BTreeMap<u64, StatusTexts>>,
 }
 
 impl StatusLine {
@@ -34,43 +34,43 @@ impl StatusLine {
         Self { frontend, items: Mutex::default(), turn: Mutex::default() }
     }
 
-    pub(crate) fn place(self: &Arc<Self>, extension: &ExtensionName) -> StatusPlace {
+    pub(crate) fn register_process(self: &Arc<Self>, extension: &ExtensionName) -> StatusLineWriter {
         let mut items = self.items();
         items.last += 1;
-        StatusPlace { line: Arc::clone(self), extension: extension.clone(), number: items.last }
+        StatusLineWriter { line: Arc::clone(self), extension: extension.clone(), number: items.last }
     }
 
     /// Returns the current items of an extension, by key.
-    pub(crate) fn of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
+    pub(crate) fn items_of(&self, extension: &ExtensionName) -> Vec<(String, String)> {
         let items = self.items();
-        let processes = items.of.get(extension).into_iter().flat_map(BTreeMap::values);
+        let processes = items.processes.get(extension).into_iter().flat_map(BTreeMap::values);
         let now: BTreeMap<_, _> = processes.flatten().collect();
         now.into_iter().map(|(key, text)| (key.clone(), text.clone())).collect()
     }
 
-    fn items(&self) -> MutexGuard<'_, Items> {
+    fn items(&self) -> MutexGuard<'_, StatusItems> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Items {
+impl StatusItems {
     fn text(&self, extension: &ExtensionName, key: &str) -> Option<&String> {
-        let mut processes = self.of.get(extension)?.values().rev();
+        let mut processes = self.processes.get(extension)?.values().rev();
         processes.find_map(|said| said.get(key))
     }
 }
 
 /// The part of one process in the status line. What it says there goes with it, however it ends.
-pub(crate) struct StatusPlace {
+pub(crate) struct StatusLineWriter {
     line: Arc<StatusLine>,
     extension: ExtensionName,
     number: u64,
 }
 
-impl StatusPlace {
+impl StatusLineWriter {
     /// An item says something else; one without a text is gone.
     pub(crate) fn set(&self, key: &str, text: String) {
-        self.change(key, |said| {
+        self.update_item(key, |said| {
             _ = match text.is_empty() {
                 true => said.remove(key),
                 false => said.insert(key.to_owned(), text),
@@ -78,30 +78,30 @@ impl StatusPlace {
         });
     }
 
-    pub(crate) fn leave(&self) {
+    pub(crate) fn remove_all(&self) {
         let keys: Vec<String> = {
             let items = self.line.items();
-            let said = items.of.get(&self.extension).and_then(|processes| processes.get(&self.number));
+            let said = items.processes.get(&self.extension).and_then(|processes| processes.get(&self.number));
             said.into_iter().flat_map(BTreeMap::keys).cloned().collect()
         };
         for key in keys {
-            self.change(&key, |said| _ = said.remove(&key));
+            self.update_item(&key, |said| _ = said.remove(&key));
         }
     }
 
-    fn change(&self, key: &str, change: impl FnOnce(&mut Said)) {
+    fn update_item(&self, key: &str, change: impl FnOnce(&mut StatusTexts)) {
         let Self { line, extension, number } = self;
         let _turn = line.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut items = line.items();
         let before = items.text(extension, key).cloned();
-        let processes = items.of.entry(extension.clone()).or_default();
+        let processes = items.processes.entry(extension.clone()).or_default();
         let said = processes.entry(*number).or_default();
         change(said);
         if said.is_empty() {
             processes.remove(number);
         }
         if processes.is_empty() {
-            items.of.remove(extension);
+            items.processes.remove(extension);
         }
         let now = items.text(extension, key).cloned();
         drop(items);
@@ -111,9 +111,9 @@ impl StatusPlace {
     }
 }
 
-impl Drop for StatusPlace {
+impl Drop for StatusLineWriter {
     fn drop(&mut self) {
-        self.leave();
+        self.remove_all();
     }
 }
 
@@ -144,22 +144,22 @@ mod tests {
     fn what_a_process_says_goes_with_it() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let place = line.place(&name);
+        let place = line.register_process(&name);
         place.set("open", "3".to_owned());
         place.set("open", "3".to_owned());
         place.set("late", "1".to_owned());
         place.set("late", String::new());
-        assert_eq!(line.of(&name), [("open".to_owned(), "3".to_owned())]);
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "3".to_owned())]);
         drop(place);
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo late: -", "todo open: -"]);
-        assert_eq!((line.of(&name), line.items().of.len()), (Vec::new(), 0));
+        assert_eq!((line.items_of(&name), line.items().processes.len()), (Vec::new(), 0));
     }
 
     #[test]
     fn a_new_process_hides_the_old_one_and_loses_nothing_to_it() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let (old, new) = (line.place(&name), line.place(&name));
+        let (old, new) = (line.register_process(&name), line.register_process(&name));
         old.set("open", "3".to_owned());
         old.set("late", "1".to_owned());
         new.set("open", "4".to_owned());
@@ -167,17 +167,17 @@ mod tests {
         assert_eq!(take(&told), ["todo open: 3", "todo late: 1", "todo open: 4"]);
         drop(old);
         assert_eq!(take(&told), ["todo late: -"]);
-        assert_eq!(line.of(&name), [("open".to_owned(), "4".to_owned())]);
+        assert_eq!(line.items_of(&name), [("open".to_owned(), "4".to_owned())]);
     }
 
     #[test]
     fn what_an_unfit_process_has_hidden_comes_back() {
         let (line, told) = line();
         let name = ExtensionName::new("todo");
-        let (old, new) = (line.place(&name), line.place(&name));
+        let (old, new) = (line.register_process(&name), line.register_process(&name));
         old.set("open", "3".to_owned());
         new.set("open", "?".to_owned());
-        new.leave();
+        new.remove_all();
         assert_eq!(take(&told), ["todo open: 3", "todo open: ?", "todo open: 3"]);
     }
 }

@@ -8,18 +8,18 @@ use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::Host;
-use super::completions::Completing;
-use super::inner::{Found, Inner, SpecSource};
-use super::set::Set;
+use super::completions::CompletionTracker;
+use super::inner::{Found, HostState, SpecSource};
+use super::set::ActiveExtensions;
 use super::start::start_first;
-use crate::agent::pins::Pins;
-use crate::agent::process_hook::Turns;
-use crate::agent::tool::Results;
-use crate::extension::frontend::{EventSink, Frontend, Headless};
-use crate::extension::services::{Provided, Services};
+use crate::agent::pins::ToolTextPins;
+use crate::agent::process_hook::TurnTracker;
+use crate::agent::tool::ResultFiles;
+use crate::extension::frontend::{EventSink, Frontend, HeadlessFrontend};
+use crate::extension::services::{ServiceProvider, Services};
 use crate::process::connection::Connection;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::supervision::streams::stream_spec;
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
@@ -68,7 +68,7 @@ impl HostBuilder {
             config,
             source: Arc::new(Found::default),
             events: Arc::new(|_| {}),
-            frontend: Arc::new(Headless),
+            frontend: Arc::new(HeadlessFrontend),
             services: None,
             streams: Vec::new(),
         }
@@ -141,16 +141,16 @@ impl HostBuilder {
         if let Ok(cwd) = std::path::absolute(&config.cwd) {
             config.cwd = cwd;
         }
-        let set = Set::new(&config, Vec::new(), None);
-        let inner = Inner {
-            results: Arc::new(Results::new(config.results.clone())),
-            pins: Arc::new(Pins::new(config.tool_pins.clone())),
-            turns: Arc::new(Turns::new()),
-            shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
+        let set = ActiveExtensions::new(&config, Vec::new(), None);
+        let inner = HostState {
+            results: Arc::new(ResultFiles::new(config.results.clone())),
+            pins: Arc::new(ToolTextPins::new(config.tool_pins.clone())),
+            turns: Arc::new(TurnTracker::new()),
+            shared: Arc::new(HostContext::new(config, events, frontend, services.map(ServiceProvider::new))),
             source,
             gates: Arc::default(),
             set: Mutex::new(set),
-            completing: Completing::default(),
+            completing: CompletionTracker::default(),
             turnstile: tokio::sync::Mutex::new(()),
         };
         let host = Host { inner: Arc::new(inner) };

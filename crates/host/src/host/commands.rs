@@ -9,12 +9,12 @@ use haft_protocol::ext::{CommandAction, CompleteCommand, CompletionItem, InvokeC
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::completions::Superseded;
-use super::inner::Inner;
+use super::completions::SupersededCompletion;
+use super::inner::HostState;
 use super::set::CommandInfo;
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::extension::Deadline;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::wire::fault::{CallError, FaultCode};
 
 /// The outcome of a command.
@@ -57,7 +57,7 @@ pub enum CommandError {
 }
 
 pub(super) async fn run(
-    inner: &Inner,
+    inner: &HostState,
     cancel: &CancellationToken,
     name: &str,
     args: &str,
@@ -65,7 +65,7 @@ pub(super) async fn run(
     let mut found = find(inner, name);
     if found.is_none() {
         // A cancelled caller has no use for the answer.
-        _ = cancel.run_until_cancelled(inner.settled()).await;
+        _ = cancel.run_until_cancelled(inner.wait_until_settled()).await;
         found = find(inner, name);
     }
     let Some((info, entry)) = found else {
@@ -74,8 +74,8 @@ pub(super) async fn run(
     let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
     match invoke(&entry, cancel, command).await {
         Ok(action) => {
-            let action = for_the_model(&inner.shared, &info, action);
-            carry_out(&inner.shared, &info.extension, &action);
+            let action = label_prompt(&inner.shared, &info, action);
+            apply_action(&inner.shared, &info.extension, &action);
             Ok(CommandOutcome { extension: info.extension, action })
         }
         Err(error) => Err(CommandError::Failed {
@@ -87,7 +87,7 @@ pub(super) async fn run(
 }
 
 pub(super) async fn complete(
-    inner: &Inner,
+    inner: &HostState,
     cancel: &CancellationToken,
     name: &str,
     prefix: &str,
@@ -100,23 +100,23 @@ pub(super) async fn complete(
     }
     let question = CompleteCommand { name: info.name.clone(), prefix: prefix.to_owned() };
     let answer = inner.completing.complete(cancel, &entry, question, &inner.shared.limits).await;
-    answer.map_err(|Superseded| CommandError::Superseded { name: info.name })
+    answer.map_err(|SupersededCompletion| CommandError::Superseded { name: info.name })
 }
 
 async fn invoke(
-    entry: &Entry,
+    entry: &ManagedExtension,
     cancel: &CancellationToken,
     command: InvokeCommand,
 ) -> Result<CommandAction, CallError> {
-    entry.awake(cancel).await?;
+    entry.ensure_started(cancel).await?;
     let deadline = Deadline::after(entry.timeouts.command);
-    let extension = entry.reach(cancel, deadline).await?;
+    let extension = entry.acquire_handle(cancel, deadline).await?;
     let what = format!("/{}", command.name).into();
-    extension.query_well(cancel, command, what, deadline, FaultCode::FrameInvalid).await
+    extension.query_or_report(cancel, command, what, deadline, FaultCode::FrameInvalid).await
 }
 
 /// Finds a command by its name. Upper and lower case are one, unless a command has exactly this name.
-fn find(inner: &Inner, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
+fn find(inner: &HostState, name: &str) -> Option<(CommandInfo, Arc<ManagedExtension>)> {
     let mut known = inner.claim_commands();
     let exact = known.iter().position(|(info, _)| info.name == name);
     let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
@@ -125,11 +125,11 @@ fn find(inner: &Inner, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
 }
 
 /// Adds its origin to a prompt, and removes the characters that nobody can see.
-fn for_the_model(shared: &Shared, info: &CommandInfo, action: CommandAction) -> CommandAction {
+fn label_prompt(shared: &HostContext, info: &CommandInfo, action: CommandAction) -> CommandAction {
     let CommandAction::Prompt(text) = action else { return action };
     let read = for_model(&text);
     let CommandInfo { name, extension, .. } = info;
-    shared.reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
+    shared.reporter(extension).report_hidden_text(read.hidden, &format!("the prompt of command {name}"));
     let origin = match is_up(Defence::CommandOrigin) {
         true => format!("[from extension {extension}, command {name}]\n"),
         false => String::new(),
@@ -137,7 +137,7 @@ fn for_the_model(shared: &Shared, info: &CommandInfo, action: CommandAction) -> 
     CommandAction::Prompt(origin + &read.text)
 }
 
-fn carry_out(shared: &Shared, extension: &ExtensionName, action: &CommandAction) {
+fn apply_action(shared: &HostContext, extension: &ExtensionName, action: &CommandAction) {
     match action {
         CommandAction::Display(text) => {
             let (extension, text) = (extension.clone(), text.clone());

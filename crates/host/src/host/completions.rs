@@ -7,7 +7,7 @@ use haft_protocol::ext::{CompleteCommand, CompletionItem, Limits};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::entry::Entry;
+use crate::agent::entry::ManagedExtension;
 use crate::extension::Deadline;
 use crate::wire::fault::{CallError, FaultCode};
 
@@ -17,22 +17,22 @@ const MOST_FAILURES: u32 = 3;
 
 /// The questions that are open, and how the commands did.
 #[derive(Debug, Default)]
-pub(super) struct Completing(Mutex<BTreeMap<Whose, Asked>>);
+pub(super) struct CompletionTracker(Mutex<BTreeMap<CommandKey, CompletionState>>);
 
 /// A newer question about the same command took the place of this one.
 #[derive(Debug)]
-pub(super) struct Superseded;
+pub(super) struct SupersededCompletion;
 
-type Whose = (ExtensionName, String);
+type CommandKey = (ExtensionName, String);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct CompletionState {
     last: u64,
     open: Option<CancellationToken>,
     failures: u32,
 }
 
-impl Completing {
+impl CompletionTracker {
     /// Queries an extension about what may follow one of its commands. An extension that fails to answer, or is asked no
     /// more, has no items.
     ///
@@ -41,38 +41,38 @@ impl Completing {
     pub(super) async fn complete(
         &self,
         cancel: &CancellationToken,
-        entry: &Entry,
+        entry: &ManagedExtension,
         question: CompleteCommand,
         limits: &Limits,
-    ) -> Result<Vec<CompletionItem>, Superseded> {
+    ) -> Result<Vec<CompletionItem>, SupersededCompletion> {
         let whose = (entry.name().clone(), question.name.clone());
         let Some((number, newest)) = self.begin(&whose, cancel) else { return Ok(Vec::new()) };
-        let ending = Ending { completing: self, whose: &whose, number, failed: None };
+        let ending = CompletionGuard { completing: self, whose: &whose, number, failed: None };
         let deadline = Deadline::after(entry.timeouts.completions);
-        let answer = match entry.reach(&newest, deadline).await {
+        let answer = match entry.acquire_handle(&newest, deadline).await {
             Ok(extension) => {
                 let what = format!("completion of /{}", question.name).into();
-                extension.query_well(&newest, question, what, deadline, FaultCode::FrameInvalid).await
+                extension.query_or_report(&newest, question, what, deadline, FaultCode::FrameInvalid).await
             }
             Err(error) => Err(error),
         };
         match answer {
             Ok(items) => {
-                ending.over(Some(false));
-                Ok(fit(items, limits))
+                ending.finish(Some(false));
+                Ok(limit_items(items, limits))
             }
-            Err(CallError::Cancelled) => Err(Superseded),
+            Err(CallError::Cancelled) => Err(SupersededCompletion),
             // It is being started, or has gone: that is no failure of this command.
             Err(CallError::Gone { .. }) => Ok(Vec::new()),
             Err(CallError::TimedOut { .. } | CallError::BadResponse { .. } | CallError::NotSent { .. }) => {
-                ending.over(Some(true));
+                ending.finish(Some(true));
                 Ok(Vec::new())
             }
         }
     }
 
     /// A question begins, and ends the one before it. None when the command has failed too often.
-    fn begin(&self, whose: &Whose, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
+    fn begin(&self, whose: &CommandKey, cancel: &CancellationToken) -> Option<(u64, CancellationToken)> {
         let mut all = self.all();
         let asked = all.entry(whose.clone()).or_default();
         if asked.failures >= MOST_FAILURES {
@@ -86,7 +86,7 @@ impl Completing {
         Some((asked.last, newest))
     }
 
-    fn end(&self, whose: &Whose, number: u64, failed: Option<bool>) {
+    fn end(&self, whose: &CommandKey, number: u64, failed: Option<bool>) {
         let mut all = self.all();
         let Some(asked) = all.get_mut(whose) else { return };
         if asked.last == number {
@@ -100,37 +100,37 @@ impl Completing {
     }
 
     /// Its extension is looked for again: what was before does not count.
-    pub(super) fn forget(&self, extension: Option<&ExtensionName>) {
+    pub(super) fn reset(&self, extension: Option<&ExtensionName>) {
         self.all().retain(|(of, _), _| extension.is_some_and(|extension| of != extension));
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Whose, Asked>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<CommandKey, CompletionState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends a question, also when nobody waits for it any more.
-struct Ending<'a> {
-    completing: &'a Completing,
-    whose: &'a Whose,
+struct CompletionGuard<'a> {
+    completing: &'a CompletionTracker,
+    whose: &'a CommandKey,
     number: u64,
     failed: Option<bool>,
 }
 
-impl Ending<'_> {
-    fn over(mut self, failed: Option<bool>) {
+impl CompletionGuard<'_> {
+    fn finish(mut self, failed: Option<bool>) {
         self.failed = failed;
     }
 }
 
-impl Drop for Ending<'_> {
+impl Drop for CompletionGuard<'_> {
     fn drop(&mut self) {
         self.completing.end(self.whose, self.number, self.failed);
     }
 }
 
 /// No more of them than there may be, and none that says too much: a value that was cut would be another one.
-fn fit(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
+fn limit_items(items: Vec<CompletionItem>, limits: &Limits) -> Vec<CompletionItem> {
     let longest = limits.max_completion_text;
     let cut = |text: String| match text.char_indices().nth(longest) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
@@ -163,13 +163,13 @@ mod tests {
         let limits = Limits { max_completions: 2, max_completion_text: 3, ..Limits::default() };
         let items =
             vec![item("", ""), item("a\nb", ""), item("abcd", ""), item("äbc", "äbcd"), item("x", "")];
-        assert_eq!(fit(items.clone(), &limits), [item("äbc", "äbc"), item("x", "")]);
-        assert_eq!(fit([items, vec![item("y", "")]].concat(), &limits).len(), 2);
+        assert_eq!(limit_items(items.clone(), &limits), [item("äbc", "äbc"), item("x", "")]);
+        assert_eq!(limit_items([items, vec![item("y", "")]].concat(), &limits).len(), 2);
     }
 
     #[test]
     fn a_newer_question_ends_the_older_and_failures_in_a_row_end_them_all() {
-        let completing = Completing::default();
+        let completing = CompletionTracker::default();
         let whose = (ExtensionName::new("todo"), "todo".to_owned());
         let cancel = CancellationToken::new();
         let begin = || completing.begin(&whose, &cancel);
@@ -185,9 +185,9 @@ mod tests {
         }
         completing.end(&whose, third, Some(true));
         assert!(begin().is_none());
-        completing.forget(Some(&ExtensionName::new("other")));
+        completing.reset(Some(&ExtensionName::new("other")));
         assert!(begin().is_none());
-        completing.forget(None);
+        completing.reset(None);
         assert!(begin().is_some());
     }
 }

@@ -9,9 +9,9 @@ use tokio::time::timeout;
 
 use super::Host;
 use super::reload::{self, ReloadStats};
-use crate::session::offers::Topic;
-use crate::supervision::slot::Stage;
-use crate::wire::fault::{Failure, FaultCode};
+use crate::session::offers::EventTopic;
+use crate::supervision::slot::LifecycleStage;
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// An extension does not run after a restart.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,11 +46,11 @@ impl Host {
     /// hooks are asked and told is of that session from here on.
     pub fn session_start(&self, session: Option<&Session>) {
         if let Some(session) = session {
-            self.inner.turns.belong_to(session.id().to_string());
+            self.inner.turns.set_session(session.id().to_string());
         }
-        let topic = Topic { name: "session_start", tool: None };
-        let entries = self.inner.entries();
-        self.audience(entries).tell(topic, || {
+        let topic = EventTopic { name: "session_start", tool: None };
+        let entries = self.inner.extensions();
+        self.event_broadcaster(entries).broadcast(topic, || {
             let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
             let known = |session: &Session| Event::session_start_of(session.id().to_string(), path(session));
             Some(session.map_or_else(Event::session_start, known))
@@ -60,8 +60,8 @@ impl Host {
     /// Waits until no extension is starting: each is ready, or has failed.
     ///
     /// A start does not wait for slow ones; whoever needs to know all tools or commands does it here.
-    pub async fn settled(&self) {
-        self.inner.settled().await;
+    pub async fn wait_until_settled(&self) {
+        self.inner.wait_until_settled().await;
     }
 
     /// Starts an extension anew, whatever state it is in, and waits until it is ready. It is stopped first if it runs;
@@ -86,18 +86,18 @@ impl Host {
     /// [`RestartError`] when there is nothing to start, or it fails again.
     pub async fn restart(&self, name: &ExtensionName) -> Result<(), RestartError> {
         let _turn = self.inner.turnstile.lock().await;
-        let entry = self.inner.entry(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
-        if entry.stays || !entry.restart().await {
+        let entry = self.inner.find_extension(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
+        if entry.survives_reload || !entry.restart().await {
             return Err(RestartError::NoProcess { name: name.clone() });
         }
-        self.inner.completing.forget(Some(name));
-        entry.settled().await;
+        self.inner.completing.reset(Some(name));
+        entry.wait_until_settled().await;
         match entry.stage() {
-            Stage::Failed(Failure { code, message }) | Stage::Restarting(Failure { code, message }) => {
+            LifecycleStage::Failed(ExtensionFailure { code, message }) | LifecycleStage::Restarting(ExtensionFailure { code, message }) => {
                 Err(RestartError::Failed { name: name.clone(), code, message })
             }
-            Stage::Stopping | Stage::Stopped => Err(RestartError::NoProcess { name: name.clone() }),
-            Stage::Starting { .. } | Stage::Running | Stage::Idle | Stage::Files => {
+            LifecycleStage::Stopping | LifecycleStage::Stopped => Err(RestartError::NoProcess { name: name.clone() }),
+            LifecycleStage::Starting { .. } | LifecycleStage::Running | LifecycleStage::Idle | LifecycleStage::Files => {
                 self.inner.announce(&[Arc::clone(&entry)]);
                 Ok(())
             }
@@ -118,9 +118,9 @@ impl Host {
     /// Proves that the host works: each extension's task has taken all that was sent to it before. No extension is
     /// asked anything, so none can hold this up.
     pub async fn ping(&self) {
-        let entries = self.inner.entries();
+        let entries = self.inner.extensions();
         let pongs: Vec<_> =
-            entries.iter().filter_map(|entry| entry.extension()).map(|one| one.ping()).collect();
+            entries.iter().filter_map(|entry| entry.handle()).map(|one| one.ping()).collect();
         for pong in pongs {
             // A task that ends drops the question, which is an answer, too.
             _ = pong.await;
@@ -131,24 +131,24 @@ impl Host {
     /// were sent before are delivered first, also to one that an event has only just started. Gates block from here on,
     /// for good. What else is starting, or waits for its start, is not waited for.
     pub async fn shutdown(&self) {
-        self.delivered().await;
+        self.deliver_waiting_events().await;
         self.inner.shared.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
-        let entries = self.inner.entries();
+        let entries = self.inner.extensions();
         for entry in entries {
-            entry.gone().await;
+            entry.wait_until_gone().await;
         }
     }
 
     /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
-    async fn delivered(&self) {
+    async fn deliver_waiting_events(&self) {
         self.inner.shared.pump.distribute();
-        let entries = self.inner.entries();
+        let entries = self.inner.extensions();
         let waiting = entries.iter().filter(|entry| entry.has_backlog());
         let settled = async {
             for entry in waiting {
                 // An error means that the end has begun.
-                _ = entry.awake(&self.inner.shared.closing).await;
+                _ = entry.ensure_started(&self.inner.shared.closing).await;
             }
         };
         let grace = self.inner.shared.config.timeouts.shutdown_grace;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
 
-use super::catalog::{Claim, Names};
-use crate::agent::entry::Entry;
-use crate::agent::pins::{Pins, locked};
+use super::catalog::{ClaimOutcome, NameRegistry};
+use crate::agent::entry::ManagedExtension;
+use crate::agent::pins::{ToolTextPins, locked_tool_message};
 use crate::session::offers::OfferedTool;
 use crate::supervision::config::HostConfig;
-use crate::supervision::shared::Shared;
+use crate::supervision::shared::HostContext;
 use crate::wire::fault::FaultCode;
 
 /// A command that a user can type.
@@ -26,45 +26,45 @@ pub struct CommandInfo {
 }
 
 /// The extensions of the moment, in order, and who owns which name.
-pub(super) struct Set {
-    pub(super) entries: Vec<Arc<Entry>>,
-    tools: Names,
-    commands: Names,
+pub(super) struct ActiveExtensions {
+    pub(super) entries: Vec<Arc<ManagedExtension>>,
+    tools: NameRegistry,
+    commands: NameRegistry,
     pub(super) blocked: Option<String>,
 }
 
-impl Set {
+impl ActiveExtensions {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
-    pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
+    pub(super) fn new(config: &HostConfig, mut entries: Vec<Arc<ManagedExtension>>, blocked: Option<String>) -> Self {
         entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
-        let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
-        let commands = Names::new(&config.reserved_commands);
+        let tools = NameRegistry::new(&config.reserved_tools).with_limit(config.limits.max_tools_in_all);
+        let commands = NameRegistry::new(&config.reserved_commands);
         Self { entries, tools, commands, blocked }
     }
 
     /// Claims the names of all tools, in order. `granted` is told each tool that got its own.
     pub(super) fn claim_tools(
         &mut self,
-        pins: &Pins,
-        mut granted: impl FnMut(&Arc<Entry>, &OfferedTool),
-    ) -> Lost {
-        let mut lost = Lost::default();
+        pins: &ToolTextPins,
+        mut granted: impl FnMut(&Arc<ManagedExtension>, &OfferedTool),
+    ) -> RejectedNames {
+        let mut lost = RejectedNames::default();
         for entry in &self.entries {
             for tool in &entry.offers().tools {
-                if pins.locks(&entry.spec, tool) {
-                    if pins.tells(entry.name(), tool) {
-                        lost.add(entry, FaultCode::ToolChanged, locked(entry.name(), &tool.name));
+                if pins.is_locked_or_pin(&entry.spec, tool) {
+                    if pins.should_report_lock(entry.name(), tool) {
+                        lost.add(entry, FaultCode::ToolChanged, locked_tool_message(entry.name(), &tool.name));
                     }
                     continue;
                 }
                 let rejected = match self.tools.claim(&tool.name, entry.name()) {
-                    Claim::Granted => {
+                    ClaimOutcome::Granted => {
                         granted(entry, tool);
                         continue;
                     }
-                    Claim::LostBefore => continue,
-                    Claim::Lost { to } => format!("tool {}: {to} has that name", tool.name),
-                    Claim::Full { most } => {
+                    ClaimOutcome::LostBefore => continue,
+                    ClaimOutcome::Lost { to } => format!("tool {}: {to} has that name", tool.name),
+                    ClaimOutcome::Full { most } => {
                         format!("tool {}: all extensions together have {most} tools already", tool.name)
                     }
                 };
@@ -75,12 +75,12 @@ impl Set {
     }
 
     /// Claims the names of all commands, in order, and returns the commands that got their own.
-    pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<Entry>)>, Lost) {
-        let (mut owned, mut lost) = (Vec::new(), Lost::default());
+    pub(super) fn claim_commands(&mut self) -> (Vec<(CommandInfo, Arc<ManagedExtension>)>, RejectedNames) {
+        let (mut owned, mut lost) = (Vec::new(), RejectedNames::default());
         for entry in &self.entries {
             for command in &entry.offers().commands {
                 match self.commands.claim(&command.name, entry.name()) {
-                    Claim::Granted => owned.push((
+                    ClaimOutcome::Granted => owned.push((
                         CommandInfo {
                             name: command.name.clone(),
                             description: command.description.clone(),
@@ -89,11 +89,11 @@ impl Set {
                         },
                         Arc::clone(entry),
                     )),
-                    Claim::Lost { to } => {
+                    ClaimOutcome::Lost { to } => {
                         let text = format!("command /{}: {to} has that name", command.name);
                         lost.add(entry, FaultCode::RegisterRejected, text);
                     }
-                    Claim::Full { .. } | Claim::LostBefore => {}
+                    ClaimOutcome::Full { .. } | ClaimOutcome::LostBefore => {}
                 }
             }
         }
@@ -104,17 +104,17 @@ impl Set {
 /// Names that extensions wanted and did not get.
 #[derive(Debug, Default)]
 #[must_use = "the extensions have to be told"]
-pub(super) struct Lost(Vec<(ExtensionName, FaultCode, String)>);
+pub(super) struct RejectedNames(Vec<(ExtensionName, FaultCode, String)>);
 
-impl Lost {
-    fn add(&mut self, entry: &Entry, code: FaultCode, text: String) {
+impl RejectedNames {
+    fn add(&mut self, entry: &ManagedExtension, code: FaultCode, text: String) {
         self.0.push((entry.name().clone(), code, text));
     }
 
     /// Reports them. The lock of the set must not be held, because a sink may ask the host something.
-    pub(super) fn report(self, shared: &Shared) {
+    pub(super) fn report(self, shared: &HostContext) {
         for (name, code, text) in self.0 {
-            shared.reporter(&name).fault(code, text);
+            shared.reporter(&name).report_fault(code, text);
         }
     }
 }

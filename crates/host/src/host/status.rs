@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use haft_packages::Origin;
 use haft_protocol::ids::ExtensionName;
 
-use super::inner::Inner;
-use crate::agent::entry::Entry;
+use super::inner::HostState;
+use crate::agent::entry::ManagedExtension;
 use crate::process::log::log_path;
 use crate::session::ExtensionState;
 
@@ -41,7 +41,7 @@ pub struct ExtensionStatus {
     pub events_dropped: usize,
 }
 
-pub(super) fn status(host: &Inner, entry: &Entry) -> ExtensionStatus {
+pub(super) fn status(host: &HostState, entry: &ManagedExtension) -> ExtensionStatus {
     let logs = host.shared.config.logs.as_deref();
     let offers = entry.offers();
     ExtensionStatus {
@@ -51,12 +51,12 @@ pub(super) fn status(host: &Inner, entry: &Entry) -> ExtensionStatus {
         origin: entry.spec.origin,
         dir: entry.spec.dir.clone(),
         required: entry.spec.roles.required,
-        gates_off: host.gates.is_off(entry.name()),
+        gates_off: host.gates.is_disabled(entry.name()),
         state: entry.state(),
         log: logs.map(|dir| log_path(dir, entry.name())),
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        status_items: host.shared.status_line.of(entry.name()),
+        status_items: host.shared.status_line.items_of(entry.name()),
         events_dropped: entry.events_dropped(),
     }
 }

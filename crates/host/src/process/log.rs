@@ -16,7 +16,7 @@ use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::LOG_WINDOW;
-use crate::wire::fault::{Failure, PRINTED};
+use crate::wire::fault::{ExtensionFailure, PRINTED};
 
 /// The end of what an extension printed, kept for the report of its exit.
 const TAIL: usize = 4 * 1024;
@@ -30,12 +30,12 @@ pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
 
 /// The log of one extension. Without a directory it only keeps the tail.
 #[derive(Debug)]
-pub(crate) struct Log {
-    inner: Mutex<Inner>,
+pub(crate) struct ExtensionLog {
+    inner: Mutex<LogWriter>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct LogWriter {
     path: Option<PathBuf>,
     /// A log is moved aside when it is this long; there is one older one.
     longest: u64,
@@ -50,12 +50,12 @@ struct Inner {
     dropped: usize,
 }
 
-impl Log {
+impl ExtensionLog {
     /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
     /// about by `tracing` and is no reason not to start.
     pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
-        let inner = Inner {
+        let inner = LogWriter {
             path,
             longest: limits.max_log as u64,
             burst: limits.stderr_per_second,
@@ -70,8 +70,8 @@ impl Log {
         Self { inner: Mutex::new(inner) }
     }
 
-    pub(crate) fn host(&self, text: impl fmt::Display) {
-        self.with(|inner| {
+    pub(crate) fn log_host_line(&self, text: impl fmt::Display) {
+        self.with_writer(|inner| {
             // Where nothing is written, nothing need be put into words.
             if inner.path.is_some() {
                 inner.append(host_line(&text.to_string()).as_bytes());
@@ -80,46 +80,46 @@ impl Log {
     }
 
     /// A line about a failure, without what it quotes of this log: that stands above it.
-    pub(crate) fn failure(&self, Failure { code, message }: &Failure) {
+    pub(crate) fn log_failure(&self, ExtensionFailure { code, message }: &ExtensionFailure) {
         let tail = self.tail();
         let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
-        self.host(format_args!("{code}: {}", quoted.unwrap_or(message)));
+        self.log_host_line(format_args!("{code}: {}", quoted.unwrap_or(message)));
     }
 
     /// A line of the host about something that an extension can make it say without end.
-    pub(crate) fn noted(&self, text: &str, now: Instant) {
-        self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
+    pub(crate) fn log_limited(&self, text: &str, now: Instant) {
+        self.with_writer(|inner| inner.append_limited(host_line(text).as_bytes(), now));
     }
 
     /// Logs bytes that the extension printed to standard error. Says whether more of it would be kept now.
-    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) -> bool {
-        self.with(|inner| {
-            inner.stderr(bytes, now);
+    pub(crate) fn log_stderr(&self, bytes: &[u8], now: Instant) -> bool {
+        self.with_writer(|inner| {
+            inner.append_stderr(bytes, now);
             inner.in_window < inner.burst
         })
     }
 
     /// A line of the host, after which the extension has no more to print.
-    pub(crate) fn last(&self, text: &str) {
-        self.with(|inner| {
-            inner.own_up();
+    pub(crate) fn log_last(&self, text: &str) {
+        self.with_writer(|inner| {
+            inner.report_dropped();
             inner.append(host_line(text).as_bytes());
         });
     }
 
     /// Another process begins: what the one before printed belongs to its end.
-    pub(crate) fn forget(&self) {
-        self.with(|inner| inner.tail.clear());
+    pub(crate) fn clear_tail(&self) {
+        self.with_writer(|inner| inner.tail.clear());
     }
 
     pub(crate) fn tail(&self) -> String {
-        let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
+        let bytes = self.with_writer(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.trim_end().lines().collect();
         lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+    fn with_writer<R>(&self, f: impl FnOnce(&mut LogWriter) -> R) -> R {
         f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -128,7 +128,7 @@ fn host_line(text: &str) -> String {
     format!("[haft] {}\n", text.replace('\n', "\n[haft] "))
 }
 
-impl Inner {
+impl LogWriter {
     fn reopen(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
         if let Some(dir) = path.parent() {
@@ -140,19 +140,19 @@ impl Inner {
         Ok(())
     }
 
-    fn stderr(&mut self, bytes: &[u8], now: Instant) {
+    fn append_stderr(&mut self, bytes: &[u8], now: Instant) {
         self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
         let excess = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..excess);
-        self.limited(bytes, now);
+        self.append_limited(bytes, now);
     }
 
     /// Appends what fits into the window, and counts the rest.
-    fn limited(&mut self, bytes: &[u8], now: Instant) {
+    fn append_limited(&mut self, bytes: &[u8], now: Instant) {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
             self.in_window = 0;
-            self.own_up();
+            self.report_dropped();
         }
         let room = self.burst.saturating_sub(self.in_window);
         let taken = bytes.get(..room).unwrap_or(bytes);
@@ -161,7 +161,7 @@ impl Inner {
         self.append(taken);
     }
 
-    fn own_up(&mut self) {
+    fn report_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
             self.append(format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes());
@@ -213,14 +213,14 @@ mod tests {
     fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
         let start = Instant::now();
         for second in 0..60 {
             for _ in 0..100 {
-                log.stderr(&[b'x'; 4096], start + Duration::from_secs(second));
+                log.log_stderr(&[b'x'; 4096], start + Duration::from_secs(second));
             }
         }
-        log.last("the end");
+        log.log_last("the end");
         let path = log_path(dir.path(), &name);
         let (new, old) =
             (fs::read_to_string(&path).unwrap(), fs::read(path.with_extension("log.1")).unwrap());
@@ -234,9 +234,9 @@ mod tests {
     fn check_second(printed: usize, dropped: &str) {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
-        log.stderr(&vec![b'x'; printed], Instant::now());
-        log.last("gone");
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
+        log.log_stderr(&vec![b'x'; printed], Instant::now());
+        log.log_last("gone");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
         assert_eq!(text.trim_start_matches('x'), format!("{dropped}[haft] gone\n"));
     }
@@ -252,11 +252,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let limits = Limits { max_log: 16, ..Limits::default() };
-        let log = Log::new(Some(dir.path()), &name, &limits);
+        let log = ExtensionLog::new(Some(dir.path()), &name, &limits);
         let moved = || log_path(dir.path(), &name).with_extension("log.1").exists();
-        log.stderr(&[b'x'; 16], Instant::now());
+        log.log_stderr(&[b'x'; 16], Instant::now());
         assert!(!moved());
-        log.stderr(b"x", Instant::now());
+        log.log_stderr(b"x", Instant::now());
         assert!(moved());
     }
 
@@ -264,11 +264,11 @@ mod tests {
     fn remarks_on_a_flood_are_a_flood_too() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let (log, now) = (Log::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
+        let (log, now) = (ExtensionLog::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
         for _ in 0..10_000 {
-            log.noted("frame_not_json: line is not JSON", now);
+            log.log_limited("frame_not_json: line is not JSON", now);
         }
-        log.host("the end");
+        log.log_host_line("the end");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
         assert!(text.len() < STDERR_PER_SECOND + 100, "{}", text.len());
         assert!(text.ends_with("[haft] the end\n"));
@@ -278,10 +278,10 @@ mod tests {
     fn a_failure_does_not_repeat_what_stands_in_the_log() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
-        let log = Log::new(Some(dir.path()), &name, &Limits::default());
-        let failed = |message: String| log.failure(&Failure { code: FaultCode::Exited, message });
+        let log = ExtensionLog::new(Some(dir.path()), &name, &Limits::default());
+        let failed = |message: String| log.log_failure(&ExtensionFailure { code: FaultCode::Exited, message });
         failed("exited with status 1".into());
-        log.stderr(b"Traceback:\n  boom\n", Instant::now());
+        log.log_stderr(b"Traceback:\n  boom\n", Instant::now());
         failed(format!("exited with status 3{PRINTED}{}", log.tail()));
         failed(format!("said{PRINTED}what it did not"));
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
@@ -296,14 +296,14 @@ mod tests {
 
     #[test]
     fn the_tail_is_the_last_lines() {
-        let log = Log::new(None, &ExtensionName::new("x"), &Limits::default());
+        let log = ExtensionLog::new(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
-            log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
+            log.log_stderr(format!("line {line}\n").as_bytes(), Instant::now());
         }
         let tail = log.tail();
         assert!(tail.ends_with("line 999"));
         assert_eq!(tail.lines().count(), TAIL_LINES);
-        log.forget();
+        log.clear_tail();
         assert_eq!(log.tail(), "");
     }
 }

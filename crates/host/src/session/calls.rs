@@ -4,8 +4,8 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 
-use super::pending::Pending;
-use super::{Facts, Wanted};
+use super::pending::PendingQuestions;
+use super::{SessionConfig, HostCallRequest};
 use crate::wire::decode::excerpt;
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct OpenCall {
 }
 
 impl HostCalls {
-    pub(super) fn has(&self, id: &RequestId) -> bool {
+    pub(super) fn contains(&self, id: &RequestId) -> bool {
         self.open.iter().any(|call| call.id == *id)
     }
 
@@ -36,16 +36,16 @@ impl HostCalls {
     pub(super) fn begin(
         &mut self,
         call: HostCall,
-        facts: &Facts,
+        facts: &SessionConfig,
         is_ready: bool,
         lines: u64,
-    ) -> Result<Wanted, HostResult> {
+    ) -> Result<HostCallRequest, HostResult> {
         let kind = self.admit(&call, facts, is_ready)?;
         self.open.push(OpenCall { id: call.id.clone(), behind: lines });
-        Ok(Wanted { id: call.id, kind, args: call.args })
+        Ok(HostCallRequest { id: call.id, kind, args: call.args })
     }
 
-    fn admit(&self, call: &HostCall, facts: &Facts, is_ready: bool) -> Result<HostCallKind, HostResult> {
+    fn admit(&self, call: &HostCall, facts: &SessionConfig, is_ready: bool) -> Result<HostCallKind, HostResult> {
         let refuse = |code, text: String| refusal(call.id.clone(), code, text);
         let most = facts.limits.max_host_calls;
         if !facts.services {
@@ -78,7 +78,7 @@ impl HostCalls {
     /// The calls that end with the question in this line, because nobody waits for its answer any more: those that were
     /// made while it was open, unless another question is open that they may serve. Calls that the extension made on its
     /// own account continue.
-    pub(super) fn ended_by<T>(&self, line: u64, pending: &Pending<T>) -> Vec<RequestId> {
+    pub(super) fn ended_by<T>(&self, line: u64, pending: &PendingQuestions<T>) -> Vec<RequestId> {
         let ends = |call: &&OpenCall| line <= call.behind && !pending.has_within(call.behind);
         self.open.iter().filter(ends).map(|call| call.id.clone()).collect()
     }
@@ -92,7 +92,7 @@ impl HostCalls {
 
     /// The report of the first call without a grant. An author should see it, and an extension that tries everything must
     /// fill neither the screen nor the log.
-    pub(super) fn denial(&mut self, result: &HostResult) -> Option<String> {
+    pub(super) fn denial_report(&mut self, result: &HostResult) -> Option<String> {
         let is_denied = result.code == Some(HostCallError::PermissionDenied);
         if !is_denied || std::mem::replace(&mut self.is_denial_reported, true) {
             return None;
@@ -101,7 +101,7 @@ impl HostCalls {
     }
 }
 
-fn check_granted(kind: HostCallKind, call: &HostCall, facts: &Facts) -> Result<(), HostResult> {
+fn check_granted(kind: HostCallKind, call: &HostCall, facts: &SessionConfig) -> Result<(), HostResult> {
     let service = kind.service();
     let granted = facts.granted.as_deref().is_none_or(|granted| granted.host.contains(&service));
     if granted || !is_up(Defence::ServiceGrants) {

@@ -6,19 +6,19 @@ use haft_protocol::codec::{self, Bounds};
 use haft_protocol::ext::{HostFrame, Response, Shutdown};
 use haft_protocol::hook::{Call, Hello, Line, Question};
 
-use super::greeting::Greeting;
-use super::ids::Ids;
-use super::pending::Kind;
-use crate::wire::decode::Ear;
+use super::greeting::PreparedHelloAck;
+use super::ids::RequestIdGenerator;
+use super::pending::QuestionKind;
+use crate::wire::decode::LineDecoder;
 
 /// The number of the first call of a hook.
 pub(crate) const HELLO: u64 = 1;
 
 /// The dialect of one connection, and its first message.
 #[derive(Debug, Clone)]
-pub(crate) enum Speech {
+pub(crate) enum SessionDialect {
     /// The native dialect: the extension says hello and is answered with this. Gone once it was.
-    Native(Option<Box<Greeting>>),
+    Native(Option<Box<PreparedHelloAck>>),
     /// The dialect of PicoClaw's hooks: the host says hello, and from then on a hook only answers.
     Hook(Hello),
 }
@@ -26,7 +26,7 @@ pub(crate) enum Speech {
 /// A message for an extension.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
-pub(crate) enum Words {
+pub(crate) enum OutboundMessage {
     Frame(HostFrame),
     /// A call of a hook, as a line: it may be as long as the conversation, so whoever asks writes it.
     Call(String),
@@ -38,37 +38,37 @@ pub(crate) enum Words {
 /// decision. The hook that was queried reads it.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a box for each frame would cost more than its room")]
-pub(crate) enum Answer {
+pub(crate) enum QueryAnswer {
     Frame(Response),
     Result(RawJson),
 }
 
-impl Speech {
-    pub(crate) fn ear(&self, bounds: Bounds) -> Ear {
+impl SessionDialect {
+    pub(crate) fn line_decoder(&self, bounds: Bounds) -> LineDecoder {
         match self {
-            Self::Native(_) => Ear::Frames(bounds),
-            Self::Hook(_) => Ear::Replies(bounds),
+            Self::Native(_) => LineDecoder::Frames(bounds),
+            Self::Hook(_) => LineDecoder::Replies(bounds),
         }
     }
 
     /// Returns the first message of the host.
-    pub(crate) fn opening(&self) -> Option<Result<Words, String>> {
+    pub(crate) fn opening_message(&self) -> Option<Result<OutboundMessage, String>> {
         match self {
             Self::Native(_) => None,
-            Self::Hook(hello) => Some(Words::call(HELLO, hello.clone())),
+            Self::Hook(hello) => Some(OutboundMessage::call(HELLO, hello.clone())),
         }
     }
 
     /// Returns the ids that tell questions apart. A hook's are counted, and hello was the first.
-    pub(crate) fn ids(&self) -> Ids {
+    pub(crate) fn request_ids(&self) -> RequestIdGenerator {
         match self {
-            Self::Native(_) => Ids::random(),
-            Self::Hook(_) => Ids::counted_from(HELLO + 1),
+            Self::Native(_) => RequestIdGenerator::random(),
+            Self::Hook(_) => RequestIdGenerator::counted_from(HELLO + 1),
         }
     }
 
     /// Returns the missing action of an extension without a hello.
-    pub(crate) fn silence(&self) -> &'static str {
+    pub(crate) fn silence_text(&self) -> &'static str {
         match self {
             Self::Native(_) => "sent no hello",
             Self::Hook(_) => "did not answer hook.hello",
@@ -76,44 +76,44 @@ impl Speech {
     }
 
     /// True if every line may be as long as the longest: a hook repeats what it was asked about.
-    pub(crate) fn is_wordy(&self) -> bool {
+    pub(crate) fn has_long_lines(&self) -> bool {
         matches!(self, Self::Hook(_))
     }
 
     /// True if one that does not leave is asked to by a signal, before it is killed.
-    pub(crate) fn is_warned(&self) -> bool {
+    pub(crate) fn uses_terminate_signal(&self) -> bool {
         matches!(self, Self::Native(_))
     }
 
     /// Returns the request to leave, beside the end of its input.
-    pub(crate) fn farewell(&self) -> Option<Words> {
+    pub(crate) fn shutdown_message(&self) -> Option<OutboundMessage> {
         match self {
-            Self::Native(_) => Some(Words::Frame(HostFrame::Shutdown(Shutdown {}))),
+            Self::Native(_) => Some(OutboundMessage::Frame(HostFrame::Shutdown(Shutdown {}))),
             Self::Hook(_) => None,
         }
     }
 }
 
-impl Words {
+impl OutboundMessage {
     /// A call of a hook, or why it has no form.
     pub(crate) fn call(id: u64, call: impl Into<Call>) -> Result<Self, String> {
-        Line::request(id, call).encode().map(Self::Call).map_err(no_form)
+        Line::request(id, call).encode().map(Self::Call).map_err(no_json_form)
     }
 
-    pub(crate) fn asking(id: u64, question: &impl Question) -> Result<Self, String> {
-        Line::asking(id, question).map(Self::Call).map_err(no_form)
+    pub(crate) fn question(id: u64, question: &impl Question) -> Result<Self, String> {
+        Line::asking(id, question).map(Self::Call).map_err(no_json_form)
     }
 
     /// Makes a message for a hook, or says why it has no form.
     pub(crate) fn event(call: impl Into<Call>) -> Result<Self, String> {
-        Line::notification(call).encode().map(Self::Event).map_err(no_form)
+        Line::notification(call).encode().map(Self::Event).map_err(no_json_form)
     }
 
     /// Returns the kind of their answer, if they are a question at all.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<QuestionKind> {
         match self {
-            Self::Frame(frame) => Kind::asked_by(frame),
-            Self::Call(_) => Some(Kind::Intercept),
+            Self::Frame(frame) => QuestionKind::from_question(frame),
+            Self::Call(_) => Some(QuestionKind::Intercept),
             Self::Event(_) => None,
         }
     }
@@ -128,20 +128,20 @@ impl Words {
     }
 
     /// Their line, newline included, or why they have none.
-    pub(crate) fn line(self) -> Result<String, String> {
+    pub(crate) fn into_line(self) -> Result<String, String> {
         match self {
-            Self::Frame(frame) => codec::encode(&frame).map_err(no_form),
+            Self::Frame(frame) => codec::encode(&frame).map_err(no_json_form),
             Self::Call(line) | Self::Event(line) => Ok(line),
         }
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn no_form(error: serde_json::Error) -> String {
+fn no_json_form(error: serde_json::Error) -> String {
     format!("it has no JSON form: {error}")
 }
 
-impl From<HostFrame> for Words {
+impl From<HostFrame> for OutboundMessage {
     fn from(frame: HostFrame) -> Self {
         Self::Frame(frame)
     }

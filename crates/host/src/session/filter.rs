@@ -10,7 +10,7 @@ const MAX_TOOLS_NAMED: usize = 512;
 
 /// The role of an interceptor, as its manifest and its subscription say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum InterceptorRole {
     /// Nothing was said: it may do everything.
     Plain,
     /// It says yes or no.
@@ -46,7 +46,7 @@ impl ToolFilter {
         }
     }
 
-    pub(crate) fn has(&self, tool: &str) -> bool {
+    pub(crate) fn contains(&self, tool: &str) -> bool {
         match self {
             Self::Only(names) => names.contains(&tool.to_ascii_lowercase()),
             Self::All => true,
@@ -75,13 +75,13 @@ impl ToolCallRoles {
 
     /// In which role it is asked about calls of this tool, if at all. An extension is one interceptor: who is a gate
     /// and a rewriter for one tool is asked in order, as a rewriter must be.
-    pub(crate) fn of(&self, tool: &str) -> Option<Role> {
-        if self.plain.has(tool) {
-            Some(Role::Plain)
-        } else if self.rewrite.has(tool) {
-            Some(Role::Rewrite)
+    pub(crate) fn role_for(&self, tool: &str) -> Option<InterceptorRole> {
+        if self.plain.contains(tool) {
+            Some(InterceptorRole::Plain)
+        } else if self.rewrite.contains(tool) {
+            Some(InterceptorRole::Rewrite)
         } else {
-            self.gate.has(tool).then_some(Role::Gate)
+            self.gate.contains(tool).then_some(InterceptorRole::Gate)
         }
     }
 }
@@ -93,14 +93,14 @@ mod tests {
     #[test]
     fn subscriptions_add_up_and_the_more_powerful_role_counts() {
         let mut roles = ToolCallRoles::default();
-        assert_eq!(roles.of("bash"), None);
+        assert_eq!(roles.role_for("bash"), None);
         roles.add(Some(InterceptRole::Gate), &["Bash".into(), "edit".into()]);
         roles.add(Some(InterceptRole::Observe), &[]);
-        assert_eq!((roles.of("bash"), roles.of("read")), (Some(Role::Gate), None));
+        assert_eq!((roles.role_for("bash"), roles.role_for("read")), (Some(InterceptorRole::Gate), None));
         roles.add(Some(InterceptRole::Rewrite), &["edit".into()]);
-        assert_eq!((roles.of("BASH"), roles.of("edit")), (Some(Role::Gate), Some(Role::Rewrite)));
+        assert_eq!((roles.role_for("BASH"), roles.role_for("edit")), (Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite)));
         roles.add(None, &[]);
-        assert_eq!(roles.of("edit"), Some(Role::Plain));
+        assert_eq!(roles.role_for("edit"), Some(InterceptorRole::Plain));
     }
 
     #[test]
@@ -108,11 +108,11 @@ mod tests {
         let mut filter = ToolFilter::default();
         let names: Vec<String> = (0..MAX_TOOLS_NAMED).map(|n| format!("t{n}")).collect();
         filter.add(&names);
-        assert!(filter.has("t7") && !filter.has("bash"));
+        assert!(filter.contains("t7") && !filter.contains("bash"));
         filter.add(&["one_more".into()]);
-        assert!(filter.has("bash"));
+        assert!(filter.contains("bash"));
         let mut filter = ToolFilter::default();
         filter.add(&["x".repeat(65)]);
-        assert!(filter.has("bash"));
+        assert!(filter.contains("bash"));
     }
 }

@@ -9,43 +9,43 @@ use haft_protocol::ext::{InterceptKind, InterceptRole, RegisterRejected, Subscri
 use super::offers::excerpt;
 
 /// Returns the reason why an extension with these permissions cannot have a tool of this name, if there is one.
-pub(super) fn rejected_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
+pub(super) fn reject_tool(permissions: &Permissions, name: &str) -> Option<RegisterRejected> {
     if permissions.tools.register.contains(name) || !is_up(Defence::Permissions) {
         return None;
     }
     let name = excerpt(name);
     let reason = format!("tool {name:?} is not granted: its permissions name no such tool");
-    Some(rejected("tool", name, "tools.register", reason))
+    Some(rejection("tool", name, "tools.register", reason))
 }
 
 /// Splits a subscription into the part that is granted and the entries that are not.
-pub(super) fn granted_of(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
+pub(super) fn split_granted(permissions: &Permissions, asked: Subscribe) -> (Subscribe, Vec<RegisterRejected>) {
     let (mut granted, mut rest) = (Subscribe::default(), Vec::new());
     if !is_up(Defence::Permissions) {
         return (asked, rest);
     }
     for entry in asked.events {
-        match rejected_event(permissions, &entry) {
+        match reject_event(permissions, &entry) {
             None => granted.events.push(entry),
             Some(rejected) => rest.push(rejected),
         }
     }
     for entry in asked.intercept {
-        intercept(permissions, entry, &mut granted.intercept, &mut rest);
+        split_intercept(permissions, entry, &mut granted.intercept, &mut rest);
     }
     (granted, rest)
 }
 
-fn rejected_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
+fn reject_event(permissions: &Permissions, entry: &Subscription) -> Option<RegisterRejected> {
     if permissions.events.contains(&entry.event) {
         return None;
     }
     let name = excerpt(&entry.event);
     let reason = format!("event {name:?} is not granted: its permissions do not name it");
-    Some(rejected("event", name, "events", reason))
+    Some(rejection("event", name, "events", reason))
 }
 
-fn intercept(
+fn split_intercept(
     permissions: &Permissions,
     entry: Subscription,
     granted: &mut Vec<Subscription>,
@@ -57,7 +57,7 @@ fn intercept(
     // Without a role it is what it was granted to be; what it answers beyond that is refused.
     let as_any: &[_] = match role {
         Some(InterceptRole::Observe) => {
-            return match rejected_event(permissions, &entry) {
+            return match reject_event(permissions, &entry) {
                 None => granted.push(entry),
                 Some(rejected) => rest.push(rejected),
             };
@@ -66,9 +66,9 @@ fn intercept(
         Some(InterceptRole::Rewrite) => &[InterceptAs::Rewrite, InterceptAs::Redactor],
         None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
     };
-    let mut left = Filter::asked(hook, &entry);
+    let mut left = RemainingTools::from_subscription(hook, &entry);
     // A plain name, as in zot, cannot say which tools it means: those that were granted.
-    let is_plain = entry.role.is_none() && left == Filter::All;
+    let is_plain = entry.role.is_none() && left == RemainingTools::All;
     let mut parts = Vec::new();
     for role in as_any {
         let Some(grant) = permissions.intercept_as(hook, *role) else { continue };
@@ -78,13 +78,13 @@ fn intercept(
             parts.push(Subscription { tools, ..entry.clone() });
         }
     }
-    if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
-        rest.push(rejected_intercept(hook, role, &parts));
+    if left != RemainingTools::Nothing && (parts.is_empty() || !is_plain) {
+        rest.push(reject_intercept(hook, role, &parts));
     }
     granted.extend(parts);
 }
 
-fn rejected_intercept(
+fn reject_intercept(
     hook: InterceptKind,
     role: Option<InterceptRole>,
     parts: &[Subscription],
@@ -99,19 +99,19 @@ fn rejected_intercept(
             format!("intercept {name}{role} is granted for these tools only: {tools}")
         }
     };
-    rejected("intercept", name.to_owned(), "intercept", reason)
+    rejection("intercept", name.to_owned(), "intercept", reason)
 }
 
 /// Of which tools an intercept is still to be granted, in lower case.
 #[derive(Debug, PartialEq, Eq)]
-enum Filter {
+enum RemainingTools {
     All,
     Only(BTreeSet<String>),
     Nothing,
 }
 
-impl Filter {
-    fn asked(hook: InterceptKind, entry: &Subscription) -> Self {
+impl RemainingTools {
+    fn from_subscription(hook: InterceptKind, entry: &Subscription) -> Self {
         // Only tool calls have tools; of anything else they leave nothing out.
         match hook == InterceptKind::ToolCall && !entry.tools.is_empty() {
             true => Self::Only(entry.tools.iter().map(|name| name.to_ascii_lowercase()).collect()),
@@ -139,7 +139,7 @@ impl Filter {
     }
 }
 
-fn rejected(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
+fn rejection(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
     RegisterRejected { what: what.to_owned(), name, permission: permission.to_owned(), reason }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     fn check(grants: &str, asked: &str, expect: &str, reasons: &[&str]) {
         let permissions = permissions(&format!(r#"{{"events":["turn_end"],"intercept":[{grants}]}}"#));
         let asked = serde_json::from_str(&format!(r#"{{"intercept":[{asked}]}}"#)).unwrap();
-        let (granted, rest) = granted_of(&permissions, asked);
+        let (granted, rest) = split_granted(&permissions, asked);
         assert_eq!(serde_json::to_string(&granted.intercept).unwrap(), format!("[{expect}]"));
         assert_eq!(rest.iter().map(|rejected| rejected.reason.as_str()).collect::<Vec<_>>(), reasons);
     }
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn tools_and_events_are_granted_by_name() {
         let granted = permissions(r#"{"tools":{"register":["weather"]},"events":["turn_end"]}"#);
-        assert_eq!(rejected_tool(&granted, "weather"), None);
-        let bash = rejected_tool(&granted, "bash").unwrap();
+        assert_eq!(reject_tool(&granted, "weather"), None);
+        let bash = reject_tool(&granted, "bash").unwrap();
         assert_eq!((bash.what.as_str(), bash.permission.as_str()), ("tool", "tools.register"));
         let asked = Subscribe { events: vec!["turn_end".into(), "tool_call".into()], intercept: Vec::new() };
-        let (kept, rest) = granted_of(&granted, asked);
+        let (kept, rest) = split_granted(&granted, asked);
         assert_eq!(kept.events, ["turn_end".into()]);
         let named = rest.iter().map(|one| (one.what.as_str(), one.name.as_str(), one.permission.as_str()));
         assert_eq!(named.collect::<Vec<_>>(), [("event", "tool_call", "events")]);

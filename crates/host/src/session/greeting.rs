@@ -9,17 +9,17 @@ use serde::Serialize;
 
 /// The part of a hello that is the same for every extension: a `hello_ack` without the places of one, or why it has no
 /// form.
-pub(crate) type Common = Arc<Result<String, String>>;
+pub(crate) type CommonHelloAck = Arc<Result<String, String>>;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Greeting {
-    common: Common,
-    places: Places,
+pub(crate) struct PreparedHelloAck {
+    common: CommonHelloAck,
+    places: HelloAckFields,
 }
 
 /// The fields of a `hello_ack` that differ between extensions. What the user set may hold a key.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Places {
+pub(crate) struct HelloAckFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extension_dir: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,13 +32,13 @@ pub(crate) struct Places {
     pub(crate) granted: Option<Permissions>,
 }
 
-impl Greeting {
-    pub(crate) fn new(common: Common, places: Places) -> Self {
+impl PreparedHelloAck {
+    pub(crate) fn new(common: CommonHelloAck, places: HelloAckFields) -> Self {
         Self { common, places }
     }
 
     /// Returns the part of a hello that is the same for every extension. `ack` must have no places.
-    pub(crate) fn common(ack: HelloAck) -> Common {
+    pub(crate) fn encode_common(ack: HelloAck) -> CommonHelloAck {
         let line = codec::encode(&HostFrame::HelloAck(ack));
         Arc::new(line.map_err(|error| format!("it has no JSON form: {error}")))
     }
@@ -86,14 +86,14 @@ mod tests {
         let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
         let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
         let sandbox = sandbox.map(str::to_owned);
-        let places = Places {
+        let places = HelloAckFields {
             extension_dir: extension_dir.clone(),
             data_dir: data_dir.clone(),
             config: config.clone(),
             sandbox: sandbox.clone(),
             granted: granted.map(|granted| serde_json::from_str(granted).unwrap()),
         };
-        let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
+        let line = PreparedHelloAck::new(PreparedHelloAck::encode_common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
         let granted = granted.map(|granted| RawJson::parse(granted).unwrap());

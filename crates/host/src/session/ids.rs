@@ -14,12 +14,12 @@ const DIGITS: usize = 20;
 
 /// Counts the requests of one connection behind a prefix that only its two ends know.
 #[derive(Debug)]
-pub(crate) struct Ids {
+pub(crate) struct RequestIdGenerator {
     prefix: String,
     next: AtomicU64,
 }
 
-impl Ids {
+impl RequestIdGenerator {
     /// Ids with this prefix, counted from 1.
     pub(crate) fn new(prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), next: AtomicU64::new(1) }
@@ -31,14 +31,14 @@ impl Ids {
 
     /// Ids with a prefix of 128 bits that nobody can guess.
     pub(crate) fn random() -> Self {
-        Self::new(format!("{:016x}{:016x}-", random(), random()))
+        Self::new(format!("{:016x}{:016x}-", random_number(), random_number()))
     }
 
-    pub(crate) fn next(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.next.fetch_add(u64::from(is_up(Defence::UniqueIds)), Ordering::Relaxed)
     }
 
-    pub(crate) fn of(&self, number: u64) -> RequestId {
+    pub(crate) fn request_id(&self, number: u64) -> RequestId {
         let mut text = String::with_capacity(self.prefix.len() + DIGITS);
         text.push_str(&self.prefix);
         // Writing into a string cannot fail.
@@ -48,7 +48,7 @@ impl Ids {
 }
 
 /// A number that nobody can guess.
-pub(crate) fn random() -> u64 {
+pub(crate) fn random_number() -> u64 {
     // The standard library seeds this keyed hash from the operating system, once a process; hashing a counter with it
     // gives numbers that tell nothing about each other.
     static KEY: OnceLock<RandomState> = OnceLock::new();
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn ids_never_collide_and_share_no_prefix_between_connections() {
-        let (one, two) = (Ids::random(), Ids::random());
+        let (one, two) = (RequestIdGenerator::random(), RequestIdGenerator::random());
         let ids: HashSet<RequestId> =
-            (0..50_000).flat_map(|_| [one.of(one.next()), two.of(two.next())]).collect();
+            (0..50_000).flat_map(|_| [one.request_id(one.next_number()), two.request_id(two.next_number())]).collect();
         assert_eq!(ids.len(), 100_000);
         assert_ne!(one.prefix, two.prefix);
         assert_eq!(one.prefix.len(), 33);

@@ -21,7 +21,7 @@ const MAX_EVENTS: usize = 64;
 
 /// Commands, tools and subscriptions of one extension, in the order they came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Offers {
+pub(crate) struct ExtensionOffers {
     pub(crate) commands: Vec<RegisterCommand>,
     pub(crate) tools: Vec<Arc<OfferedTool>>,
     pub(crate) events: BTreeSet<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Offers {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Topic<'a> {
+pub(crate) struct EventTopic<'a> {
     pub(crate) name: &'a str,
     pub(crate) tool: Option<&'a str>,
 }
@@ -59,7 +59,7 @@ impl OfferedTool {
     }
 }
 
-impl Offers {
+impl ExtensionOffers {
     /// True if there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
     pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
         self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
@@ -72,7 +72,7 @@ impl Offers {
 
     /// Adds a tool, or replaces this extension's own of the same name. The error says which rule it breaks.
     pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
-        let tool = Arc::new(checked(tool, &self.limits)?);
+        let tool = Arc::new(check_tool(tool, &self.limits)?);
         if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
             *old = tool;
         } else {
@@ -106,15 +106,15 @@ impl Offers {
                 let event = excerpt(&entry.event);
                 wrong.push(format!("event {event:?}: who watches has no role; name it under `intercept`"));
             }
-            self.watch(entry, &mut wrong);
+            self.add_watched_event(entry, &mut wrong);
         }
         for entry in subscribe.intercept {
-            self.intercept(entry, &mut wrong);
+            self.add_intercept(entry, &mut wrong);
         }
         wrong
     }
 
-    fn watch(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+    fn add_watched_event(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let tools = tools_of(&entry, wrong);
         if self.events.len() < MAX_EVENTS && entry.event.len() <= MAX_NAME {
             if entry.event == InterceptKind::ToolCall.name() {
@@ -124,10 +124,10 @@ impl Offers {
         }
     }
 
-    fn intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+    fn add_intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let Some(kind) = InterceptKind::from_name(&entry.event) else {
             let name = excerpt(&entry.event);
-            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, so it guards nothing there; there are {}", hooks()));
+            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, so it guards nothing there; there are {}", hook_names()));
         };
         let role = entry.role.as_deref().and_then(InterceptRole::from_name);
         if let (None, Some(unknown)) = (role, &entry.role) {
@@ -136,7 +136,7 @@ impl Offers {
                 .push(format!("intercept {hook}: no role is called {unknown:?}; it is asked as without one"));
         }
         if role == Some(InterceptRole::Observe) {
-            return self.watch(entry, wrong);
+            return self.add_watched_event(entry, wrong);
         }
         let tools = tools_of(&entry, wrong);
         self.intercepts.insert(kind);
@@ -152,7 +152,7 @@ impl Offers {
         !self.events.is_empty() && !asked
     }
 
-    pub(crate) fn announced(&self, capability: &str) -> bool {
+    pub(crate) fn has_capability(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)
     }
 }
@@ -166,7 +166,7 @@ fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String
     &[]
 }
 
-fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
+fn check_tool(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     let name = tool.name;
     let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
     if !names::is_tool(&name, limits.max_name) {
@@ -190,7 +190,7 @@ fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     if schema.as_str().len() > limits.max_tool_schema {
         return wrong(format!("its schema is longer than {} bytes", limits.max_tool_schema));
     }
-    if for_model(&unescaped(&schema)).hidden > 0 {
+    if for_model(&unescape_schema(&schema)).hidden > 0 {
         return wrong("its schema has characters in it that nobody can see".to_owned());
     }
     if let Err(detail) = object_schema(&schema) {
@@ -200,7 +200,7 @@ fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
 }
 
 /// The text of a schema in which a character stands for itself, however it was written.
-fn unescaped(schema: &RawJson) -> Cow<'_, str> {
+fn unescape_schema(schema: &RawJson) -> Cow<'_, str> {
     match schema.as_str().contains('\\') {
         true => schema.read::<Value>().map(|schema| schema.to_string()).unwrap_or_default().into(),
         false => schema.as_str().into(),
@@ -214,7 +214,7 @@ fn no_arguments() -> RawJson {
 /// Arguments are always an object, so a schema that wants anything else can never be fulfilled.
 fn object_schema(schema: &RawJson) -> Result<(), String> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct SchemaHead {
         #[serde(rename = "type", default)]
         kind: Option<Value>,
     }
@@ -225,7 +225,7 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     if !schema.is_object() {
         return Err("its schema is not a JSON object".to_owned());
     }
-    let head: Head = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
+    let head: SchemaHead = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
     match head.kind {
         None => {}
         Some(Value::String(kind)) if kind == "object" => {}
@@ -234,7 +234,7 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
-fn hooks() -> String {
+fn hook_names() -> String {
     InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }
 
@@ -245,7 +245,7 @@ pub(super) fn excerpt(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::filter::Role;
+    use super::super::filter::InterceptorRole;
     use super::*;
 
     fn tool(name: &str, schema: &str) -> RegisterTool {
@@ -259,7 +259,7 @@ mod tests {
 
     #[track_caller]
     fn check(tool: RegisterTool, expect: &str) {
-        let outcome = Offers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
+        let outcome = ExtensionOffers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
         assert!(outcome.contains(expect), "{outcome}");
     }
 
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
         let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
-        let mut offers = Offers { limits: Arc::new(limits), ..Offers::default() };
+        let mut offers = ExtensionOffers { limits: Arc::new(limits), ..ExtensionOffers::default() };
         offers.add_tool(tool("t0", "")).unwrap();
         assert!(offers.has_room_for_tool("t1"));
         offers.add_tool(tool("t1", "")).unwrap();
@@ -318,8 +318,8 @@ mod tests {
         assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));
     }
 
-    fn subscribe(events: &[&str], intercept: &str) -> (Offers, Vec<String>) {
-        let mut offers = Offers::default();
+    fn subscribe(events: &[&str], intercept: &str) -> (ExtensionOffers, Vec<String>) {
+        let mut offers = ExtensionOffers::default();
         let events = events.iter().map(|&name| name.into()).collect();
         let intercept = serde_json::from_str(intercept).unwrap();
         let wrong = offers.subscribe(Subscribe { events, intercept });
@@ -341,7 +341,7 @@ mod tests {
             ]
         );
         assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));
-        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
     }
 
     #[test]
@@ -354,10 +354,10 @@ mod tests {
                 {"event":"turn_start","role":"gate"}]"#,
         );
         assert_eq!(wrong, Vec::<String>::new());
-        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.of(tool));
-        assert_eq!(roles, [Some(Role::Gate), Some(Role::Rewrite), None]);
+        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.role_for(tool));
+        assert_eq!(roles, [Some(InterceptorRole::Gate), Some(InterceptorRole::Rewrite), None]);
         assert!(offers.events.contains("tool_call"));
-        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.has(tool)), [false, true]);
+        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.contains(tool)), [false, true]);
         assert_eq!(offers.gates, BTreeSet::from([InterceptKind::TurnStart]));
     }
 
@@ -365,7 +365,7 @@ mod tests {
     fn what_is_doubtful_counts_in_its_strictest_reading() {
         let (offers, wrong) = subscribe(&[], r#"[{"event":"tool_call","tools":["bash"],"role":"oracle"}]"#);
         assert_eq!(wrong, [r#"intercept tool_call: no role is called "oracle"; it is asked as without one"#]);
-        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        assert_eq!(offers.tool_calls.role_for("bash"), Some(InterceptorRole::Plain));
         let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
         assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
         assert!(offers.intercepts.contains(&InterceptKind::TurnStart));

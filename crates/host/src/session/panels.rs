@@ -6,22 +6,22 @@ use std::time::Instant;
 use haft_protocol::ext::{Limits, PanelRender};
 use haft_protocol::ids::PanelId;
 
-use super::rates::Bucket;
+use super::rates::TokenBucket;
 
 /// Panels whose contents can wait; of more, the oldest is forgotten. One is open at a time.
 const WAITING: usize = 4;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Panels {
-    bucket: Bucket,
+pub(super) struct PanelQueue {
+    bucket: TokenBucket,
     waiting: VecDeque<PanelRender>,
     at: Option<Instant>,
 }
 
-impl Panels {
+impl PanelQueue {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { bucket: Bucket::new(limits.panels_per_second, 1), waiting: VecDeque::new(), at: None }
+        Self { bucket: TokenBucket::new(limits.panels_per_second, 1), waiting: VecDeque::new(), at: None }
     }
 
     /// Takes a content. Gives it back if it is shown at once.
@@ -49,7 +49,7 @@ impl Panels {
     }
 
     /// A panel is closed: what waits for it is of no more use.
-    pub(super) fn forget(&mut self, panel: &PanelId) {
+    pub(super) fn remove(&mut self, panel: &PanelId) {
         self.waiting.retain(|waiting| waiting.panel_id != *panel);
         if self.waiting.is_empty() {
             self.at = None;
@@ -68,7 +68,7 @@ impl Panels {
     }
 
     /// A content whose turn it is.
-    pub(super) fn due(&mut self, now: Instant) -> Option<PanelRender> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<PanelRender> {
         self.at.filter(|at| *at <= now)?;
         match self.bucket.take(now) {
             Ok(()) => {
@@ -101,29 +101,29 @@ mod tests {
     #[test]
     fn the_last_content_is_shown_when_its_time_comes() {
         let start = Instant::now();
-        let mut panels = Panels::new(&Limits { panels_per_second: 10, ..Limits::default() });
+        let mut panels = PanelQueue::new(&Limits { panels_per_second: 10, ..Limits::default() });
         assert!(panels.render(panel("a", "one", "1"), start).is_some());
         assert_eq!(panels.render(panel("a", "two", "2"), start), None);
         assert_eq!(panels.render(panel("a", "", "3"), start), None);
         let at = start + Duration::from_millis(100);
         assert_eq!(panels.deadline(), Some(at));
-        assert_eq!(panels.due(at - Duration::from_millis(1)), None);
-        assert_eq!(panels.due(at), Some(panel("a", "two", "3")), "no title that was given is lost");
-        assert_eq!((panels.due(at), panels.deadline()), (None, None));
+        assert_eq!(panels.take_due(at - Duration::from_millis(1)), None);
+        assert_eq!(panels.take_due(at), Some(panel("a", "two", "3")), "no title that was given is lost");
+        assert_eq!((panels.take_due(at), panels.deadline()), (None, None));
     }
 
     #[test]
     fn panels_take_turns_and_a_closed_one_has_none() {
         let start = Instant::now();
-        let mut panels = Panels::new(&Limits { panels_per_second: 10, ..Limits::default() });
+        let mut panels = PanelQueue::new(&Limits { panels_per_second: 10, ..Limits::default() });
         assert!(panels.render(panel("a", "", "1"), start).is_some());
         for id in ["b", "c", "d", "e", "f"] {
             assert_eq!(panels.render(panel(id, "", ""), start), None);
         }
-        panels.forget(&PanelId::new("c"));
+        panels.remove(&PanelId::new("c"));
         let mut shown = Vec::new();
         for tenth in 1..10 {
-            shown.extend(panels.due(start + Duration::from_millis(100 * tenth)));
+            shown.extend(panels.take_due(start + Duration::from_millis(100 * tenth)));
         }
         let shown: Vec<_> = shown.iter().map(|panel| panel.panel_id.as_str()).collect();
         assert_eq!(shown, ["d", "e", "f"]);

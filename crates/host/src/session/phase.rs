@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::wire::fault::{Failure, FaultCode};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// Where an extension stands, for listings and for whoever waits for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub enum ExtensionState {
     },
 }
 
-impl From<Failure> for ExtensionState {
-    fn from(Failure { code, message }: Failure) -> Self {
+impl From<ExtensionFailure> for ExtensionState {
+    fn from(ExtensionFailure { code, message }: ExtensionFailure) -> Self {
         Self::Failed { code, message }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ConnectionPhase {
     AwaitHello {
         until: Instant,
     },
@@ -58,12 +58,12 @@ pub(super) enum Phase {
     Closed(ExtensionState),
 }
 
-impl Phase {
+impl ConnectionPhase {
     /// The time of the next step, if the phase has one.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match *self {
             Self::AwaitHello { until } => Some(until),
-            Self::Registering { until, idle_at } => Some(sooner(until, idle_at)),
+            Self::Registering { until, idle_at } => Some(earlier_deadline(until, idle_at)),
             Self::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
             Self::Ready | Self::Closed(_) => None,
         }
@@ -84,7 +84,7 @@ impl Phase {
     }
 
     /// The reason why nothing can be sent in this phase, if so.
-    pub(super) fn absence(&self) -> Option<&str> {
+    pub(super) fn absence_reason(&self) -> Option<&str> {
         match self {
             Self::Registering { .. } | Self::Ready => None,
             Self::AwaitHello { .. } => Some("has not said hello yet"),
@@ -95,6 +95,6 @@ impl Phase {
     }
 }
 
-pub(super) fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
+pub(super) fn earlier_deadline(until: Instant, idle_at: Option<Instant>) -> Instant {
     idle_at.map_or(until, |at| at.min(until))
 }

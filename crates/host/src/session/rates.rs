@@ -17,7 +17,7 @@ const GARBLED: usize = 4;
 
 /// A token bucket, kept as the moment at which it is full again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bucket {
+pub(super) struct TokenBucket {
     /// The time that one token takes to come back.
     interval: Duration,
     /// The time that all tokens take to come back.
@@ -25,7 +25,7 @@ pub(super) struct Bucket {
     full_at: Option<Instant>,
 }
 
-impl Bucket {
+impl TokenBucket {
     pub(super) fn new(per_second: u32, burst: u32) -> Self {
         let interval = SECOND / per_second.max(1);
         Self { interval, depth: interval * burst.max(1), full_at: None }
@@ -33,33 +33,33 @@ impl Bucket {
 
     /// Takes tokens, those that are not there, too. Returns when that debt is paid, if there is one.
     pub(super) fn spend(&mut self, tokens: u32, now: Instant) -> Option<Instant> {
-        let full_at = self.with(tokens, now);
+        let full_at = self.full_at_after(tokens, now);
         self.full_at = Some(full_at);
-        self.due(full_at, now)
+        self.debt_end(full_at, now)
     }
 
     /// Takes one token, or says when the next one is there.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
-        let full_at = self.with(1, now);
-        if let Some(at) = self.due(full_at, now) {
+        let full_at = self.full_at_after(1, now);
+        if let Some(at) = self.debt_end(full_at, now) {
             return Err(at);
         }
         self.full_at = Some(full_at);
         Ok(())
     }
 
-    fn with(&self, tokens: u32, now: Instant) -> Instant {
+    fn full_at_after(&self, tokens: u32, now: Instant) -> Instant {
         self.full_at.map_or(now, |at| at.max(now)) + self.interval * tokens
     }
 
-    fn due(&self, full_at: Instant, now: Instant) -> Option<Instant> {
+    fn debt_end(&self, full_at: Instant, now: Instant) -> Option<Instant> {
         (full_at > now + self.depth).then(|| full_at - self.depth)
     }
 }
 
 /// The treatment of one more unrequested line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unasked {
+pub(super) enum RateCheck {
     Within,
     /// It is not: nothing more is read until this time. `since` is when it began.
     Over {
@@ -70,10 +70,10 @@ pub(super) enum Unasked {
 
 /// The unrequested lines of one connection.
 #[derive(Debug)]
-pub(super) struct Rates {
-    lines: Bucket,
-    calls: Bucket,
-    notes: Bucket,
+pub(super) struct RateLimiter {
+    lines: TokenBucket,
+    calls: TokenBucket,
+    notes: TokenBucket,
     blank: usize,
     /// When the lines began to be too many, and when they last were.
     over: Option<(Instant, Instant)>,
@@ -83,12 +83,12 @@ pub(super) struct Rates {
     garbled: [Option<Instant>; GARBLED],
 }
 
-impl Rates {
+impl RateLimiter {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            lines: Bucket::new(limits.frames_per_second, limits.frame_burst),
-            calls: Bucket::new(limits.frames_per_second, limits.frame_burst),
-            notes: Bucket::new(limits.notes_per_second, limits.note_burst),
+            lines: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
+            calls: TokenBucket::new(limits.frames_per_second, limits.frame_burst),
+            notes: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             blank: 0,
             over: None,
             excess: None,
@@ -97,25 +97,25 @@ impl Rates {
         }
     }
 
-    pub(super) fn line(&mut self, bytes: usize, now: Instant) -> Unasked {
-        self.spend(tokens(bytes), now)
+    pub(super) fn count_line(&mut self, bytes: usize, now: Instant) -> RateCheck {
+        self.spend_lines(tokens(bytes), now)
     }
 
     /// Counts a call of this many bytes that the host makes. Returns until when nothing more is read, if it is one too
     /// many. Whoever has much to do is slowed down, and not ended for it: what it says beside is counted apart.
-    pub(super) fn call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
+    pub(super) fn count_call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
         self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
     }
 
-    pub(super) fn blank(&mut self, lines: usize, now: Instant) -> Unasked {
+    pub(super) fn count_blank(&mut self, lines: usize, now: Instant) -> RateCheck {
         self.blank += lines;
         let tokens = self.blank / BLANKS;
         self.blank %= BLANKS;
-        if tokens == 0 { Unasked::Within } else { self.spend(tokens, now) }
+        if tokens == 0 { RateCheck::Within } else { self.spend_lines(tokens, now) }
     }
 
     /// Counts one note and says whether it is shown.
-    pub(super) fn note(&mut self, now: Instant) -> bool {
+    pub(super) fn count_note(&mut self, now: Instant) -> bool {
         let shown = self.notes.take(now).is_ok();
         self.notes_dropped += u64::from(!shown);
         shown
@@ -127,13 +127,13 @@ impl Rates {
     }
 
     /// Something was too much. Says whether it is the first after a time of calm.
-    pub(super) fn begins(&mut self, now: Instant) -> bool {
+    pub(super) fn is_new_excess(&mut self, now: Instant) -> bool {
         let last = self.excess.replace(now);
         last.is_none_or(|last| now > last + CALM)
     }
 
     /// Counts a line that is no text at all. Says whether it is one too many.
-    pub(super) fn garbled(&mut self, now: Instant) -> bool {
+    pub(super) fn count_garbled(&mut self, now: Instant) -> bool {
         let [first, ..] = self.garbled;
         self.garbled.rotate_left(1);
         if let Some(last) = self.garbled.last_mut() {
@@ -142,13 +142,13 @@ impl Rates {
         first.is_some_and(|first| now <= first + GARBLED_WINDOW)
     }
 
-    fn spend(&mut self, tokens: usize, now: Instant) -> Unasked {
+    fn spend_lines(&mut self, tokens: usize, now: Instant) -> RateCheck {
         let Some(until) = self.lines.spend(u32::try_from(tokens).unwrap_or(u32::MAX), now) else {
-            return Unasked::Within;
+            return RateCheck::Within;
         };
         let since = self.over.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
         self.over = Some((since, now));
-        Unasked::Over { until, since }
+        RateCheck::Over { until, since }
     }
 }
 
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn a_bucket_gives_its_burst_at_once_and_then_its_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(10, 50);
-        let taken = |bucket: &mut Bucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
+        let mut bucket = TokenBucket::new(10, 50);
+        let taken = |bucket: &mut TokenBucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
         assert_eq!(taken(&mut bucket, start), 50);
         assert_eq!(bucket.take(start), Err(start + Duration::from_millis(100)));
         assert_eq!(taken(&mut bucket, start + Duration::from_millis(99)), 0);
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_debt_is_paid_at_the_rate() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(10, 2);
+        let mut bucket = TokenBucket::new(10, 2);
         assert_eq!(bucket.spend(2, start), None);
         assert_eq!(bucket.spend(3, start), Some(start + Duration::from_millis(300)));
         assert_eq!(bucket.spend(1, start + seconds(1)), None);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_rate_of_nothing_is_one_a_second() {
         let start = Instant::now();
-        let mut bucket = Bucket::new(0, 0);
+        let mut bucket = TokenBucket::new(0, 0);
         assert_eq!(bucket.take(start), Ok(()));
         assert_eq!(bucket.take(start), Err(start + seconds(1)));
     }
@@ -197,64 +197,64 @@ mod tests {
     #[test]
     fn the_burst_passes_and_one_more_does_not() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits::default());
+        let mut rates = RateLimiter::new(&Limits::default());
         for _ in 0..2000 {
-            assert_eq!(rates.line(100, start), Unasked::Within);
+            assert_eq!(rates.count_line(100, start), RateCheck::Within);
         }
         let until = start + Duration::from_millis(5);
-        assert_eq!(rates.line(100, start), Unasked::Over { until, since: start });
+        assert_eq!(rates.count_line(100, start), RateCheck::Over { until, since: start });
     }
 
     #[test]
     fn a_long_line_counts_for_each_portion() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
-        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
-        assert_ne!(rates.line(1, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
+        assert_ne!(rates.count_line(1, start), RateCheck::Within);
     }
 
     #[test]
     fn calls_are_slowed_down_by_their_number_and_length_and_leave_the_lines_alone() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
-        assert_eq!(rates.call(1024 * 1024, start), None);
-        assert_eq!(rates.call(1, start), Some(start + Duration::from_millis(5)));
-        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.count_call(1024 * 1024, start), None);
+        assert_eq!(rates.count_call(1, start), Some(start + Duration::from_millis(5)));
+        assert_eq!(rates.count_line(1024 * 1024, start), RateCheck::Within);
     }
 
     #[test]
     fn blank_lines_count_by_the_dozen() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
-        assert_eq!(rates.blank(BLANKS, start), Unasked::Within);
-        assert_eq!(rates.blank(BLANKS - 1, start), Unasked::Within);
-        assert_ne!(rates.blank(1, start), Unasked::Within);
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
+        assert_eq!(rates.count_blank(BLANKS, start), RateCheck::Within);
+        assert_eq!(rates.count_blank(BLANKS - 1, start), RateCheck::Within);
+        assert_ne!(rates.count_blank(1, start), RateCheck::Within);
     }
 
     #[test]
     fn an_excess_goes_on_until_there_is_calm() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
+        let mut rates = RateLimiter::new(&Limits { frame_burst: 1, ..Limits::default() });
         let mut since = |ms: u64| {
             let at = start + Duration::from_millis(ms);
-            match rates.spend(300, at) {
-                Unasked::Over { since, .. } => since - start,
-                Unasked::Within => panic!("within"),
+            match rates.spend_lines(300, at) {
+                RateCheck::Over { since, .. } => since - start,
+                RateCheck::Within => panic!("within"),
             }
         };
         assert_eq!(since(0), Duration::ZERO);
         assert_eq!(since(1000), Duration::ZERO);
         assert_eq!(since(2001), Duration::from_millis(2001));
-        let mut rates = Rates::new(&Limits::default());
-        let mut begins = |ms: u64| rates.begins(start + Duration::from_millis(ms));
+        let mut rates = RateLimiter::new(&Limits::default());
+        let mut begins = |ms: u64| rates.is_new_excess(start + Duration::from_millis(ms));
         assert!(begins(0) && !begins(1000) && begins(2001));
     }
 
     #[test]
     fn the_fifth_garbled_line_within_a_minute_is_too_many() {
         let start = Instant::now();
-        let mut rates = Rates::new(&Limits::default());
-        let mut garbled = |second| rates.garbled(start + seconds(second));
+        let mut rates = RateLimiter::new(&Limits::default());
+        let mut garbled = |second| rates.count_garbled(start + seconds(second));
         assert!(!(garbled(0) || garbled(1) || garbled(2) || garbled(3)));
         assert!(!garbled(61), "the first one is forgotten");
         assert!(garbled(61), "the second one is not");

@@ -15,7 +15,7 @@ const UNKNOWN_TYPES: usize = 32;
 
 /// Counts what was reported. Its memory is bounded by the number of codes.
 #[derive(Debug, Default)]
-pub(super) struct Reports {
+pub(super) struct ReportLimiter {
     counts: BTreeMap<FaultCode, u32>,
     unknown_types: BTreeSet<String>,
     unknown_type_at: Option<Instant>,
@@ -24,7 +24,7 @@ pub(super) struct Reports {
     noted: bool,
 }
 
-impl Reports {
+impl ReportLimiter {
     pub(super) fn admit(&mut self, code: FaultCode) -> bool {
         let count = self.counts.entry(code).or_default();
         *count = count.saturating_add(1);
@@ -42,12 +42,12 @@ impl Reports {
         true
     }
 
-    pub(super) fn note(&mut self) {
+    pub(super) fn mark_noted(&mut self) {
         self.noted = true;
     }
 
     /// Counts a registration for which there is no room.
-    pub(super) fn surplus(&mut self) {
+    pub(super) fn count_surplus(&mut self) {
         self.surplus.0 = self.surplus.0.saturating_add(1);
     }
 
@@ -69,7 +69,7 @@ impl Reports {
         std::mem::take(&mut self.noted)
     }
 
-    pub(super) fn junk(&self) -> u32 {
+    pub(super) fn junk_count(&self) -> u32 {
         JUNK.iter().filter_map(|code| self.counts.get(code)).sum()
     }
 }

@@ -7,12 +7,12 @@ use haft_protocol::ext::{Limits, SetStatus};
 use haft_protocol::names;
 
 use super::offers::excerpt;
-use super::rates::Bucket;
+use super::rates::TokenBucket;
 
 /// See the module. What it remembers is bounded by the number of items, those that are there and those that go.
 #[derive(Debug)]
-pub(super) struct Status {
-    bucket: Bucket,
+pub(super) struct StatusItemQueue {
+    bucket: TokenBucket,
     said: BTreeMap<String, String>,
     shown: BTreeMap<String, String>,
     /// The items whose last word waits, in the order in which it is shown.
@@ -20,10 +20,10 @@ pub(super) struct Status {
     at: Option<Instant>,
 }
 
-impl Status {
+impl StatusItemQueue {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            bucket: Bucket::new(limits.notes_per_second, limits.note_burst),
+            bucket: TokenBucket::new(limits.notes_per_second, limits.note_burst),
             said: BTreeMap::new(),
             shown: BTreeMap::new(),
             waiting: VecDeque::new(),
@@ -43,7 +43,7 @@ impl Status {
             let (key, longest) = (excerpt(&key), limits.max_name);
             return Err(format!("status item {key:?}: a key is 1 to {longest} letters, digits, '_' or '-'"));
         }
-        let text = line(&text, limits.max_status_text);
+        let text = single_line(&text, limits.max_status_text);
         if text.is_empty() {
             self.said.remove(&key);
         } else if self.said.contains_key(&key) || self.said.len() < limits.max_status_items {
@@ -51,7 +51,7 @@ impl Status {
         } else {
             return Err(format!("status item {key}: it has {} already", limits.max_status_items));
         }
-        Ok(self.changed(key, now))
+        Ok(self.queue_change(key, now))
     }
 
     /// When [`due`](Self::due) has something.
@@ -60,7 +60,7 @@ impl Status {
     }
 
     /// A change whose turn it is.
-    pub(super) fn due(&mut self, now: Instant) -> Option<SetStatus> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<SetStatus> {
         self.at.filter(|at| *at <= now)?;
         match self.bucket.take(now) {
             Ok(()) => {
@@ -75,7 +75,7 @@ impl Status {
         }
     }
 
-    fn changed(&mut self, key: String, now: Instant) -> Option<SetStatus> {
+    fn queue_change(&mut self, key: String, now: Instant) -> Option<SetStatus> {
         let waits = self.waiting.contains(&key);
         if self.said.get(&key) == self.shown.get(&key) {
             // As it was before what waits.
@@ -112,7 +112,7 @@ impl Status {
 }
 
 /// A text as a line of at most so many characters.
-fn line(text: &str, longest: usize) -> String {
+fn single_line(text: &str, longest: usize) -> String {
     let mut words = text.split_whitespace();
     let mut line = words.next().unwrap_or_default().to_owned();
     for word in words {
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn the_last_text_of_each_item_is_shown_when_its_time_comes() {
         let (start, limits) = (Instant::now(), limits());
-        let mut status = Status::new(&limits);
-        let set = |status: &mut Status, key: &str, text: &str| status.set(item(key, text), &limits, start);
+        let mut status = StatusItemQueue::new(&limits);
+        let set = |status: &mut StatusItemQueue, key: &str, text: &str| status.set(item(key, text), &limits, start);
         assert_eq!(set(&mut status, "a", "one"), Ok(Some(item("a", "one"))));
         assert_eq!(set(&mut status, "a", "one"), Ok(None), "nothing has changed");
         assert_eq!(set(&mut status, "a", "two"), Ok(None));
@@ -159,17 +159,17 @@ mod tests {
         assert_eq!(set(&mut status, "a", "three"), Ok(None));
         let at = start + Duration::from_millis(100);
         assert_eq!(status.deadline(), Some(at));
-        assert_eq!(status.due(at - Duration::from_millis(1)), None);
-        assert_eq!(status.due(at), Some(item("a", "three")));
+        assert_eq!(status.take_due(at - Duration::from_millis(1)), None);
+        assert_eq!(status.take_due(at), Some(item("a", "three")));
         assert_eq!(set(&mut status, "b", ""), Ok(None), "it is gone before anybody has seen it");
-        assert_eq!((status.due(at), status.deadline()), (None, None));
+        assert_eq!((status.take_due(at), status.deadline()), (None, None));
         assert_eq!(status.set(item("a", ""), &limits, at + Duration::from_secs(1)), Ok(Some(item("a", ""))));
     }
 
     #[test]
     fn an_item_has_a_name_and_there_are_not_too_many() {
         let (start, limits) = (Instant::now(), limits());
-        let mut status = Status::new(&limits);
+        let mut status = StatusItemQueue::new(&limits);
         let mut set = |key: &str, text: &str| status.set(item(key, text), &limits, start).map(drop);
         assert_eq!(
             set("a b", "x").unwrap_err(),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_text_is_a_short_line() {
-        let lines = ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| line(text, 8));
+        let lines = ["a\n\tb", "12345678", "123456789", &"x ".repeat(1000), " \n"].map(|text| single_line(text, 8));
         assert_eq!(lines, ["a b", "12345678", "1234567…", "x x x x…", ""]);
     }
 }

@@ -33,7 +33,7 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.tell(HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
+    bench.session.send_message(HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);
@@ -276,7 +276,7 @@ fn what_one_that_is_leaving_says_is_no_fault() {
 fn one_that_is_leaving_has_its_time_after_it_closed_a_stream() {
     let mut bench = Bench::ready();
     bench.session.shutdown(bench.now);
-    bench.session.half_closed(bench.now, "closed its output and kept running");
+    bench.session.on_half_closed(bench.now, "closed its output and kept running");
     bench.settle();
     bench.pass(Duration::from_millis(1999));
     assert_eq!(bench.session.state(), ExtensionState::Stopping);

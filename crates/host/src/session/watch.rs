@@ -11,7 +11,7 @@ use crate::timeouts::Timeouts;
 const REMEMBERED: usize = 8;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Alert {
+pub(super) enum LivenessAlert {
     /// Send a ping with this id; it has the number of the line that is written next.
     Ping(RequestId),
     Silent,
@@ -21,45 +21,45 @@ pub(super) enum Alert {
 
 /// A ping that waits for any sign of life.
 #[derive(Debug)]
-struct Asked {
+struct PendingPing {
     until: Instant,
     line: u64,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct LivenessMonitor {
     pub(super) pings: bool,
     /// The silence began here: something was written, or is open, and nothing was heard since.
     silent: Option<Instant>,
-    asked: Option<Asked>,
+    pending_ping: Option<PendingPing>,
     open: VecDeque<RequestId>,
     sent: u64,
     /// The line that is being read began here and has so many bytes by now.
     unfinished: Option<(Instant, usize)>,
 }
 
-impl Watch {
-    pub(super) fn wrote(&mut self, at: Instant) {
+impl LivenessMonitor {
+    pub(super) fn note_written(&mut self, at: Instant) {
         if self.pings {
             self.silent.get_or_insert(at);
         }
     }
 
     /// Something was heard. `busy`: it still has something to do.
-    pub(super) fn heard(&mut self, busy: bool, now: Instant) {
-        self.asked = None;
+    pub(super) fn note_heard(&mut self, busy: bool, now: Instant) {
+        self.pending_ping = None;
         self.silent = (self.pings && busy).then_some(now);
     }
 
     /// A read ended so many bytes into a line; `fresh`: the line began in it.
-    pub(super) fn unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
+    pub(super) fn note_unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
         let since = self.unfinished.filter(|_| !fresh).map_or(now, |(since, _)| since);
         self.unfinished = (bytes > 0).then_some((since, bytes));
     }
 
     /// True if a ping of this id is answered only now.
-    pub(super) fn answers(&mut self, id: &RequestId) -> bool {
+    pub(super) fn take_ping(&mut self, id: &RequestId) -> bool {
         let place = self.open.iter().position(|open| open == id);
         place.is_some_and(|place| self.open.remove(place).is_some())
     }
@@ -67,23 +67,23 @@ impl Watch {
     /// When [`due`](Self::due) wants to be asked.
     pub(super) fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
         let ping = self.silent.map(|since| since + timeouts.ping);
-        let life = self.asked.as_ref().map_or(ping, |asked| Some(asked.until));
+        let life = self.pending_ping.as_ref().map_or(ping, |asked| Some(asked.until));
         let line = self.unfinished.map(|(since, _)| since + timeouts.partial_line);
         [life, line].into_iter().flatten().min()
     }
 
     /// Returns the actions that are due. `lines` were written so far, the first `flushed` of them have left.
-    pub(super) fn due(
+    pub(super) fn take_alert(
         &mut self,
         timeouts: &Timeouts,
         lines: u64,
         flushed: u64,
         now: Instant,
-    ) -> Option<Alert> {
+    ) -> Option<LivenessAlert> {
         if let Some((_, bytes)) = self.unfinished.filter(|(since, _)| *since + timeouts.partial_line <= now) {
-            return Some(Alert::Unfinished(bytes));
+            return Some(LivenessAlert::Unfinished(bytes));
         }
-        if let Some(asked) = &mut self.asked {
+        if let Some(asked) = &mut self.pending_ping {
             if asked.until > now {
                 return None;
             }
@@ -92,7 +92,7 @@ impl Watch {
                 asked.until = now + timeouts.pong;
                 return None;
             }
-            return Some(Alert::Silent);
+            return Some(LivenessAlert::Silent);
         }
         self.silent.filter(|since| *since + timeouts.ping <= now)?;
         self.sent += 1;
@@ -101,7 +101,7 @@ impl Watch {
             self.open.pop_front();
         }
         self.open.push_back(id.clone());
-        self.asked = Some(Asked { until: now + timeouts.pong, line: lines + 1 });
-        Some(Alert::Ping(id))
+        self.pending_ping = Some(PendingPing { until: now + timeouts.pong, line: lines + 1 });
+        Some(LivenessAlert::Ping(id))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_packages::file_name::safe_file_name;
 use haft_packages::{ExtensionEnv, ExtensionSpec, Launch, PathError, ProjectCheck, SandboxGrant, ToolPins};
 use haft_protocol::ext::{ExtensionConfig, Limits};
@@ -108,7 +108,7 @@ impl HostConfig {
             project_check: None,
             state: None,
             results: None,
-            start_at_once: processors(),
+            start_at_once: processor_count(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -129,7 +129,7 @@ impl HostConfig {
     }
 
     /// The level of the sandbox that the process of an extension runs in, if any.
-    pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<Level> {
+    pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<ConfinementLevel> {
         let level = match self.sandbox.get(&spec.name) {
             Some(said) => said.as_ref().map(|grant| grant.level),
             None => spec.level,
@@ -143,7 +143,7 @@ impl HostConfig {
     pub(crate) fn sandbox_of(
         &self,
         spec: &ExtensionSpec,
-        level: Level,
+        level: ConfinementLevel,
     ) -> Result<Cow<'_, SandboxGrant>, PathError> {
         match (self.sandbox.get(&spec.name), &spec.permissions) {
             (Some(Some(grant)), Some(granted)) if granted.exec < grant.programs => {
@@ -169,7 +169,7 @@ impl HostConfig {
 }
 
 /// Returns the number of processors. Asked once: the answer takes the system as long as it takes to read five files.
-fn processors() -> NonZeroUsize {
+fn processor_count() -> NonZeroUsize {
     static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }

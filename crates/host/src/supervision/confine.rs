@@ -11,8 +11,8 @@ use haft_packages::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_protocol::defence::{Defence, is_up};
 
 use crate::supervision::config::HostConfig;
-use apart::Kept;
-use interpreter::{has_shim, prefixes};
+use apart::ProtectedPaths;
+use interpreter::{has_shim, interpreter_trees};
 
 /// Variables that are set to the data directory: a home and a place for temporary files that the program may write to.
 const SET_TO_DATA: &[&str] = &["HOME", "TEMP", "TMP", "TMPDIR"];
@@ -23,12 +23,12 @@ const LEFT_OUT: &[&str] =
 
 /// A sandbox for one start, and the environment that goes with it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Confined {
+pub(crate) struct SandboxedStart {
     pub(crate) sandbox: Sandbox,
     data: PathBuf,
 }
 
-impl Confined {
+impl SandboxedStart {
     /// The sandbox that an extension is to be started in; none when the user asks for none. Makes its data directory. An
     /// error says, for people, why it cannot be had and what to do: then the extension must not be started.
     pub(crate) fn new(
@@ -38,7 +38,7 @@ impl Confined {
     ) -> Result<Option<Self>, String> {
         let Some(level) = config.level_of(spec) else { return Ok(None) };
         let grant = config.sandbox_of(spec, level).map_err(|error| error.to_string());
-        let confined = grant.and_then(|grant| Self::checked(&grant, spec, program, config));
+        let confined = grant.and_then(|grant| Self::check_grant(&grant, spec, program, config));
         confined.map(Some).map_err(|why| {
             format!(
                 "was not started: it is to run in a sandbox of level {}, and that cannot be had: {why}. No other level \
@@ -48,7 +48,7 @@ impl Confined {
         })
     }
 
-    fn checked(
+    fn check_grant(
         grant: &SandboxGrant,
         spec: &ExtensionSpec,
         program: &Path,
@@ -58,36 +58,36 @@ impl Confined {
             return Err("this program starts extensions without a launcher, which would put it on".to_owned());
         }
         let data = config.data_dir(&spec.name).ok_or("this program has no place for its data")?;
-        let sandbox = sandbox(grant, spec, program, &config.cwd, &data);
+        let sandbox = build_sandbox(grant, spec, program, &config.cwd, &data);
         sandbox.check().map_err(|error| error.to_string())?;
-        let kept = Kept::new(config, &data);
+        let kept = ProtectedPaths::new(config, &data);
         let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         for path in listed.filter(|path| **path != data) {
-            is_there(path)?;
-            kept.holds_nothing(path)?;
+            check_exists(path)?;
+            kept.check_holds_nothing(path)?;
         }
         let granted =
             |paths: &[GrantedPath]| paths.iter().map(|path| path.resolved(&config.cwd, &data)).collect();
         let [read, write, exec]: [Vec<PathBuf>; 3] =
             [granted(&grant.read), granted(&grant.write), granted(&grant.exec)];
         for path in &write {
-            kept.is_outside(path)?;
+            kept.check_outside(path)?;
         }
         for path in read.iter().chain(&write).chain(&exec) {
-            kept.leads_nowhere_else(path, &write)?;
+            kept.check_link_targets(path, &write)?;
         }
         make_private(&data).map_err(|error| format!("its data directory {}: {error}", data.display()))?;
         Ok(Self { sandbox, data })
     }
 
-    pub(crate) fn env(&self, mut env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    pub(crate) fn adjust_env(&self, mut env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
         env.retain(|(name, _)| !SET_TO_DATA.iter().chain(LEFT_OUT).any(|other| name == other));
         env.extend(SET_TO_DATA.iter().map(|name| (name.into(), self.data.clone().into())));
         env
     }
 }
 
-fn sandbox(
+fn build_sandbox(
     grant: &SandboxGrant,
     spec: &ExtensionSpec,
     program: &Path,
@@ -115,11 +115,11 @@ fn sandbox(
     // A shim is a program of the user's, and no choice of the extension's.
     let has_shim = has_shim(program, home.as_deref()) && !program.starts_with(&spec.dir);
     sandbox.system_programs = grant.programs == ExecPermission::Any || has_shim;
-    sandbox.exec.extend(prefixes(program, home.as_deref()));
+    sandbox.exec.extend(interpreter_trees(program, home.as_deref()));
     sandbox
 }
 
-fn is_there(path: &Path) -> Result<(), String> {
+fn check_exists(path: &Path) -> Result<(), String> {
     match path.metadata() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{} is granted and cannot be used: {error}", path.display())),

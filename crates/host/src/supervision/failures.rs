@@ -16,7 +16,7 @@ use haft_protocol::ids::ExtensionName;
 use serde::{Deserialize, Serialize};
 
 use crate::supervision::silent;
-use crate::wire::fault::{Failure, PRINTED};
+use crate::wire::fault::{ExtensionFailure, PRINTED};
 
 const PREFIX: &str = "failed-";
 
@@ -34,23 +34,23 @@ pub struct LastFailure {
 /// Returns the failure of the extension of this name, in this directory, when it last ran. None when it did not, or
 /// when its manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<LastFailure> {
-    read(state, name, dir)?.told(dir)
+    read(state, name, dir)?.into_last_failure(dir)
 }
 
 /// As [`last_failure`], of a process hook: none, too, when it was started by another command than it would be now.
 pub fn last_failure_of_hook(state: &Path, hook: &ExtensionSpec) -> Option<LastFailure> {
     let record = read(state, &hook.name, &hook.dir)?;
-    let is_other = record.started.as_ref().is_some_and(|started| *started != how(&hook.launch));
-    if is_other { None } else { record.told(&hook.dir) }
+    let is_other = record.started.as_ref().is_some_and(|started| *started != launch_fingerprint(&hook.launch));
+    if is_other { None } else { record.into_last_failure(&hook.dir) }
 }
 
-fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<Record> {
+fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<FailureRecord> {
     let text = fs::read_to_string(path(state, name, dir)).ok()?;
     serde_json::from_str(&text).ok()
 }
 
 /// Returns the launch as text, for comparison alone.
-fn how(launch: &Launch) -> String {
+fn launch_fingerprint(launch: &Launch) -> String {
     let text = match launch {
         Launch::Process { program, args } => {
             [&program.display().to_string()].into_iter().chain(args).cloned().collect::<Vec<_>>().join("\0")
@@ -66,7 +66,7 @@ fn how(launch: &Launch) -> String {
 pub fn forget_failure(state: &Path, name: &ExtensionName, dir: &Path) {
     // Mostly there is none.
     _ = fs::remove_file(path(state, name, dir));
-    silent::forgive(state, name);
+    silent::forget_by_name(state, name);
 }
 
 fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
@@ -79,7 +79,7 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct FailureRecord {
     looks: String,
     /// The way it was started; older files do not say.
     #[serde(default)]
@@ -89,8 +89,8 @@ struct Record {
     message: String,
 }
 
-impl Record {
-    fn told(self, dir: &Path) -> Option<LastFailure> {
+impl FailureRecord {
+    fn into_last_failure(self, dir: &Path) -> Option<LastFailure> {
         let Self { looks: was, at_ms, code, message, .. } = self;
         let at = UNIX_EPOCH.checked_add(Duration::from_millis(at_ms))?;
         (was == looks(dir)).then_some(LastFailure { at, code, message })
@@ -109,18 +109,18 @@ impl FailureFile {
         Self { files, spec }
     }
 
-    pub(crate) fn remember(&self, failure: &Failure) {
+    pub(crate) fn remember(&self, failure: &ExtensionFailure) {
         // What is not installed is in no list, and nobody would clear its file away.
         if !matches!(self.spec.origin, Origin::Global | Origin::Project | Origin::Hook) {
             return;
         }
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let record = Record {
+        let record = FailureRecord {
             looks: looks(&self.spec.dir),
-            started: Some(how(&self.spec.launch)),
+            started: Some(launch_fingerprint(&self.spec.launch)),
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             code: failure.code.as_str().to_owned(),
-            message: shortened(&failure.message),
+            message: shorten_message(&failure.message),
         };
         // Strings and a number always have a text.
         if let Ok(text) = serde_json::to_string(&record) {
@@ -138,7 +138,7 @@ impl FailureFile {
 }
 
 /// Of what it printed, the last line: in most languages that names the error.
-fn shortened(message: &str) -> String {
+fn shorten_message(message: &str) -> String {
     match message.split_once(PRINTED) {
         Some((what, printed)) => {
             let last = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -168,7 +168,7 @@ mod tests {
         let host = || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()))), Arc::clone(&spec));
         let known = || last_failure(&state, &spec.name, &dir);
         let message = format!("exited with status 1{PRINTED}Traceback:\n  line 3\nNameError: x\n\n");
-        let failure = Failure { code: FaultCode::Exited, message };
+        let failure = ExtensionFailure { code: FaultCode::Exited, message };
         host().forget();
         assert_eq!(known(), None);
         host().remember(&failure);
@@ -197,7 +197,7 @@ mod tests {
             ExtensionSpec { dir: dir.clone(), origin: Origin::Hook, launch, ..stream_spec("x") }
         };
         let files = StateFiles::new(Some(root.path().join("state")));
-        let failure = Failure { code: FaultCode::Exited, message: "x".into() };
+        let failure = ExtensionFailure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(by(&["a b"]))).remember(&failure);
         let known = |args: &[&str]| last_failure_of_hook(&root.path().join("state"), &by(args)).is_some();
         assert!(known(&["a b"]) && !known(&["a", "b"]) && !known(&[]));
@@ -208,7 +208,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let spec = ExtensionSpec { origin: Origin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
         let files = StateFiles::new(Some(root.path().join("state")));
-        let failure = Failure { code: FaultCode::Exited, message: "x".into() };
+        let failure = ExtensionFailure { code: FaultCode::Exited, message: "x".into() };
         FailureFile::new(Arc::new(files), Arc::new(spec)).remember(&failure);
         assert!(!root.path().join("state").exists());
     }

@@ -10,12 +10,12 @@ use haft_packages::install::{self, Digest};
 
 /// The digests of the files; none for one that was not there, or was not a file.
 #[derive(Debug, Default)]
-pub(crate) struct FirstCode(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
+pub(crate) struct CodeDigests(Mutex<BTreeMap<PathBuf, Option<Digest>>>);
 
-impl FirstCode {
+impl CodeDigests {
     /// Makes sure that these files are what they were when they were first looked at, which may be now; the error names, for
     /// people, one that is not. Reads all of them.
-    pub(crate) fn still_is(&self, files: &[PathBuf]) -> Result<(), String> {
+    pub(crate) fn check_unchanged(&self, files: &[PathBuf]) -> Result<(), String> {
         for path in files {
             // Two hooks that run one file at once look at the same one.
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,15 +54,15 @@ mod tests {
             Some(text) => fs::write(&path, text).unwrap(),
             None => drop(fs::remove_file(&path)),
         };
-        let code = FirstCode::default();
+        let code = CodeDigests::default();
         write(first);
-        code.still_is(std::slice::from_ref(&path)).unwrap();
+        code.check_unchanged(std::slice::from_ref(&path)).unwrap();
         write(then);
-        let told = code.still_is(std::slice::from_ref(&path)).err().unwrap_or_default();
+        let told = code.check_unchanged(std::slice::from_ref(&path)).err().unwrap_or_default();
         assert_eq!(told.is_empty(), is_same, "{told}");
         assert_eq!(told.contains("gate.py, which it runs, has changed"), !is_same, "{told}");
         write(first);
-        code.still_is(&[path]).unwrap();
+        code.check_unchanged(&[path]).unwrap();
     }
 
     #[test]

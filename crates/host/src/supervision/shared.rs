@@ -15,29 +15,29 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::extension::frontend::{EventSink, Frontend, Reporter};
+use crate::extension::frontend::{EventSink, Frontend, FaultReporter};
 use crate::extension::send_queue::pump::EventPump;
-use crate::extension::services::{self, Desk, Provided, ServiceReach};
+use crate::extension::services::{self, HostCallServer, ServiceProvider, ServiceReach};
 use crate::extension::status_line::StatusLine;
-use crate::process::Process;
+use crate::process::ExtensionProcess;
 use crate::process::connection::Connection;
-use crate::process::log::Log;
-use crate::session::Facts;
-use crate::session::dialect::Speech;
-use crate::session::greeting::{Common, Greeting, Places};
+use crate::process::log::ExtensionLog;
+use crate::session::SessionConfig;
+use crate::session::dialect::SessionDialect;
+use crate::session::greeting::{CommonHelloAck, PreparedHelloAck, HelloAckFields};
 use crate::supervision::config::HostConfig;
-use crate::supervision::confine::Confined;
-use crate::supervision::first_code::FirstCode;
+use crate::supervision::confine::SandboxedStart;
+use crate::supervision::first_code::CodeDigests;
 use crate::supervision::silent::SilentStarts;
-use crate::supervision::trusted_project::Looked;
+use crate::supervision::trusted_project::ProjectCheckCache;
 use crate::timeouts::Timeouts;
-use crate::wire::fault::{Failure, FaultCode};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// The prefix of the names of files that record the looks of approved extensions when they were read.
 const PINNED: &str = "pinned-";
 
 /// See the module.
-pub(crate) struct Shared {
+pub(crate) struct HostContext {
     pub(crate) config: HostConfig,
     /// Those of the configuration, for whoever keeps them.
     pub(crate) timeouts: Arc<Timeouts>,
@@ -54,22 +54,22 @@ pub(crate) struct Shared {
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
     pub(crate) state: Arc<StateFiles>,
-    looked: Looked,
-    first_code: Arc<FirstCode>,
+    project_checks: ProjectCheckCache,
+    code_digests: Arc<CodeDigests>,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// The hello that those without deadlines of their own get.
-    common: OnceLock<Common>,
+    common_hello_ack: OnceLock<CommonHelloAck>,
     pub(crate) pump: Arc<EventPump>,
-    pub(crate) provided: Option<Arc<Provided>>,
+    pub(crate) provided: Option<Arc<ServiceProvider>>,
 }
 
-impl Shared {
+impl HostContext {
     pub(crate) fn new(
         config: HostConfig,
         events: EventSink,
         frontend: Arc<dyn Frontend>,
-        provided: Option<Arc<Provided>>,
+        provided: Option<Arc<ServiceProvider>>,
     ) -> Self {
         let state = Arc::new(StateFiles::new(config.state.clone()));
         Self {
@@ -80,10 +80,10 @@ impl Shared {
             changes: watch::Sender::new(0),
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
-            looked: Looked::default(),
-            first_code: Arc::default(),
+            project_checks: ProjectCheckCache::default(),
+            code_digests: Arc::default(),
             plain_env: OnceLock::new(),
-            common: OnceLock::new(),
+            common_hello_ack: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
             state,
             pump: Arc::new(EventPump::new(&config.limits)),
@@ -93,25 +93,25 @@ impl Shared {
         }
     }
 
-    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
-        Reporter { name: name.clone(), events: Arc::clone(&self.events) }
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> FaultReporter {
+        FaultReporter { name: name.clone(), events: Arc::clone(&self.events) }
     }
 
-    pub(crate) fn changed(&self) {
+    pub(crate) fn notify_change(&self) {
         self.changes.send_modify(|count| *count += 1);
     }
 
     /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
     /// thread where that may take long. One that is not must not be started.
-    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
-        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), ExtensionFailure> {
+        let failed = |message| ExtensionFailure { code: FaultCode::PinMismatch, message };
         if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
-            let looked = self.looked.hold_now(check).await;
+            let looked = self.project_checks.check_now(check).await;
             looked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
-            let (first, hook) = (Arc::clone(&self.first_code), Arc::clone(hook));
-            let same = tokio::task::spawn_blocking(move || first.still_is(&hook.code)).await;
+            let (first, hook) = (Arc::clone(&self.code_digests), Arc::clone(hook));
+            let same = tokio::task::spawn_blocking(move || first.check_unchanged(&hook.code)).await;
             let same = same.map_err(|error| error.to_string()).flatten();
             same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
@@ -121,23 +121,23 @@ impl Shared {
         let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
         let changed =
             verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)?;
-        if let Some(text) = put_back(&spec.name, &changed) {
-            self.reporter(&spec.name).fault(FaultCode::CodeRestored, text);
+        if let Some(text) = restored_copy_text(&spec.name, &changed) {
+            self.reporter(&spec.name).report_fault(FaultCode::CodeRestored, text);
         }
         Ok(())
     }
 
-    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
-        let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
+    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, ExtensionFailure> {
+        let failed = |message| ExtensionFailure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
             Launch::Process { program, args } => {
-                let confined = Confined::new(spec, program, &self.config)
-                    .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
+                let confined = SandboxedStart::new(spec, program, &self.config)
+                    .map_err(|message| ExtensionFailure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
                     None => (self.env(spec), None),
-                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
+                    Some(confined) => (confined.adjust_env(self.own_env(spec)).into(), Some(confined.sandbox)),
                 };
-                Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
+                ExtensionProcess::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
                     .map_err(|error| failed(error.to_string()))
             }
@@ -172,7 +172,7 @@ impl Shared {
         env
     }
 
-    pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
+    pub(crate) fn session_config(&self, spec: &ExtensionSpec) -> SessionConfig {
         let mut timeouts = Arc::clone(&self.timeouts);
         if let Some(hello) = spec.lifecycle.hello {
             Arc::make_mut(&mut timeouts).hello = hello;
@@ -186,15 +186,15 @@ impl Shared {
             times.write_stall = times.write_stall.max(hook.longest());
         }
         let speech = match spec.as_hook() {
-            None => Speech::Native(Some(Box::new(self.greeting(spec, &timeouts)))),
-            Some(hook) => Speech::Hook(Hello {
+            None => SessionDialect::Native(Some(Box::new(self.prepared_hello_ack(spec, &timeouts)))),
+            Some(hook) => SessionDialect::Hook(Hello {
                 config: self.config.config_of(spec).cloned(),
                 ..Hello::new(spec.name.as_str(), hook.watch.modes())
             }),
         };
-        Facts {
+        SessionConfig {
             name: spec.name.clone(),
-            speech,
+            dialect: speech,
             timeouts,
             limits: Arc::clone(&self.limits),
             services: self.provided.is_some(),
@@ -202,23 +202,23 @@ impl Shared {
         }
     }
 
-    fn greeting(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> Greeting {
+    fn prepared_hello_ack(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> PreparedHelloAck {
         let common = match Arc::ptr_eq(timeouts, &self.timeouts) {
-            true => Arc::clone(self.common.get_or_init(|| self.common(timeouts))),
-            false => self.common(timeouts),
+            true => Arc::clone(self.common_hello_ack.get_or_init(|| self.encode_common_hello_ack(timeouts))),
+            false => self.encode_common_hello_ack(timeouts),
         };
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.level_of(spec).map(|level| level.to_string());
-        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
-        Greeting::new(common, places)
+        let places = HelloAckFields { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
+        PreparedHelloAck::new(common, places)
     }
 
     /// Returns the hello of every extension with these deadlines.
-    fn common(&self, timeouts: &Timeouts) -> Common {
+    fn encode_common_hello_ack(&self, timeouts: &Timeouts) -> CommonHelloAck {
         let config = &self.config;
-        Greeting::common(HelloAck {
+        PreparedHelloAck::encode_common(HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: config.version.clone(),
             haft_version: Some(config.version.clone()),
@@ -228,7 +228,7 @@ impl Shared {
             data_dir: None,
             extension_dir: None,
             capabilities: self.capabilities(),
-            limits: Some(Box::new(timeouts.announced_in(config.limits))),
+            limits: Some(Box::new(timeouts.apply_to_limits(config.limits))),
             config: None,
             sandbox: None,
             granted: None,
@@ -251,17 +251,17 @@ impl Shared {
         always.into_iter().chain(services).map(str::to_owned).collect()
     }
 
-    pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
+    pub(crate) fn host_call_server(&self, spec: &ExtensionSpec, log: &Arc<ExtensionLog>) -> Option<Arc<HostCallServer>> {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
         let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
-            services::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+            services::granted_paths(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
         let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
-        let desk = Desk::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
+        let desk = HostCallServer::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))
     }
 
@@ -278,7 +278,7 @@ impl Shared {
 const NAMED: usize = 3;
 
 /// Returns the text about a changed copy that was restored.
-fn put_back(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
+fn restored_copy_text(extension: &ExtensionName, changed: &[PathBuf]) -> Option<String> {
     let names: Vec<_> = changed.iter().take(NAMED).map(|name| name.display().to_string()).collect();
     let more = match changed.len().saturating_sub(NAMED) {
         0 => String::new(),

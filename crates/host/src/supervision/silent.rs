@@ -25,39 +25,39 @@ impl SilentStarts {
     }
 
     /// True if this extension, as it is now, did not say hello in time when it was last started.
-    pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
-        self.files.read(&name(&spec.name)).is_some_and(|was| was == now(spec))
+    pub(crate) fn contains(&self, spec: &ExtensionSpec) -> bool {
+        self.files.read(&file_name(&spec.name)).is_some_and(|was| was == fingerprint(spec))
     }
 
     /// It did not say hello in time.
     pub(crate) fn remember(&self, spec: &ExtensionSpec) {
-        self.files.write(&name(&spec.name), &now(spec));
+        self.files.write(&file_name(&spec.name), &fingerprint(spec));
     }
 
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
-        self.files.remove(&name(&spec.name));
+        self.files.remove(&file_name(&spec.name));
     }
 }
 
 /// True if the extension of this name, in this directory, did not say hello in time when it was last started, so that a
 /// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
-    let was = std::fs::read_to_string(state.join(name(extension)));
+    let was = std::fs::read_to_string(state.join(file_name(extension)));
     was.is_ok_and(|was| was.starts_with(&looks(dir)))
 }
 
 /// The next start waits for the extension of this name again.
-pub(crate) fn forgive(state: &Path, extension: &ExtensionName) {
+pub(crate) fn forget_by_name(state: &Path, extension: &ExtensionName) {
     // Mostly there is nothing to forgive.
-    _ = std::fs::remove_file(state.join(name(extension)));
+    _ = std::fs::remove_file(state.join(file_name(extension)));
 }
 
-fn now(spec: &ExtensionSpec) -> String {
+fn fingerprint(spec: &ExtensionSpec) -> String {
     let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
     format!("{}{tree}", looks(&spec.dir))
 }
 
-fn name(extension: &ExtensionName) -> String {
+fn file_name(extension: &ExtensionName) -> String {
     format!("{PREFIX}{}", safe_file_name(extension.as_str()))
 }
 
@@ -80,23 +80,23 @@ mod tests {
         let spec = ExtensionSpec { dir: dir.path().to_owned(), ..stream_spec("../x") };
         let silent = SilentStarts::new(files(Some(dir.path().join("state"))));
         silent.forget(&spec);
-        assert!(!silent.knows(&spec));
+        assert!(!silent.contains(&spec));
         silent.remember(&spec);
-        assert!(silent.knows(&spec));
-        assert!(!silent.knows(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
+        assert!(silent.contains(&spec));
+        assert!(!silent.contains(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
         fs::write(dir.path().join(MANIFEST_FILE), "{}").unwrap();
-        assert!(!silent.knows(&spec), "it is another version");
+        assert!(!silent.contains(&spec), "it is another version");
         silent.remember(&spec);
         silent.forget(&spec);
-        assert!(!silent.knows(&spec));
+        assert!(!silent.contains(&spec));
         silent.remember(&spec);
         let state = dir.path().join("state");
         assert!(starts_slowly(&state, &spec.name, &spec.dir));
         assert!(!starts_slowly(&state, &spec.name, Path::new("/elsewhere")));
-        forgive(&state, &spec.name);
+        forget_by_name(&state, &spec.name);
         assert!(!starts_slowly(&state, &spec.name, &spec.dir));
         let nowhere = SilentStarts::new(files(None));
         nowhere.remember(&spec);
-        assert!(!nowhere.knows(&spec));
+        assert!(!nowhere.contains(&spec));
     }
 }

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::ext::Limits;
 
-use crate::timeouts::{Restarts, Timeouts};
-use crate::wire::fault::{Failure, FaultCode};
+use crate::timeouts::{RestartTiming, Timeouts};
+use crate::wire::fault::{ExtensionFailure, FaultCode};
 
 /// The verdict about an extension after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RestartDecision {
     Restart { after: Duration },
     Down,
 }
 
 /// Remembers the crashes of one extension.
 #[derive(Debug)]
-pub(crate) struct Supervisor {
-    times: Restarts,
+pub(crate) struct RestartPolicy {
+    times: RestartTiming,
     /// So many crashes within [`Restarts::window`] are a loop.
     max_crashes: usize,
     /// True if it can be started again at all: a pair of streams cannot.
@@ -33,10 +33,10 @@ pub(crate) struct Supervisor {
     greeted: bool,
     crashes: VecDeque<Instant>,
     pause: Duration,
-    last: Option<(Failure, Verdict)>,
+    last: Option<(ExtensionFailure, RestartDecision)>,
 }
 
-impl Supervisor {
+impl RestartPolicy {
     /// A supervisor that has seen nothing. Different seeds keep many from starting in step.
     pub(crate) fn new(timeouts: &Timeouts, limits: &Limits, restartable: bool, seed: u64) -> Self {
         let times = timeouts.restarts;
@@ -59,33 +59,33 @@ impl Supervisor {
         self.last = None;
     }
 
-    pub(crate) fn started(&mut self, now: Instant) {
+    pub(crate) fn record_start(&mut self, now: Instant) {
         self.started = Some(now);
         self.last = None;
     }
 
     /// The process failed; `greeted` says whether it had said hello. Returns what to report: one failure, once.
-    pub(crate) fn failed(&mut self, now: Instant, greeted: bool, failure: Failure) -> Failure {
+    pub(crate) fn record_failure(&mut self, now: Instant, greeted: bool, failure: ExtensionFailure) -> ExtensionFailure {
         self.greeted |= greeted;
         let (report, verdict) = match self.restartable && self.greeted {
-            true => self.crashed(now, failure),
-            false => (failure, Verdict::Down),
+            true => self.record_crash(now, failure),
+            false => (failure, RestartDecision::Down),
         };
         self.last = Some((report.clone(), verdict));
         report
     }
 
     /// It must not be started again, whatever it was.
-    pub(crate) fn broken(&mut self, failure: Failure) {
-        self.last = Some((failure, Verdict::Down));
+    pub(crate) fn mark_broken(&mut self, failure: ExtensionFailure) {
+        self.last = Some((failure, RestartDecision::Down));
     }
 
     /// Returns the verdict about the last failure of the present process; none when it did not fail.
-    pub(crate) fn verdict(&mut self) -> Option<(Failure, Verdict)> {
+    pub(crate) fn take_decision(&mut self) -> Option<(ExtensionFailure, RestartDecision)> {
         self.last.take()
     }
 
-    fn crashed(&mut self, now: Instant, failure: Failure) -> (Failure, Verdict) {
+    fn record_crash(&mut self, now: Instant, failure: ExtensionFailure) -> (ExtensionFailure, RestartDecision) {
         let ran = self.started.map_or(Duration::ZERO, |started| now.saturating_duration_since(started));
         if ran >= self.times.stable {
             self.forget_crashes();
@@ -100,15 +100,15 @@ impl Supervisor {
                 window.as_secs_f64(),
                 failure.message
             );
-            return (Failure { code: FaultCode::CrashLoop, message }, Verdict::Down);
+            return (ExtensionFailure { code: FaultCode::CrashLoop, message }, RestartDecision::Down);
         }
-        let after = self.pause + self.spread();
+        let after = self.pause + self.jitter();
         self.pause = (self.pause * 2).min(self.times.longest_pause);
-        (failure, Verdict::Restart { after })
+        (failure, RestartDecision::Restart { after })
     }
 
     /// Up to a quarter of the pause.
-    fn spread(&mut self) -> Duration {
+    fn jitter(&mut self) -> Duration {
         // A step of a linear congruential generator; its upper bits are the good ones.
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let share = u32::try_from(self.seed >> 54).unwrap_or_default();
@@ -127,25 +127,25 @@ mod tests {
 
     /// A supervisor and a clock that a test moves.
     struct Bench {
-        supervisor: Supervisor,
+        supervisor: RestartPolicy,
         now: Instant,
     }
 
     impl Bench {
         fn new(restartable: bool) -> Self {
-            let supervisor = Supervisor::new(&Timeouts::default(), &Limits::default(), restartable, 7);
+            let supervisor = RestartPolicy::new(&Timeouts::default(), &Limits::default(), restartable, 7);
             Self { supervisor, now: Instant::now() }
         }
 
         /// Starts it, lets it run for so long, and fails it.
-        fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, Verdict) {
-            self.supervisor.started(self.now);
+        fn life(&mut self, ran: u64, greeted: bool) -> (FaultCode, RestartDecision) {
+            self.supervisor.record_start(self.now);
             self.now += Duration::from_secs(ran);
-            let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
-            let report = self.supervisor.failed(self.now, greeted, failure);
-            let (kept, verdict) = self.supervisor.verdict().expect("it failed");
+            let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
+            let report = self.supervisor.record_failure(self.now, greeted, failure);
+            let (kept, verdict) = self.supervisor.take_decision().expect("it failed");
             assert_eq!(kept, report);
-            if let Verdict::Restart { after } = verdict {
+            if let RestartDecision::Restart { after } = verdict {
                 self.now += after;
             }
             (report.code, verdict)
@@ -160,8 +160,8 @@ mod tests {
     }
 
     /// A pause without its spread, which is less than a quarter.
-    fn base(verdict: &Verdict) -> f64 {
-        let Verdict::Restart { after } = verdict else { return 0.0 };
+    fn base(verdict: &RestartDecision) -> f64 {
+        let RestartDecision::Restart { after } = verdict else { return 0.0 };
         let known = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
         let fits = |base: &f64| (*base..base * 1.25).contains(&after.as_secs_f64());
         known.into_iter().find(fits).unwrap_or_else(|| panic!("{after:?}"))
@@ -172,7 +172,7 @@ mod tests {
         Bench::new(true).check(&[0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0]);
         let mut bench = Bench::new(true);
         bench.check(&[0, 0, 0, 0, 0], &[0.5, 1.0, 2.0, 4.0, 0.0]);
-        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, Verdict::Down), "and stays so");
+        assert_eq!(bench.life(0, true), (FaultCode::CrashLoop, RestartDecision::Down), "and stays so");
         bench.supervisor.reset();
         bench.check(&[0], &[0.5]);
     }
@@ -186,22 +186,22 @@ mod tests {
 
     #[test]
     fn one_that_never_said_hello_and_a_pair_of_streams_stay_down() {
-        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, Verdict::Down));
-        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, Verdict::Down));
+        assert_eq!(Bench::new(true).life(1, false), (FaultCode::Exited, RestartDecision::Down));
+        assert_eq!(Bench::new(false).life(1, true), (FaultCode::Exited, RestartDecision::Down));
         let mut bench = Bench::new(true);
         bench.life(1, true);
         assert!(base(&bench.life(1, false).1) > 0.0, "it worked once");
         bench.supervisor.reset();
-        assert_eq!(bench.life(1, false).1, Verdict::Down);
+        assert_eq!(bench.life(1, false).1, RestartDecision::Down);
     }
 
     #[test]
     fn the_message_of_a_loop_names_the_last_crash() {
         let mut bench = Bench::new(true);
         (0..4).for_each(|_| _ = bench.life(0, true));
-        bench.supervisor.started(bench.now);
-        let failure = Failure { code: FaultCode::Exited, message: "exited with status 3".into() };
-        let report = bench.supervisor.failed(bench.now, true, failure);
+        bench.supervisor.record_start(bench.now);
+        let failure = ExtensionFailure { code: FaultCode::Exited, message: "exited with status 3".into() };
+        let report = bench.supervisor.record_failure(bench.now, true, failure);
         insta::assert_snapshot!(report.message, @"failed 5 times within 180 s and is not started again by itself; the last time it exited with status 3");
     }
 }

@@ -6,11 +6,11 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 #[derive(Debug, Default)]
-pub(crate) struct Looked(Mutex<Option<(Instant, Result<(), String>)>>);
+pub(crate) struct ProjectCheckCache(Mutex<Option<(Instant, Result<(), String>)>>);
 
-impl Looked {
+impl ProjectCheckCache {
     /// Returns the result of a look that begins now or later.
-    pub(crate) async fn hold_now(&self, check: &ProjectCheck) -> Result<(), String> {
+    pub(crate) async fn check_now(&self, check: &ProjectCheck) -> Result<(), String> {
         let asked = Instant::now();
         let mut last = self.0.lock().await;
         if let Some((began, found)) = &*last

@@ -30,35 +30,35 @@ static AT_ONCE: Semaphore = Semaphore::const_new(4);
 
 /// The decoder of a connection's lines, also where the connection is not at hand.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ear {
+pub(crate) enum LineDecoder {
     Frames(Bounds),
     Replies(Bounds),
 }
 
 /// The content of a line.
 #[derive(Debug)]
-pub(crate) enum Said {
-    Frame(Result<Reading<ExtensionFrame>, Unreadable>),
-    Reply(Result<Reply, Noise>),
+pub(crate) enum LineContent {
+    Frame(Result<Reading<ExtensionFrame>, UnreadableLine>),
+    Reply(Result<Reply, NonReplyLine>),
 }
 
 /// A line of a hook that is no reply.
 #[derive(Debug)]
-pub(crate) struct Noise {
+pub(crate) struct NonReplyLine {
     pub(crate) unread: Unread,
     /// Its beginning, for messages.
     pub(crate) excerpt: String,
 }
 
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct DecodedLine {
     pub(crate) bytes: usize,
-    pub(crate) said: Said,
+    pub(crate) content: LineContent,
 }
 
 /// A line that is no frame, and what is said of it.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub(crate) struct UnreadableLine {
     pub(crate) error: DecodeError,
     /// The question that it answers, if it says so: whoever asked must not wait for a better answer until the deadline.
     pub(crate) id: Option<RequestId>,
@@ -68,23 +68,23 @@ pub(crate) struct Unreadable {
     pub(crate) excerpt: String,
 }
 
-impl Ear {
-    pub(crate) fn hear(self, line: &Bytes, known: Plain) -> Heard {
+impl LineDecoder {
+    pub(crate) fn decode(self, line: &Bytes, known: Plain) -> DecodedLine {
         let said = match self {
             Self::Frames(bounds) => {
                 let frame = codec::read_knowing(line, bounds, known);
-                Said::Frame(frame.map_err(|error| unreadable(error, line)))
+                LineContent::Frame(frame.map_err(|error| unreadable_line(error, line)))
             }
             Self::Replies(bounds) => {
                 let reply = read_reply(line, bounds, known);
-                Said::Reply(reply.map_err(|unread| Noise { unread, excerpt: excerpt(line) }))
+                LineContent::Reply(reply.map_err(|unread| NonReplyLine { unread, excerpt: excerpt(line) }))
             }
         };
-        Heard { bytes: line.len(), said }
+        DecodedLine { bytes: line.len(), content: said }
     }
 }
 
-pub(crate) fn takes_long(line: &[u8]) -> bool {
+pub(crate) fn is_slow_to_decode(line: &[u8]) -> bool {
     line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
 }
 
@@ -101,26 +101,26 @@ fn has_another_processor() -> bool {
 }
 
 /// A long line that is being read.
-pub(crate) struct Decoding {
+pub(crate) struct BackgroundDecode {
     /// It ended with the stream and not with a newline.
     pub(crate) is_tail: bool,
     /// The decoded line. May be left and waited for again, until it is known.
-    pub(crate) heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
+    pub(crate) decoded: Pin<Box<dyn Future<Output = Box<DecodedLine>> + Send>>,
 }
 
-impl Decoding {
+impl BackgroundDecode {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(crate) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
-        Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
+    pub(crate) fn new(line: Bytes, known: Plain, ear: LineDecoder, is_tail: bool) -> Self {
+        Self { is_tail, decoded: Box::pin(decode_off_thread(line, known, ear)) }
     }
 }
 
-async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
+async fn decode_off_thread(line: Bytes, known: Plain, ear: LineDecoder) -> Box<DecodedLine> {
     let permit = AT_ONCE.acquire().await.expect("nobody closes it");
     let read = spawn_blocking(move || {
         // Until the work is done, whoever waits for it.
         let _permit = permit;
-        Box::new(ear.hear(&line, known))
+        Box::new(ear.decode(&line, known))
     });
     match read.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(heard) => heard,
@@ -131,9 +131,9 @@ async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
 }
 
 #[cold]
-pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+pub(crate) fn unreadable_line(error: DecodeError, line: &[u8]) -> UnreadableLine {
     let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
-    Unreadable {
+    UnreadableLine {
         id: answered_id(&error, line),
         garbled: matches!(error, DecodeError::NotUtf8) || by_accident(),
         excerpt: excerpt(line),
@@ -144,13 +144,13 @@ pub(crate) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
 /// Reads the `id` alone, so that no line costs more memory than it has bytes.
 fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct FrameHead {
         id: RequestId,
     }
     if let DecodeError::Malformed { id, .. } = error {
         return id.clone();
     }
-    serde_json::from_slice(line).ok().map(|head: Head| head.id)
+    serde_json::from_slice(line).ok().map(|head: FrameHead| head.id)
 }
 
 pub(crate) fn excerpt(bytes: &[u8]) -> String {

@@ -150,7 +150,7 @@ pub(crate) enum CallError {
 
 /// A failure that ended a process, or kept it from starting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct ExtensionFailure {
     pub(crate) code: FaultCode,
     pub(crate) message: String,
 }

@@ -41,7 +41,7 @@ thread_local! {
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum FramedLine {
     /// A line without its newline, never blank.
     Line(Bytes),
     /// A line longer than the limit. Said once, as soon as it is known; the rest of the line is swallowed.
@@ -53,7 +53,7 @@ pub enum Item {
 ///
 /// Holds no more than the longest line that is allowed, and what one read brought.
 #[derive(Debug, Default)]
-pub struct Framer {
+pub struct LineFramer {
     buffer: BytesMut,
     /// The number of bytes of the buffer that hold no newline.
     scanned: usize,
@@ -66,12 +66,12 @@ pub struct Framer {
     blank: usize,
 }
 
-impl Framer {
+impl LineFramer {
     /// Where the next bytes go.
     pub fn space(&mut self) -> &mut BytesMut {
         let room = self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end());
         if self.buffer.capacity() - self.buffer.len() < room
-            && let Some(mut spare) = spare()
+            && let Some(mut spare) = take_spare()
         {
             spare.extend_from_slice(&self.buffer);
             self.buffer = spare;
@@ -86,7 +86,7 @@ impl Framer {
     }
 
     /// The bytes of the line that is not complete yet, once [`next`](Self::next) has nothing more.
-    pub fn unfinished(&self) -> usize {
+    pub fn unfinished_len(&self) -> usize {
         self.buffer.len()
     }
 
@@ -96,12 +96,12 @@ impl Framer {
     }
 
     /// Returns the known form of the line that came last: a part that need not be searched for the end of a string.
-    pub fn known(&self) -> Plain {
+    pub fn known_form(&self) -> Plain {
         self.known
     }
 
     /// The next line of at most `limit` bytes, if one is complete.
-    pub fn next(&mut self, limit: usize) -> Option<Item> {
+    pub fn next(&mut self, limit: usize) -> Option<FramedLine> {
         loop {
             let from = match self.scanned {
                 ..LONG => self.scanned,
@@ -122,7 +122,7 @@ impl Framer {
             if std::mem::take(&mut self.swallowing) {
                 continue;
             }
-            match judged(line, limit) {
+            match classify_line(line, limit) {
                 None => self.blank += 1,
                 item => return item,
             }
@@ -130,16 +130,16 @@ impl Framer {
     }
 
     /// Returns the rest when the stream ends: a last line without a newline is a line.
-    pub fn finish(&mut self, limit: usize) -> Option<Item> {
+    pub fn finish(&mut self, limit: usize) -> Option<FramedLine> {
         let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
         self.known = std::mem::take(&mut self.growing);
-        if std::mem::take(&mut self.swallowing) { None } else { judged(rest, limit) }
+        if std::mem::take(&mut self.swallowing) { None } else { classify_line(rest, limit) }
     }
 
     /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
     /// a `\r` before the newline does not count.
-    fn wait(&mut self, limit: usize) -> Option<Item> {
+    fn wait(&mut self, limit: usize) -> Option<FramedLine> {
         if !is_up(Defence::Reassembly) {
             return self.finish(limit);
         }
@@ -150,25 +150,25 @@ impl Framer {
         self.buffer = BytesMut::new();
         self.scanned = 0;
         self.growing = Plain::default();
-        (!std::mem::replace(&mut self.swallowing, true)).then_some(Item::TooLong)
+        (!std::mem::replace(&mut self.swallowing, true)).then_some(FramedLine::TooLong)
     }
 }
 
 /// The spare buffer, empty, unless something that was read out of it is still needed.
-fn spare() -> Option<BytesMut> {
+fn take_spare() -> Option<BytesMut> {
     let (mut buffer, capacity) = SPARE.take()?;
     buffer.try_reclaim(capacity).then_some(buffer)
 }
 
 /// The line without its newline and a `\r` before it; nothing if only white space is left. The length comes first: a
 /// line in pieces is too long before it is known to be blank.
-fn judged(line: Bytes, limit: usize) -> Option<Item> {
+fn classify_line(line: Bytes, limit: usize) -> Option<FramedLine> {
     let text = line.strip_suffix(b"\n").unwrap_or(&line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     match text.len() {
-        length if length > limit => Some(Item::TooLong),
+        length if length > limit => Some(FramedLine::TooLong),
         _ if text.trim_ascii().is_empty() && is_up(Defence::BlankLines) => None,
-        length => Some(Item::Line(line.slice(..length))),
+        length => Some(FramedLine::Line(line.slice(..length))),
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
 
     /// All items of a stream that comes in these pieces; lines as text, `!` for one that is too long.
     fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<String> {
-        let mut framer = Framer::default();
+        let mut framer = LineFramer::default();
         let mut found = Vec::new();
         for piece in pieces {
             framer.space().extend_from_slice(piece);
@@ -187,8 +187,8 @@ mod tests {
         }
         found.extend(framer.finish(limit));
         let text = |item| match item {
-            Item::Line(line) => String::from_utf8_lossy(&line).into_owned(),
-            Item::TooLong => "!".to_owned(),
+            FramedLine::Line(line) => String::from_utf8_lossy(&line).into_owned(),
+            FramedLine::TooLong => "!".to_owned(),
         };
         found.into_iter().map(text).collect()
     }
@@ -222,27 +222,27 @@ mod tests {
 
     #[test]
     fn blank_lines_are_counted_and_an_unfinished_line_is_known() {
-        let mut framer = Framer::default();
+        let mut framer = LineFramer::default();
         framer.space().extend_from_slice(b"\n \r\n\none\n\ntw");
         assert!(framer.next(8).is_some());
         assert_eq!(framer.next(8), None);
-        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished()), (4, 0, 2));
+        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished_len()), (4, 0, 2));
     }
 
     #[test]
     fn an_endless_line_is_reported_once_and_keeps_no_memory() {
-        let mut framer = Framer::default();
+        let mut framer = LineFramer::default();
         let mut found = Vec::new();
         for _ in 0..1000 {
             framer.space().extend_from_slice(&[b'x'; 1024]);
             found.extend(framer.next(4096));
             assert!(framer.buffer.len() <= 4096 + 1024 + 1);
         }
-        assert_eq!(found, [Item::TooLong]);
+        assert_eq!(found, [FramedLine::TooLong]);
     }
 
     /// A long line that comes in pieces, as a stream brings it.
-    fn long_line(framer: &mut Framer, bytes: usize) -> Bytes {
+    fn long_line(framer: &mut LineFramer, bytes: usize) -> Bytes {
         let mut left = bytes;
         while left > 0 {
             let piece = left.min(64 * 1024);
@@ -251,13 +251,13 @@ mod tests {
             left -= piece;
         }
         framer.space().extend_from_slice(b"\n");
-        let Some(Item::Line(line)) = framer.next(bytes) else { panic!("a line") };
+        let Some(FramedLine::Line(line)) = framer.next(bytes) else { panic!("a line") };
         line
     }
 
     #[test]
     fn the_buffer_of_a_long_line_goes_to_whoever_has_the_next_one() {
-        let (mut one, mut other) = (Framer::default(), Framer::default());
+        let (mut one, mut other) = (LineFramer::default(), LineFramer::default());
         let first = long_line(&mut one, 1 << 20);
         assert_eq!(one.buffer.capacity(), 0, "it keeps nothing");
         let place = first.as_ptr();
@@ -273,22 +273,22 @@ mod tests {
 
     #[test]
     fn what_is_known_of_a_long_line_is_true_of_it_and_of_no_other() {
-        let mut framer = Framer::default();
+        let mut framer = LineFramer::default();
         let (plain, line) = ("x".repeat(3 * LONG), "x".repeat(LONG));
         for piece in
             [format!("{{\"{line}"), plain.clone(), format!("\\n{line}"), format!("{plain}\"}}\n{{}}\n")]
         {
             framer.space().extend_from_slice(piece.as_bytes());
-            while let Some(Item::Line(line)) = framer.next(1 << 20) {
+            while let Some(FramedLine::Line(line)) = framer.next(1 << 20) {
                 let mut expect = Plain::default();
                 if line.len() > LONG {
                     // The first piece was looked at for its end alone.
                     expect.grow(&line, LONG + 2);
                 }
-                assert_eq!(framer.known(), expect, "of {} bytes", line.len());
+                assert_eq!(framer.known_form(), expect, "of {} bytes", line.len());
             }
         }
-        assert_eq!(framer.unfinished(), 0);
+        assert_eq!(framer.unfinished_len(), 0);
     }
 
     proptest! {

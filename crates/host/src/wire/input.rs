@@ -12,10 +12,10 @@ use tokio::net::unix::pipe;
 
 /// See the module. Closed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Input(State);
+pub(crate) struct StdinPipe(StdinPipeState);
 
 #[derive(Debug)]
-enum State {
+enum StdinPipeState {
     /// It has never been full.
     Unwatched(PipeWriter),
     /// It was full once, and whoever writes is woken when there is room.
@@ -24,20 +24,20 @@ enum State {
     Closed,
 }
 
-impl Input {
-    pub(crate) fn pipe() -> io::Result<(PipeReader, Self)> {
+impl StdinPipe {
+    pub(crate) fn create() -> io::Result<(PipeReader, Self)> {
         let (theirs, ours) = io::pipe()?;
         // Only this end: the extension may read as it likes. It is new, so no other flag can be lost.
         fcntl_setfl(&ours, OFlags::WRONLY | OFlags::NONBLOCK)?;
-        Ok((theirs, Self(State::Unwatched(ours))))
+        Ok((theirs, Self(StdinPipeState::Unwatched(ours))))
     }
 
     /// The pipe, unless it is closed.
-    pub(crate) fn end(&self) -> Option<BorrowedFd<'_>> {
+    pub(crate) fn write_end(&self) -> Option<BorrowedFd<'_>> {
         match &self.0 {
-            State::Unwatched(pipe) => Some(pipe.as_fd()),
-            State::Watched(pipe) => Some(pipe.as_fd()),
-            State::Closed => None,
+            StdinPipeState::Unwatched(pipe) => Some(pipe.as_fd()),
+            StdinPipeState::Watched(pipe) => Some(pipe.as_fd()),
+            StdinPipeState::Closed => None,
         }
     }
 
@@ -50,26 +50,26 @@ impl Input {
     ) -> Poll<io::Result<usize>> {
         loop {
             match &mut self.0 {
-                State::Watched(pipe) => return later(Pin::new(pipe), context),
-                State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
-                State::Unwatched(pipe) => match attempt(pipe) {
+                StdinPipeState::Watched(pipe) => return later(Pin::new(pipe), context),
+                StdinPipeState::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+                StdinPipeState::Unwatched(pipe) => match attempt(pipe) {
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.watch()?,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.start_watching()?,
                     written => return Poll::Ready(written),
                 },
             }
         }
     }
 
-    fn watch(&mut self) -> io::Result<()> {
-        if let State::Unwatched(pipe) = std::mem::replace(&mut self.0, State::Closed) {
-            self.0 = State::Watched(pipe::Sender::from_owned_fd_unchecked(pipe.into())?);
+    fn start_watching(&mut self) -> io::Result<()> {
+        if let StdinPipeState::Unwatched(pipe) = std::mem::replace(&mut self.0, StdinPipeState::Closed) {
+            self.0 = StdinPipeState::Watched(pipe::Sender::from_owned_fd_unchecked(pipe.into())?);
         }
         Ok(())
     }
 }
 
-impl AsyncWrite for Input {
+impl AsyncWrite for StdinPipe {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -115,7 +115,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_pipe_is_waited_for_and_nothing_is_lost() {
-        let (mut theirs, mut ours) = Input::pipe().unwrap();
+        let (mut theirs, mut ours) = StdinPipe::create().unwrap();
         let reader = std::thread::spawn(move || {
             let mut read = Vec::new();
             theirs.read_to_end(&mut read).map(|_| read)
@@ -128,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_pipe_that_nobody_reads_any_more_is_broken() {
-        let (theirs, mut ours) = Input::pipe().unwrap();
+        let (theirs, mut ours) = StdinPipe::create().unwrap();
         drop(theirs);
         assert_eq!(ours.write_all(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

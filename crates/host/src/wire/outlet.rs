@@ -6,23 +6,23 @@ use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
 
-use super::Input;
+use super::StdinPipe;
 #[cfg(unix)]
 use super::pipe::widen;
 
 /// See the module.
-pub(crate) enum Outlet {
-    Process(Input),
+pub(crate) enum StdinWriter {
+    Process(StdinPipe),
     /// Anything else.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
 
-impl Outlet {
+impl StdinWriter {
     /// Makes room in the pipe for a long line, if the system grants it.
     pub(crate) fn widen(&self) {
         match self {
             #[cfg(unix)]
-            Self::Process(input) => input.end().iter().for_each(widen),
+            Self::Process(input) => input.write_end().iter().for_each(widen),
             #[cfg(not(unix))]
             Self::Process(_) => {}
             Self::Stream(_) => {}
@@ -37,7 +37,7 @@ impl Outlet {
     }
 }
 
-impl AsyncWrite for Outlet {
+impl AsyncWrite for StdinWriter {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

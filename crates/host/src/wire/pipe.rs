@@ -13,12 +13,12 @@ pub(crate) const LONG_LINE: usize = 64 * 1024;
 /// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
 pub(crate) const WIDE: usize = 1024 * 1024;
 
-pub(crate) enum Output {
+pub(crate) enum StdoutReader {
     Pipe(ChildStdout),
     Stream(Box<dyn AsyncRead + Send + Unpin>),
 }
 
-impl Output {
+impl StdoutReader {
     /// Makes room in the pipe for a long line, if the system grants it.
     pub(crate) fn widen(&self) {
         if let Self::Pipe(pipe) = self {
@@ -39,7 +39,7 @@ pub(crate) fn widen(pipe: &impl std::os::fd::AsFd) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn widen<T>(_: &T) {}
 
-impl AsyncRead for Output {
+impl AsyncRead for StdoutReader {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Pipe(pipe) => Pin::new(pipe).poll_read(cx, into),

@@ -26,7 +26,7 @@ async fn nothing_is_started_until_a_tool_is_called() {
     assert_eq!((tools.len(), host.commands().len()), (1, 1));
     assert_eq!(tools[0].spec().description, "does it");
     assert_eq!(host.commands()[0].description, "goes");
-    host.settled().await;
+    host.wait_until_settled().await;
     host.ping().await;
     assert_eq!(home.starts(), 0, "nobody needed it");
     assert!(!home.log("shy").exists());
@@ -54,7 +54,7 @@ async fn people_are_told_what_a_call_waits_for() {
     // sleep: looks for the file again
     let waits = "until [ -e \"$STARTS.go\" ]; do sleep 0.01; done";
     let mut home = Home::with("shy", USES, &format!("{waits}{TOOL}"));
-    home.config.timeouts.told = Duration::from_millis(20);
+    home.config.timeouts.slow_start_notice = Duration::from_millis(20);
     let (host, events) = home.host().await;
     let (output, ()) = tokio::join!(execute(&host, "t", json!({})), async {
         eventually(|| !events.all().is_empty()).await;

@@ -75,7 +75,7 @@ impl World {
         let search = self.search();
         let source = move || Discovery::run(&search).into();
         let host = Host::builder(config).events(events.sink()).source(source).start().await;
-        host.settled().await;
+        host.wait_until_settled().await;
         host
     }
 }
@@ -154,7 +154,7 @@ async fn one_that_waits_is_started_as_it_was_approved() {
     fs::write(copy.join("run"), "#!/bin/sh\ntouch evil\n").unwrap();
     let events = Events::default();
     let host = world.host(&events).await;
-    assert_eq!(host.states()[0].state, ExtensionState::Idle);
+    assert_eq!(host.statuses()[0].state, ExtensionState::Idle);
     host.restart(&ExtensionName::new("x")).await.unwrap();
     host.shutdown().await;
     assert_eq!(fs::read_to_string(copy.join("run")).unwrap(), script);
@@ -210,16 +210,16 @@ async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     let (events, ls) = (Events::default(), call("bash", json!({"command": "ls"})));
     let host = world.host(&events).await;
     assert_eq!(events.faults(), [fault("extensions.lock.json", "lock_invalid")]);
-    assert!(host.states().is_empty());
+    assert!(host.statuses().is_empty());
     let (by, reason) = blocked(&host, &ls).await.unwrap();
     assert_eq!(by, "haft");
     insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
-    let why = host.blocked().unwrap();
+    let why = host.blocked_reason().unwrap();
     assert!(reason.contains(&why), "{why}");
     // Whoever mends it reloads.
     fs::write(&file, &good).unwrap();
     let stats = host.reload().await;
-    assert_eq!((stats.ready, stats.errors.len(), host.blocked()), (1, 0, None));
+    assert_eq!((stats.ready, stats.errors.len(), host.blocked_reason()), (1, 0, None));
     assert_eq!(blocked(&host, &ls).await, None);
     fs::write(&file, "{").unwrap();
     let stats = host.reload().await;
@@ -245,7 +245,7 @@ async fn each_start_is_held_against_what_was_approved() {
     let accepted = world.installed("x");
     let (name, events) = (ExtensionName::new("x"), Events::default());
     let host = world.host(&events).await;
-    assert_eq!(host.states()[0].state, ExtensionState::Ready);
+    assert_eq!(host.statuses()[0].state, ExtensionState::Ready);
     // Its own copy is put in order, and that is said.
     fs::write(accepted.dir.join("run"), "#!/bin/sh\nexit 1\n").unwrap();
     host.restart(&name).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::error::{TurnError, TurnErrorKind};
-use haft_host::{Frontend, GateChoice, GateFailing, Host};
+use haft_host::{Frontend, GateChoice, FailingGate, Host};
 use haft_packages::{ExtensionSpec, Launch, Roles};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
@@ -23,12 +23,12 @@ use crate::support::{Events, builder, host_with, host_with_two, spec};
 #[derive(Debug)]
 struct Person {
     choice: GateChoice,
-    asked: Mutex<Vec<GateFailing>>,
+    asked: Mutex<Vec<FailingGate>>,
 }
 
 #[async_trait]
 impl Frontend for Person {
-    async fn gate_failing(&self, _: &CancellationToken, failing: &GateFailing) -> GateChoice {
+    async fn ask_about_failing_gate(&self, _: &CancellationToken, failing: &FailingGate) -> GateChoice {
         self.asked.lock().unwrap().push(failing.clone());
         self.choice
     }
@@ -39,7 +39,7 @@ impl Person {
         Arc::new(Self { choice, asked: Mutex::default() })
     }
 
-    fn asked(&self) -> Vec<GateFailing> {
+    fn asked(&self) -> Vec<FailingGate> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -198,7 +198,7 @@ async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
     assert_eq!(asked[0].extension, ExtensionName::new("guard"));
     let off = |event: &AgentEvent| matches!(event, AgentEvent::GateOff { extension, .. } if extension.as_str() == "guard");
     assert_eq!(events.all().iter().filter(|event| off(event)).count(), 1);
-    assert!(host.states().iter().all(|status| status.gates_off));
+    assert!(host.statuses().iter().all(|status| status.gates_off));
 }
 
 #[tokio::test(start_paused = true)]
@@ -213,7 +213,7 @@ async fn a_person_may_stop_everything_or_have_it_started_again() {
     let (ran, host, _) = many_calls(9, Some(&person)).await;
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (0, 9, Ok(())));
     assert_eq!(person.asked().len(), 1);
-    assert!(host.states().iter().all(|status| !status.gates_off));
+    assert!(host.statuses().iter().all(|status| !status.gates_off));
 }
 
 #[tokio::test(start_paused = true)]

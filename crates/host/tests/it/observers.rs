@@ -97,7 +97,7 @@ impl Row {
     }
 
     fn dropped(&self, name: &str) -> usize {
-        let states = self.host.states();
+        let states = self.host.statuses();
         states.iter().find(|status| status.name.as_str() == name).unwrap().events_dropped
     }
 
@@ -232,7 +232,7 @@ async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again
     assert_eq!(row.events.faults(), [fault("dead", "write_stalled")]);
     row.go("dead");
     row.host.restart(&ExtensionName::new("dead")).await.unwrap();
-    row.host.settled().await;
+    row.host.wait_until_settled().await;
     for number in 100..200 {
         row.tell(&step(number));
         tokio::task::yield_now().await;

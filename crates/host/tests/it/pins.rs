@@ -79,7 +79,7 @@ impl Home {
         config.tool_pins = Some(Arc::clone(&self.kept) as _);
         let specs = vec![ExtensionSpec { lifecycle: self.lifecycle.clone(), ..extension(&self.ext()) }];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
-        host.settled().await;
+        host.wait_until_settled().await;
         (host, events)
     }
 }

@@ -34,7 +34,7 @@ async fn host_with(hook: HookSpec) -> (Host, FakePeer, Events) {
     let (mut peer, reader, writer) = FakePeer::pair();
     let start = builder(&events).hook_streams("gate", hook, reader, writer).start();
     let greet = async {
-        let hello = peer.called("hook.hello").await;
+        let hello = peer.expect_call("hook.hello").await;
         assert_eq!((&hello["id"], &hello["params"]["name"]), (&1.into(), &"gate".into()));
         peer.reply(&hello, serde_json::json!({"ok": true})).await;
     };

@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 fn launcher() -> Launcher {
-    Launcher { program: haft_test_support::launcher(), args: Vec::new() }
+    Launcher { program: haft_test_support::launcher_path(), args: Vec::new() }
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn the_environment_is_a_list_and_stderr_is_logged_under_a_safe_name() {
     config.env.set = vec![("HAFT_TEST_SET".into(), "yes".into())];
     config.logs = Some(dir.path().join("logs"));
     let host = Host::builder(config).events(events.sink()).specs(vec![sh]).start().await;
-    let path = host.states().remove(0).log.unwrap();
+    let path = host.statuses().remove(0).log.unwrap();
     assert_eq!(path.parent(), Some(dir.path().join("logs").as_path()));
     let log = fs::read_to_string(path).unwrap();
     assert!(log.contains(&format!("path={}", std::env::var("PATH").unwrap())), "{log}");
@@ -227,7 +227,7 @@ async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
     assert_eq!(faults, [fault("none", "spawn_failed"), fault("other", "spawn_failed")]);
     for (name, expect) in [("other", "Exec format error (os error 8)"), ("none", "No such file or directory")]
     {
-        let state = host.states().into_iter().find(|status| status.name.as_str() == name).unwrap().state;
+        let state = host.statuses().into_iter().find(|status| status.name.as_str() == name).unwrap().state;
         let ExtensionState::Failed { code, message } = state else { panic!("{name}: {state:?}") };
         assert_eq!(code.as_str(), "spawn_failed");
         assert!(message.contains("cannot start ") && message.contains(expect), "{message}");

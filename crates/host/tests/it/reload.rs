@@ -231,7 +231,7 @@ async fn a_storm_of_reloads_ends_with_what_there_is() {
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
     let all = futures_of(5, || host.reload()).await;
     assert!(all.iter().all(|stats| (stats.stopped, stats.ready) == (1, 1)), "{all:?}");
-    assert_eq!(host.states().len(), 2);
+    assert_eq!(host.statuses().len(), 2);
     assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     assert_eq!(events.faults(), vec![fault("quiet", "hello_timeout"); 6]);
     host.shutdown().await;

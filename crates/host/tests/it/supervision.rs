@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, Restarts};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, RestartError, RestartTiming};
 use haft_packages::{ExtensionSpec, Launch, Origin, ProjectCheck};
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::PATIENCE;
@@ -23,7 +23,7 @@ const LONG: Duration = Duration::from_secs(600);
 fn quick() -> HostConfig {
     let first_pause = Duration::from_millis(20);
     let mut config = HostConfig { timeouts: brisk(), ..config() };
-    config.timeouts.restarts = Restarts { first_pause, ..Restarts::default() };
+    config.timeouts.restarts = RestartTiming { first_pause, ..RestartTiming::default() };
     config
 }
 
@@ -256,7 +256,7 @@ async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_nex
     let mut config = quick();
     let pause = Duration::from_millis(1);
     config.timeouts.restarts =
-        Restarts { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
+        RestartTiming { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
     let host = Host::builder(config).events(events.sink()).specs(vec![guard]).start().await;
     let mut failures = 0;
     for round in 0..24 {

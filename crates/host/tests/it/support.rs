@@ -7,7 +7,7 @@ use std::time::Duration;
 use haft_core::hooks::{Refusal, ToolDecision};
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
-use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, Restarts, Timeouts};
+use haft_host::{EventSink, ExtensionState, Host, HostBuilder, HostConfig, RestartTiming, Timeouts};
 use haft_packages::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -86,7 +86,7 @@ pub(crate) fn brisk() -> Timeouts {
         start_patience: PATIENCE,
         drain: PATIENCE,
         // One that crashed stays down for the rest of the test.
-        restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
+        restarts: RestartTiming { first_pause: Duration::from_secs(600), ..RestartTiming::default() },
         ..Timeouts::default()
     }
 }
@@ -183,7 +183,7 @@ pub(crate) fn text(output: &ToolOutput) -> String {
 
 #[track_caller]
 pub(crate) fn state(host: &Host, name: &str) -> ExtensionState {
-    let states = host.states();
+    let states = host.statuses();
     states.into_iter().find(|status| status.name.as_str() == name).expect("a known extension").state
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn misbehaving(fault: &str, dir: &Path) -> ExtensionSpec {
 /// The misbehaving extension with one fault, under another name.
 pub(crate) fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
-    spec(name, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
+    spec(name, dir, Launch::Process { program: haft_test_support::test_binary("misbehave"), args })
 }
 
 pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {

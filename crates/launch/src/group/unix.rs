@@ -9,19 +9,19 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use crate::guardian::{KILL_TREE, NEVER_STARTED, tree};
-use crate::spawn::Started;
+use crate::spawn::SpawnedProcess;
 
 /// The started process, and the way to reach the rest of its group.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     leader: Child,
     id: Pid,
-    reach: Reach,
+    reach: SignalRoute,
 }
 
 /// The way to reach the processes that the leader started.
 #[derive(Debug)]
-enum Reach {
+enum SignalRoute {
     /// It is in the group that is named after the leader.
     ///
     /// The group's number stays taken while any member lives, so a signal after the leader's end reaches what it left
@@ -35,9 +35,9 @@ enum Reach {
     },
 }
 
-impl Group {
-    pub(crate) fn spawn(command: &mut Command, guarded: bool) -> io::Result<(Self, Started)> {
-        let reach = if guarded { Reach::Guardian { asked: false } } else { Reach::Group };
+impl ProcessGroup {
+    pub(crate) fn spawn(command: &mut Command, guarded: bool) -> io::Result<(Self, SpawnedProcess)> {
+        let reach = if guarded { SignalRoute::Guardian { asked: false } } else { SignalRoute::Group };
         // Also for a guardian: what a person types to end the host does not end the guardian before it has done its work.
         command.process_group(0);
         let mut leader = command.spawn()?;
@@ -47,7 +47,7 @@ impl Group {
             .ok()
             .and_then(Pid::from_raw)
             .ok_or_else(|| io::Error::other(format!("the system gave {id} as a process id")))?;
-        let started = Started {
+        let started = SpawnedProcess {
             id,
             stdin: leader.stdin.take(),
             stdout: leader.stdout.take(),
@@ -61,27 +61,27 @@ impl Group {
     }
 
     pub(crate) fn never_started(&self, status: ExitStatus) -> bool {
-        matches!(self.reach, Reach::Guardian { .. }) && status.signal() == Some(NEVER_STARTED.as_raw())
+        matches!(self.reach, SignalRoute::Guardian { .. }) && status.signal() == Some(NEVER_STARTED.as_raw())
     }
 
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         match self.reach {
-            Reach::Group => self.signal_group(Signal::TERM),
-            Reach::Guardian { .. } => self.signal_leader(Signal::TERM),
+            SignalRoute::Group => self.signal_group(Signal::TERM),
+            SignalRoute::Guardian { .. } => self.signal_leader(Signal::TERM),
         }
     }
 
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         match &mut self.reach {
-            Reach::Group => self.signal_group(Signal::KILL),
-            Reach::Guardian { asked: asked @ false } => {
+            SignalRoute::Group => self.signal_group(Signal::KILL),
+            SignalRoute::Guardian { asked: asked @ false } => {
                 *asked = true;
                 self.signal_leader(KILL_TREE)?;
                 // Somebody may have stopped it.
                 self.signal_leader(Signal::CONT)
             }
-            Reach::Guardian { asked: true } if self.leader.id().is_none() => Ok(()),
-            Reach::Guardian { asked: true } => {
+            SignalRoute::Guardian { asked: true } if self.leader.id().is_none() => Ok(()),
+            SignalRoute::Guardian { asked: true } => {
                 tree::kill_below(self.id);
                 self.signal_leader(Signal::KILL)
             }
@@ -89,7 +89,7 @@ impl Group {
     }
 
     fn signal_group(&self, signal: Signal) -> io::Result<()> {
-        delivered(kill_process_group(self.id, signal))
+        ignore_missing_process(kill_process_group(self.id, signal))
     }
 
     /// Nothing to do once the leader's end was seen: its number may be somebody else's by now.
@@ -97,12 +97,12 @@ impl Group {
         if self.leader.id().is_none() {
             return Ok(());
         }
-        delivered(kill_process(self.id, signal))
+        ignore_missing_process(kill_process(self.id, signal))
     }
 }
 
 /// Counts a signal to a group without processes as delivered.
-fn delivered(result: rustix::io::Result<()>) -> io::Result<()> {
+fn ignore_missing_process(result: rustix::io::Result<()>) -> io::Result<()> {
     match result {
         Ok(()) | Err(Errno::SRCH) => Ok(()),
         // macOS says so of a group in which nobody but zombies is left.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, poll};
 use rustix::process::{Pid, getppid};
 
-use super::readable;
+use super::poll_readable;
 
 /// The host, which is this process's parent.
 pub(super) struct HostWatch {
@@ -37,7 +37,7 @@ impl HostWatch {
     }
 
     pub(super) fn poll_fd(&self) -> Option<PollFd<'_>> {
-        self.ended.as_ref().map(readable)
+        self.ended.as_ref().map(poll_readable)
     }
 
     /// Returns the time between two calls of [`is_gone`](Self::is_gone); `None` when there is a descriptor for that.

@@ -13,10 +13,10 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use super::host::HostWatch;
-use super::order::{Confine, SEPARATOR, from_text};
-use super::readable;
-use super::signals::Inbox;
-use crate::sandbox::{Bubblewrap, Confinement, Sandbox, Wrapped};
+use super::order::{SandboxOrder, SEPARATOR, from_text};
+use super::poll_readable;
+use super::signals::SignalInbox;
+use crate::sandbox::{Bubblewrap, Confinement, Sandbox, WrappedLaunch};
 use crate::sys;
 
 /// Before the sandbox as text.
@@ -32,10 +32,10 @@ const READY: u8 = b'+';
 const FAILED: u8 = b'-';
 
 /// The end of what the process inside says, which is closed when it has become the program.
-pub(super) struct Report(PipeReader);
+pub(super) struct StartReportReader(PipeReader);
 
-impl Report {
-    pub(super) fn channel() -> io::Result<(Self, PipeWriter)> {
+impl StartReportReader {
+    pub(super) fn open_pipe() -> io::Result<(Self, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         Ok((Self(reader), writer))
     }
@@ -44,16 +44,16 @@ impl Report {
     ///
     /// # Errors
     /// Why it has not, also because nobody wants it any more.
-    pub(super) fn wait(mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
+    pub(super) fn wait(mut self, inbox: &mut SignalInbox, host: &HostWatch) -> io::Result<()> {
         let mut said = Vec::new();
         loop {
-            let mut fds = vec![readable(&self.0), inbox.poll_fd()];
+            let mut fds = vec![poll_readable(&self.0), inbox.poll_fd()];
             fds.extend(host.poll_fd());
             match poll(&mut fds, None) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
-            if fds.first().is_some_and(is_news) {
+            if fds.first().is_some_and(has_events) {
                 let mut bytes = [0; 64];
                 match self.0.read(&mut bytes)? {
                     0 => break,
@@ -82,17 +82,17 @@ impl Report {
     }
 
     fn has_more(&self) -> io::Result<bool> {
-        Ok(poll(&mut [readable(&self.0)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
+        Ok(poll(&mut [poll_readable(&self.0)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
     }
 }
 
-fn is_news(fd: &PollFd<'_>) -> bool {
+fn has_events(fd: &PollFd<'_>) -> bool {
     !fd.revents().is_empty()
 }
 
 /// Returns the command line of bubblewrap, and the order for the launcher inside.
-pub(super) fn words(
-    confine: &Confine,
+pub(super) fn bubblewrap_command_line(
+    confine: &SandboxOrder,
     bubblewrap: &Bubblewrap,
     program: &OsStr,
     args: &[OsString],
@@ -110,22 +110,22 @@ pub(super) fn words(
     inside.extend(args.iter().cloned());
     let program = Path::new(program);
     let wrapped =
-        Wrapped { sandbox: &confine.sandbox, program, cwd: &cwd, launcher: &launcher, args: inside };
-    Ok(bubblewrap.words(wrapped))
+        WrappedLaunch { sandbox: &confine.sandbox, program, cwd: &cwd, launcher: &launcher, args: inside };
+    Ok(bubblewrap.command_line(wrapped))
 }
 
-pub(super) fn keep(report: &PipeWriter) -> io::Result<()> {
+pub(super) fn keep_open(report: &PipeWriter) -> io::Result<()> {
     Ok(fcntl_setfd(report, FdFlags::empty())?)
 }
 
 /// Does not come back, unless it failed.
 pub(super) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let Some(Role { sandbox, report, program, args }) = Role::parsed(args) else {
+    let Some(ConfineArgs { sandbox, report, program, args }) = ConfineArgs::parse(args) else {
         let _ = writeln!(io::stderr(), "the launcher confines what a guardian starts, and nobody else");
         return ExitCode::FAILURE;
     };
     let mut report = PipeWriter::from(report);
-    let error = match prepared(&sandbox, &report, &program, &args) {
+    let error = match prepare_program(&sandbox, &report, &program, &args) {
         Ok((image, confinement)) => become_program(image, confinement, &mut report, Path::new(&program)),
         Err(error) => error,
     };
@@ -134,44 +134,44 @@ pub(super) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn prepared(
+fn prepare_program(
     sandbox: &Sandbox,
     report: &PipeWriter,
     program: &OsStr,
     args: &[OsString],
-) -> io::Result<(sys::Image, Confinement)> {
+) -> io::Result<(sys::ExecImage, Confinement)> {
     fcntl_setfd(report, FdFlags::CLOEXEC)?;
     let confinement = Confinement::prepare(sandbox, Path::new(program))?;
-    let image = sys::Image::new(program, args)?;
+    let image = sys::ExecImage::new(program, args)?;
     sys::default_signals()?;
     Ok((image, confinement))
 }
 
 /// Comes back with the reason why not.
 fn become_program(
-    image: sys::Image,
+    image: sys::ExecImage,
     mut confinement: Confinement,
     report: &mut PipeWriter,
     program: &Path,
 ) -> io::Error {
-    if let Err(error) = confinement.put_on().and_then(|()| report.write_all(&[READY])) {
+    if let Err(error) = confinement.apply().and_then(|()| report.write_all(&[READY])) {
         return error;
     }
     crate::program::explain(program, None, &image.execute())
 }
 
-struct Role {
+struct ConfineArgs {
     sandbox: Sandbox,
     report: OwnedFd,
     program: OsString,
     args: Vec<OsString>,
 }
 
-impl Role {
-    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+impl ConfineArgs {
+    fn parse(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         let sandbox = from_text(&args.next()?)?;
         args.next().filter(|flag| flag == REPORT)?;
-        let report = args.next()?.to_str()?.parse().ok().and_then(sys::inherited)?;
+        let report = args.next()?.to_str()?.parse().ok().and_then(sys::take_inherited)?;
         args.next().filter(|separator| separator == SEPARATOR)?;
         Some(Self { sandbox, report, program: args.next()?, args: args.collect() })
     }

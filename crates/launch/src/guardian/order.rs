@@ -20,10 +20,10 @@ const HOST: &str = "--host";
 const SANDBOX: &str = "--sandbox";
 
 /// Start this and guard it: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
-pub(crate) struct Order {
+pub(crate) struct LaunchOrder {
     /// The process whose end ends everything.
     pub(crate) host: Pid,
-    pub(crate) sandbox: Option<Confine>,
+    pub(crate) sandbox: Option<SandboxOrder>,
     pub(crate) program: OsString,
     pub(crate) args: Vec<OsString>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Order {
 /// A sandbox, and what only the host knows of how to put it on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Confine {
+pub(crate) struct SandboxOrder {
     pub(crate) sandbox: Sandbox,
     /// There if the sandbox needs it.
     #[cfg(target_os = "linux")]
@@ -40,7 +40,7 @@ pub(crate) struct Confine {
     pub(crate) role: Vec<String>,
 }
 
-impl Confine {
+impl SandboxOrder {
     /// # Errors
     /// When the machine cannot do it, or the role is no Unicode text.
     pub(crate) fn new(sandbox: Sandbox, role: &[OsString]) -> io::Result<Self> {
@@ -48,8 +48,8 @@ impl Confine {
         Ok(Self {
             #[cfg(target_os = "linux")]
             bubblewrap: match sandbox.level {
-                crate::sandbox::Level::Standard => None,
-                crate::sandbox::Level::Strict => {
+                crate::sandbox::ConfinementLevel::Standard => None,
+                crate::sandbox::ConfinementLevel::Strict => {
                     Some(crate::sandbox::found_bubblewrap().map_err(io::Error::other)?)
                 }
             },
@@ -59,9 +59,9 @@ impl Confine {
     }
 }
 
-impl Order {
+impl LaunchOrder {
     /// The arguments that [`parse`](Self::parse) understands.
-    pub(crate) fn words(self) -> io::Result<Vec<OsString>> {
+    pub(crate) fn into_args(self) -> io::Result<Vec<OsString>> {
         let mut words = vec![HOST.into(), self.host.as_raw_nonzero().to_string().into()];
         if let Some(confine) = &self.sandbox {
             words.extend([SANDBOX.into(), serde_json::to_string(confine)?.into()]);
@@ -73,10 +73,10 @@ impl Order {
 
     pub(super) fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
         let usage = "the launcher is started by a host, with --host PID -- PROGRAM ARGS";
-        Self::parsed(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
+        Self::parse_args(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
     }
 
-    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+    fn parse_args(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
         args.next().filter(|flag| flag == HOST)?;
         let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
         let mut next = args.next()?;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
-use super::Order;
+use super::LaunchOrder;
 #[cfg(target_os = "linux")]
 use super::inside;
 #[cfg(target_os = "linux")]
-use super::order::Confine;
+use super::order::SandboxOrder;
 use crate::program::explain;
 #[cfg(target_os = "linux")]
 use crate::sandbox::Confinement;
@@ -24,7 +24,7 @@ const OPEN_FILES: u64 = 1024;
 const OOM_SCORE: &str = "500";
 
 /// None of these steps is a reason not to start, except those that are repeated in the program.
-pub(super) fn this_process() {
+pub(super) fn harden_guardian() {
     let _ = no_core_dumps();
     #[cfg(target_os = "linux")]
     {
@@ -43,15 +43,15 @@ pub(super) fn this_process() {
     }
 }
 
-pub(super) struct Started {
+pub(super) struct StartedProgram {
     pub(super) pid: Pid,
     /// Where it says whether it has become the program; none if it has.
     #[cfg(target_os = "linux")]
-    pub(super) report: Option<inside::Report>,
+    pub(super) report: Option<inside::StartReportReader>,
 }
 
 /// Starts the program with the launcher's own streams, directory and environment.
-pub(super) fn start(order: &Order) -> io::Result<Started> {
+pub(super) fn start(order: &LaunchOrder) -> io::Result<StartedProgram> {
     let program = Path::new(&order.program);
     start_it(order).map_err(|error| explain(program, None, &error))
 }
@@ -59,69 +59,69 @@ pub(super) fn start(order: &Order) -> io::Result<Started> {
 /// By a further process of this program, which has one thread: what is put on between its beginning and the program's
 /// may allocate and need not be a program of its own.
 #[cfg(target_os = "linux")]
-fn start_it(order: &Order) -> io::Result<Started> {
-    let Order { program, args, .. } = order;
-    let image = sys::Image::new(program, args)?;
+fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
+    let LaunchOrder { program, args, .. } = order;
+    let image = sys::ExecImage::new(program, args)?;
     match &order.sandbox {
-        None => started(image, || Ok(()), None),
-        Some(Confine { bubblewrap: None, sandbox, .. }) => {
+        None => spawn_program(image, || Ok(()), None),
+        Some(SandboxOrder { bubblewrap: None, sandbox, .. }) => {
             let mut confinement = Confinement::prepare(sandbox, Path::new(program))?;
             let (mut reader, writer) = io::pipe()?;
-            let put_on = move || confinement.put_on().inspect_err(|error| say(&writer, error));
-            started(image, put_on, None).map_err(|error| heard(&mut reader).unwrap_or(error))
+            let put_on = move || confinement.apply().inspect_err(|error| write_reason(&writer, error));
+            spawn_program(image, put_on, None).map_err(|error| read_reason(&mut reader).unwrap_or(error))
         }
-        Some(confine @ Confine { bubblewrap: Some(bubblewrap), .. }) => {
-            let (report, writer) = inside::Report::channel()?;
-            let words = inside::words(confine, bubblewrap, program, args, &writer)?;
+        Some(confine @ SandboxOrder { bubblewrap: Some(bubblewrap), .. }) => {
+            let (report, writer) = inside::StartReportReader::open_pipe()?;
+            let words = inside::bubblewrap_command_line(confine, bubblewrap, program, args, &writer)?;
             let (bubblewrap, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-            started(sys::Image::new(bubblewrap, args)?, move || inside::keep(&writer), Some(report))
+            spawn_program(sys::ExecImage::new(bubblewrap, args)?, move || inside::keep_open(&writer), Some(report))
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn start_it(order: &Order) -> io::Result<Started> {
-    let Order { program, args, .. } = order;
+fn start_it(order: &LaunchOrder) -> io::Result<StartedProgram> {
+    let LaunchOrder { program, args, .. } = order;
     let image = match &order.sandbox {
-        None => sys::Image::new(program, args)?,
+        None => sys::ExecImage::new(program, args)?,
         #[cfg(target_os = "macos")]
         Some(confine) => {
             let words = crate::sandbox::seatbelt_words(&confine.sandbox, Path::new(program), args);
             let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-            sys::Image::new(program, args)?
+            sys::ExecImage::new(program, args)?
         }
         #[cfg(not(target_os = "macos"))]
         Some(_) => return Err(io::Error::other("no sandbox: there is none for this system")),
     };
-    started(image, || Ok(()))
+    spawn_program(image, || Ok(()))
 }
 
 /// The new process has no other way to give a reason: only the number of an error gets out of it.
 #[cfg(target_os = "linux")]
-fn say(mut to: &PipeWriter, error: &io::Error) {
+fn write_reason(mut to: &PipeWriter, error: &io::Error) {
     // A pipe holds more than any reason is long.
     let _ = to.write_all(error.to_string().as_bytes());
 }
 
 /// The reason why the new process did not confine itself; none if it had none to give.
 #[cfg(target_os = "linux")]
-fn heard(from: &mut PipeReader) -> Option<io::Error> {
+fn read_reason(from: &mut PipeReader) -> Option<io::Error> {
     let mut text = String::new();
     // It ends: the other end went with the process, and with what would have started it.
     from.read_to_string(&mut text).ok()?;
     (!text.is_empty()).then(|| io::Error::other(text))
 }
 
-fn started(
-    image: sys::Image,
+fn spawn_program(
+    image: sys::ExecImage,
     mut confine: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
-    #[cfg(target_os = "linux")] report: Option<inside::Report>,
-) -> io::Result<Started> {
+    #[cfg(target_os = "linux")] report: Option<inside::StartReportReader>,
+) -> io::Result<StartedProgram> {
     let guardian = getpid();
     let started = sys::start(image, move || program_process(guardian).and_then(|()| confine()))?;
     // Waited for by number, together with everything else that becomes a child of this process.
     let pid = i32::try_from(started).ok().and_then(Pid::from_raw);
-    Ok(Started {
+    Ok(StartedProgram {
         pid: pid.ok_or_else(|| io::Error::other("the system gave no process id"))?,
         #[cfg(target_os = "linux")]
         report,

@@ -60,35 +60,35 @@ mod linux {
     }
 
     fn children(of: Pid) -> Vec<Pid> {
-        listed(of).unwrap_or_else(|| searched(of))
+        list_children(of).unwrap_or_else(|| search_children(of))
     }
 
     /// By the kernel's own list, one for each thread. None when this kernel has no such lists.
-    fn listed(of: Pid) -> Option<Vec<Pid>> {
+    fn list_children(of: Pid) -> Option<Vec<Pid>> {
         let threads = fs::read_dir(proc_dir(of).join("task")).ok()?;
         let lists = threads.flatten().map(|thread| fs::read_to_string(thread.path().join("children")));
         let lists = lists.collect::<Result<Vec<_>, _>>().ok()?;
-        Some(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(parsed).collect())
+        Some(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(parse_pid).collect())
     }
 
     /// By asking every process for its parent.
-    fn searched(of: Pid) -> Vec<Pid> {
+    fn search_children(of: Pid) -> Vec<Pid> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| parsed(entry.file_name().to_str()?));
-        pids.filter(|pid| parent(&proc_dir(*pid)) == Some(of)).collect()
+        let pids = entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?));
+        pids.filter(|pid| parent_of(&proc_dir(*pid)) == Some(of)).collect()
     }
 
-    fn parent(dir: &Path) -> Option<Pid> {
+    fn parent_of(dir: &Path) -> Option<Pid> {
         let stat = fs::read_to_string(dir.join("stat")).ok()?;
         // `1 (a name, with anything in it) S 0 …`: the parent is the second word behind the name.
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1).and_then(parsed)
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1).and_then(parse_pid)
     }
 
     fn proc_dir(pid: Pid) -> PathBuf {
         Path::new("/proc").join(pid.as_raw_nonzero().to_string())
     }
 
-    fn parsed(text: &str) -> Option<Pid> {
+    fn parse_pid(text: &str) -> Option<Pid> {
         text.parse().ok().and_then(Pid::from_raw)
     }
 
@@ -100,8 +100,8 @@ mod linux {
         fn both_ways_find_the_same_children() {
             #[expect(clippy::disallowed_methods, reason = "any child will do")]
             let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
-            let own = parsed(&child.id().to_string()).unwrap();
-            let found = [listed(getpid()).unwrap(), searched(getpid())];
+            let own = parse_pid(&child.id().to_string()).unwrap();
+            let found = [list_children(getpid()).unwrap(), search_children(getpid())];
             child.kill().unwrap();
             child.wait().unwrap();
             assert!(found.iter().all(|pids| pids.contains(&own)), "{own:?} is not among {found:?}");

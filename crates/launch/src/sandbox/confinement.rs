@@ -9,17 +9,17 @@ use rustix::thread::{
     remove_capability_from_bounding_set,
 };
 
-use super::rules::{Place, Rules};
-use super::seccomp::Filters;
+use super::rules::{ProgramLocation, LandlockRules};
+use super::seccomp::SyscallFilters;
 use super::{Sandbox, landlock_abi};
 
 /// Everything but the last step. Whatever can fail with a reason for people has been done; what remains are a few calls
 /// of the kernel.
 pub(crate) struct Confinement {
     /// None once it is put on.
-    rules: Option<Rules>,
-    filters: Filters,
-    place: Place,
+    rules: Option<LandlockRules>,
+    filters: SyscallFilters,
+    place: ProgramLocation,
     max_file_bytes: Option<u64>,
 }
 
@@ -27,11 +27,11 @@ impl Confinement {
     /// # Errors
     /// When anything of it cannot be had, with the words of the kernel.
     pub(crate) fn prepare(sandbox: &Sandbox, program: &Path) -> io::Result<Self> {
-        sandbox.is_sound().map_err(|error| explain(io::Error::other(error)))?;
+        sandbox.check_consistency().map_err(|error| explain(io::Error::other(error)))?;
         let abi = landlock_abi().map_err(|reason| explain(io::Error::other(reason)))?;
-        let place = Place::of(sandbox.level);
-        let rules = Rules::new(sandbox, program, place, abi).map_err(explain)?;
-        let filters = Filters::new(sandbox.net, abi).map_err(explain)?;
+        let place = ProgramLocation::for_level(sandbox.level);
+        let rules = LandlockRules::new(sandbox, program, place, abi).map_err(explain)?;
+        let filters = SyscallFilters::new(sandbox.net, abi).map_err(explain)?;
         Ok(Self { rules: Some(rules), filters, place, max_file_bytes: sandbox.max_file_bytes })
     }
 
@@ -40,14 +40,14 @@ impl Confinement {
     ///
     /// # Errors
     /// When anything of it was refused; then the process must not go on.
-    pub(crate) fn put_on(&mut self) -> io::Result<()> {
-        self.put_on_all().map_err(explain)
+    pub(crate) fn apply(&mut self) -> io::Result<()> {
+        self.apply_all().map_err(explain)
     }
 
-    fn put_on_all(&mut self) -> io::Result<()> {
+    fn apply_all(&mut self) -> io::Result<()> {
         let mut rules = self.rules.take().ok_or_else(|| io::Error::other("put on already"))?;
-        if self.place == Place::Outside {
-            rules.own_process()?;
+        if self.place == ProgramLocation::Outside {
+            rules.allow_own_process()?;
         }
         if self.max_file_bytes.is_some() {
             setrlimit(

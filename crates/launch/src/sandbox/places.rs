@@ -57,7 +57,7 @@ fn named_for_env(argument: &str) -> Option<PathBuf> {
 }
 
 /// The loaders of programs that are linked to libraries: the kernel executes them.
-pub(super) fn loaders() -> Vec<PathBuf> {
+pub(super) fn dynamic_loaders() -> Vec<PathBuf> {
     let entries = ["/lib", "/lib32", "/lib64"].into_iter().filter_map(|dir| std::fs::read_dir(dir).ok());
     let names_one = |name: &str| name.starts_with("ld-") && name.contains(".so");
     entries

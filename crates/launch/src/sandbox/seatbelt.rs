@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Net, Sandbox};
+use super::{NetworkAccess, Sandbox};
 
 /// The program that puts a profile on itself and becomes another one.
 pub(super) const PROGRAM: &str = "/usr/bin/sandbox-exec";
@@ -47,7 +47,7 @@ fn profile(sandbox: &Sandbox, program: &Path) -> String {
     allow(&mut text, "file-write-data", &system(DEVICES));
     allow(&mut text, "file-read*", &sandbox.read);
     allow(&mut text, "file-read* file-write*", &sandbox.write);
-    if sandbox.net == Net::All {
+    if sandbox.net == NetworkAccess::All {
         text.push_str("(allow network* (remote ip) (local ip))\n(allow system-socket)\n");
     }
     // Whatever was said before.

@@ -1,19 +1,19 @@
 //! Sandbox levels of this machine, and the reasons for missing ones.
 
-use super::{Level, SandboxError};
+use super::{ConfinementLevel, SandboxError};
 
 /// Which levels there are on this machine, with a reason in plain words for each that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Support {
+pub struct SandboxSupport {
     /// The basis of [`Level::Standard`], or why it is not available.
-    pub standard: Result<Basis, String>,
+    pub standard: Result<SandboxBasis, String>,
     /// The basis of [`Level::Strict`], or why it is not available.
-    pub strict: Result<Basis, String>,
+    pub strict: Result<SandboxBasis, String>,
 }
 
 /// The basis of a level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Basis {
+pub struct SandboxBasis {
     /// The means, for people: `Landlock 7, seccomp`.
     pub means: String,
     /// Promises of this level that cannot be enforced here, each a sentence's part.
@@ -21,32 +21,32 @@ pub struct Basis {
 }
 
 /// Looked up once in a process's life. Blocks for some ten milliseconds the first time, because bubblewrap is tried.
-pub fn available() -> Support {
-    Support { standard: system::standard(), strict: system::strict() }
+pub fn detect_support() -> SandboxSupport {
+    SandboxSupport { standard: system::standard(), strict: system::strict() }
 }
 
-pub(super) fn check(level: Level) -> Result<(), SandboxError> {
+pub(super) fn check(level: ConfinementLevel) -> Result<(), SandboxError> {
     let basis = match level {
-        Level::Standard => system::standard(),
-        Level::Strict => system::strict(),
+        ConfinementLevel::Standard => system::standard(),
+        ConfinementLevel::Strict => system::strict(),
     };
     basis.map(drop).map_err(|reason| SandboxError::Unavailable { level, reason })
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use system::{bubblewrap, landlock_abi};
+pub(crate) use system::{find_bubblewrap, landlock_abi};
 
 #[cfg(target_os = "linux")]
 mod system {
     use std::sync::OnceLock;
 
-    use super::Basis;
+    use super::SandboxBasis;
     use crate::sandbox::Bubblewrap;
 
     /// Signals are kept inside since this version of the kernel's rules.
     const SCOPES_SIGNALS: u32 = 6;
 
-    pub(super) fn standard() -> Result<Basis, String> {
+    pub(super) fn standard() -> Result<SandboxBasis, String> {
         let abi = landlock_abi()?;
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(format!("there is no filter of system calls for {}", std::env::consts::ARCH));
@@ -58,14 +58,14 @@ mod system {
         } else {
             Vec::new()
         };
-        Ok(Basis { means: format!("Landlock {abi}, seccomp"), gaps })
+        Ok(SandboxBasis { means: format!("Landlock {abi}, seccomp"), gaps })
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
-        let Basis { means, .. } = standard()?;
-        let found = bubblewrap()?;
+    pub(super) fn strict() -> Result<SandboxBasis, String> {
+        let SandboxBasis { means, .. } = standard()?;
+        let found = find_bubblewrap()?;
         // Nobody else is there to be signalled.
-        Ok(Basis { means: format!("{}, {means}", found.program.display()), gaps: Vec::new() })
+        Ok(SandboxBasis { means: format!("{}, {means}", found.program.display()), gaps: Vec::new() })
     }
 
     /// The version of the kernel's rules.
@@ -85,7 +85,7 @@ mod system {
 
     /// # Errors
     /// Why there is none that works, for people.
-    pub(crate) fn bubblewrap() -> Result<Bubblewrap, String> {
+    pub(crate) fn find_bubblewrap() -> Result<Bubblewrap, String> {
         static FOUND: OnceLock<Result<Bubblewrap, String>> = OnceLock::new();
         FOUND.get_or_init(Bubblewrap::find).clone()
     }
@@ -93,30 +93,30 @@ mod system {
 
 #[cfg(target_os = "macos")]
 mod system {
-    use super::Basis;
+    use super::SandboxBasis;
     use crate::sandbox::seatbelt::PROGRAM;
 
-    pub(super) fn standard() -> Result<Basis, String> {
+    pub(super) fn standard() -> Result<SandboxBasis, String> {
         if !std::path::Path::new(PROGRAM).exists() {
             return Err(format!("{PROGRAM} is missing"));
         }
-        Ok(Basis { means: "sandbox-exec (untested)".to_owned(), gaps: Vec::new() })
+        Ok(SandboxBasis { means: "sandbox-exec (untested)".to_owned(), gaps: Vec::new() })
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
+    pub(super) fn strict() -> Result<SandboxBasis, String> {
         Err("there is no such level on macOS".to_owned())
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod system {
-    use super::Basis;
+    use super::SandboxBasis;
 
-    pub(super) fn standard() -> Result<Basis, String> {
+    pub(super) fn standard() -> Result<SandboxBasis, String> {
         Err("there is no sandbox for this system yet".to_owned())
     }
 
-    pub(super) fn strict() -> Result<Basis, String> {
+    pub(super) fn strict() -> Result<SandboxBasis, String> {
         standard()
     }
 }

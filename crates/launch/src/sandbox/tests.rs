@@ -6,7 +6,7 @@ use super::*;
 fn check(text: &str, expect: &str) {
     match serde_json::from_str::<Sandbox>(text) {
         Ok(sandbox) => {
-            assert_eq!(sandbox.is_sound().map_or_else(|error| error.to_string(), |()| "sound".into()), expect)
+            assert_eq!(sandbox.check_consistency().map_or_else(|error| error.to_string(), |()| "sound".into()), expect)
         }
         Err(error) => assert!(error.to_string().contains(expect), "{error}"),
     }
@@ -14,7 +14,7 @@ fn check(text: &str, expect: &str) {
 
 #[test]
 fn as_text() {
-    let mut sandbox = Sandbox::new(Level::Standard);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
     sandbox.read = vec!["/a b".into()];
     sandbox.max_file_bytes = Some(1 << 30);
     let text = serde_json::to_string(&sandbox).unwrap();

@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use haft_launch::{GroupChild, Spawn, Stream};
+use haft_launch::{GroupChild, SpawnOptions, StdioMode};
 use rustix::process::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -12,8 +12,8 @@ use crate::support::{PATIENCE, eventually, is_gone};
 const WITH_GRANDCHILD: &str = "sleep 600 & echo $!; wait";
 
 async fn shell(script: &str) -> (GroupChild, BufReader<tokio::process::ChildStdout>) {
-    let mut spec = Spawn::new("/bin/sh", "/").args(["-c", script]);
-    spec.stdout = Stream::Piped;
+    let mut spec = SpawnOptions::new("/bin/sh", "/").args(["-c", script]);
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let stdout = child.take_stdout().unwrap();
     assert!(child.take_stdout().is_none());

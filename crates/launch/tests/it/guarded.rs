@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -15,9 +15,9 @@ async fn ended(child: &mut GroupChild) -> ExitStatus {
     timeout(PATIENCE, child.wait()).await.unwrap().unwrap()
 }
 
-async fn output_of(mut spec: Spawn) -> String {
-    spec.stdout = Stream::Piped;
-    spec.stderr = Stderr::SameAsStdout;
+async fn output_of(mut spec: SpawnOptions) -> String {
+    spec.stdout = StdioMode::Piped;
+    spec.stderr = StderrMode::SameAsStdout;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut text = String::new();
     timeout(PATIENCE, child.take_stdout().unwrap().read_to_string(&mut text)).await.unwrap().unwrap();
@@ -49,7 +49,7 @@ async fn what_cannot_be_started_is_told_apart_from_what_ended() {
     let program = dir.path().join("program");
     let report = async |program: &std::path::Path| {
         let mut spec = guarded(program, [""; 0]);
-        spec.stderr = Stderr::Own(Stream::Piped);
+        spec.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut text = String::new();
         child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();
@@ -99,8 +99,8 @@ async fn words_directory_and_environment_arrive_as_they_are() {
 #[tokio::test]
 async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
     let mut spec = guarded("/bin/cat", [""; 0]);
-    spec.stdin = Stream::Piped;
-    spec.stdout = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
     let sent: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[0]).collect();
@@ -118,8 +118,8 @@ async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
 #[tokio::test]
 async fn a_stream_that_the_program_closes_is_closed() {
     let mut spec = guarded_shell("exec <&- >&-; sleep 600");
-    spec.stdin = Stream::Piped;
-    spec.stdout = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
     let mut rest = Vec::new();
@@ -174,7 +174,7 @@ fn what_the_host_ignores_is_not_ignored_by_the_program() {
 async fn a_polite_request_reaches_the_program() {
     // sleep: a step of a loop that ends by the signal
     let mut spec = guarded_shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done");
-    spec.stdout = Stream::Piped;
+    spec.stdout = StdioMode::Piped;
     let mut child = GroupChild::spawn(spec).unwrap();
     let mut stdout = child.take_stdout().unwrap();
     let mut first = [0; 2];
@@ -202,7 +202,7 @@ async fn started(child: &mut GroupChild) -> [Pid; 3] {
 /// One that cannot be asked politely, with a child of that kind.
 fn stubborn() -> GroupChild {
     let mut spec = guarded_shell("trap '' TERM; echo $$; sleep 600 & echo $!; while :; do wait; done");
-    spec.stdout = Stream::Piped;
+    spec.stdout = StdioMode::Piped;
     GroupChild::spawn(spec).unwrap()
 }
 
@@ -281,7 +281,7 @@ fn threads_that_start_programs_and_end_take_none_along() {
             let start = move || {
                 let _entered = handle.enter();
                 let mut spec = guarded("/bin/cat", [""; 0]);
-                (spec.stdin, spec.stdout) = (Stream::Piped, Stream::Piped);
+                (spec.stdin, spec.stdout) = (StdioMode::Piped, StdioMode::Piped);
                 GroupChild::spawn(spec).unwrap()
             };
             std::thread::spawn(start).join().unwrap()
@@ -335,8 +335,8 @@ async fn orders_that_nobody_gave_are_refused() {
         vec!["--host", "x", "--", "/bin/true"],
     ] {
         let program = launcher().program;
-        let mut spec = Spawn::new(program, "/").args(args);
-        spec.stderr = Stderr::Own(Stream::Piped);
+        let mut spec = SpawnOptions::new(program, "/").args(args);
+        spec.stderr = StderrMode::Own(StdioMode::Piped);
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut text = String::new();
         child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();

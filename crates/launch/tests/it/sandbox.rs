@@ -8,8 +8,8 @@ mod refusals;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use haft_launch::sandbox::Level;
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use tokio::io::AsyncReadExt as _;
 
 use crate::support::{PATIENCE, launcher};
@@ -29,7 +29,7 @@ fn own_launcher() -> Launcher {
 }
 
 fn probe() -> PathBuf {
-    copies().map_or_else(|| haft_test_support::bin("sandbox-probe"), |dir| dir.join("sandbox-probe"))
+    copies().map_or_else(|| haft_test_support::test_binary("sandbox-probe"), |dir| dir.join("sandbox-probe"))
 }
 
 /// What a program said and how it ended.
@@ -42,8 +42,8 @@ struct Ended {
 }
 
 /// Behind a launcher, with `HOME` and the like as the sandboxed have them.
-fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> Spawn {
-    let mut spec = Spawn::new(program, cwd);
+fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> SpawnOptions {
+    let mut spec = SpawnOptions::new(program, cwd);
     spec.launcher = Some(own_launcher());
     spec.sandbox = sandbox;
     let home = spec.cwd.clone();
@@ -52,8 +52,8 @@ fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sa
     spec
 }
 
-async fn run(mut spec: Spawn) -> Ended {
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+async fn run(mut spec: SpawnOptions) -> Ended {
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let mut child = GroupChild::spawn(spec).unwrap();
     let (mut stdout, mut stderr) = (child.take_stdout().unwrap(), child.take_stderr().unwrap());
     let (mut out, mut err) = (String::new(), String::new());
@@ -66,7 +66,7 @@ async fn run(mut spec: Spawn) -> Ended {
 
 /// True if a level can be tried here; says so if not, after a look at what the product makes of it.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
-fn is_there(level: Level) -> bool {
+fn is_there(level: ConfinementLevel) -> bool {
     let Err(error) = Sandbox::new(level).check() else { return true };
     let refused = GroupChild::spawn(spec("/bin/true", "/", Some(Sandbox::new(level)))).unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_launch::{Launcher, Spawn};
+use haft_launch::{Launcher, SpawnOptions};
 pub(crate) use haft_test_support::PATIENCE;
 use rustix::process::{Pid, test_kill_process};
 
@@ -17,7 +17,7 @@ pub(crate) fn launcher() -> Launcher {
 }
 
 /// A shell behind a launcher, with nothing on its streams yet.
-pub(crate) fn guarded_shell(script: &str) -> Spawn {
+pub(crate) fn guarded_shell(script: &str) -> SpawnOptions {
     guarded("/bin/sh", ["-c", script])
 }
 
@@ -25,8 +25,8 @@ pub(crate) fn guarded_shell(script: &str) -> Spawn {
 pub(crate) fn guarded<A: Into<OsString>>(
     program: impl AsRef<Path>,
     args: impl IntoIterator<Item = A>,
-) -> Spawn {
-    let mut spec = Spawn::new(program.as_ref(), "/").args(args);
+) -> SpawnOptions {
+    let mut spec = SpawnOptions::new(program.as_ref(), "/").args(args);
     spec.launcher = Some(launcher());
     spec
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haft_launch::sandbox::Level;
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, StdioMode};
 use rustix::process::{Pid, Signal, getpgid, kill_process};
 
 use crate::support::{PATIENCE, eventually, guarded_shell, launcher};
@@ -97,7 +97,7 @@ impl Place {
         tag: &str,
         kind: &Kind,
         launcher: Option<Launcher>,
-        level: Option<Level>,
+        level: Option<ConfinementLevel>,
     ) -> GroupChild {
         let child = start(self.0.path(), tag, kind.script, launcher, level);
         self.is_up(kind.name).await;
@@ -116,7 +116,7 @@ fn start(
     tag: &str,
     script: &str,
     launcher: Option<Launcher>,
-    level: Option<Level>,
+    level: Option<ConfinementLevel>,
 ) -> GroupChild {
     let mut spec = guarded_shell(script);
     spec.launcher = launcher;
@@ -133,7 +133,7 @@ fn start(
             ("END".into(), dir.join("end").into()),
         ],
     };
-    spec.stdin = Stream::Piped;
+    spec.stdin = StdioMode::Piped;
     GroupChild::spawn(spec).unwrap()
 }
 
@@ -164,8 +164,8 @@ async fn ended_by_itself() {
 }
 
 /// None and every level that this machine has; what is refused is said by the tests of the sandbox.
-fn levels() -> Vec<Option<Level>> {
-    let all = [Level::Standard, Level::Strict].into_iter();
+fn levels() -> Vec<Option<ConfinementLevel>> {
+    let all = [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter();
     let there = all.filter(|level| Sandbox::new(*level).check().is_ok());
     std::iter::once(None).chain(there.map(Some)).collect()
 }
@@ -230,7 +230,7 @@ async fn host_of_sandboxes_killed() {
 /// Until it is killed.
 async fn play_host(wanted: &str) {
     let [level, kind, tag, dir] = wanted.split(' ').collect::<Vec<_>>()[..] else { panic!("{wanted}") };
-    let level = if level == "strict" { Level::Strict } else { Level::Standard };
+    let level = if level == "strict" { ConfinementLevel::Strict } else { ConfinementLevel::Standard };
     let kind = &KINDS[kind.parse::<usize>().unwrap()];
     let _child = start(Path::new(dir), tag, kind.script, Some(launcher()), Some(level));
     std::future::pending::<()>().await;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use haft_protocol::ids::ExtensionName;
 
 use super::InstallError;
@@ -33,7 +33,7 @@ pub struct Row {
     /// Where it runs.
     pub runs_in: PathBuf,
     /// The sandbox that it runs in by itself, or would run in; none for one that would have the user's rights.
-    pub level: Option<Level>,
+    pub level: Option<ConfinementLevel>,
     /// The entry of its approval.
     pub entry: Option<Entry>,
     /// The state of the extension.

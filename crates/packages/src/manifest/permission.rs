@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_launch::sandbox::{Level, Net};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_protocol::ext::{InterceptKind, Service};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub struct Permissions {
     #[serde(skip_serializing_if = "FsPermissions::is_empty")]
     pub fs: FsPermissions,
     /// `net`: whom its process talks to.
-    pub net: Net,
+    pub net: NetworkAccess,
     /// `env`: which variables of the user's environment it gets beside those that every extension gets.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub env: BTreeSet<String>,
@@ -162,10 +162,10 @@ impl Permissions {
 
     /// Returns the level of the sandbox that an extension with these permissions runs in, unless the user chooses
     /// another one: the lowest that can enforce them.
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> ConfinementLevel {
         match self.net {
-            Net::Loopback => Level::Strict,
-            Net::None | Net::All => Level::Standard,
+            NetworkAccess::Loopback => ConfinementLevel::Strict,
+            NetworkAccess::None | NetworkAccess::All => ConfinementLevel::Standard,
         }
     }
 
@@ -173,7 +173,7 @@ impl Permissions {
     ///
     /// # Errors
     /// If a path begins with `~` and there is no home.
-    pub fn sandbox(&self, level: Level, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
+    pub fn sandbox(&self, level: ConfinementLevel, home: Option<&Path>) -> Result<SandboxGrant, PathError> {
         let paths = |texts: &[String]| -> Result<Vec<_>, _> {
             texts.iter().map(|text| GrantedPath::parse(text, home)).collect()
         };

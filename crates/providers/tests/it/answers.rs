@@ -6,7 +6,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Stop};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{Scenario, Tokens, Wire};
+use haft_test_support::model_server::{Scenario, TokenCounts, WireFormat};
 
 use crate::support::{ask, config, each};
 
@@ -111,10 +111,10 @@ async fn thinking_is_apart_from_text() {
 
 #[tokio::test]
 async fn usage_tells_cached_from_fresh_input() {
-    let tokens = Tokens { input: 100, output: 20, cache_read: 50, cache_write: 7 };
+    let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 7 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, _, model| {
         let usage = ask(&model, "hello").await.1.unwrap().usage;
-        let written = if wire == Wire::Anthropic { 7 } else { 0 };
+        let written = if wire == WireFormat::Anthropic { 7 } else { 0 };
         assert_eq!(
             (usage.input, usage.output, usage.cache_read, usage.cache_write),
             (100, 20, 50, written),
@@ -135,7 +135,7 @@ async fn the_output_limit_is_told() {
 
 #[tokio::test]
 async fn the_users_own_prices_count_instead_of_known_ones() {
-    let tokens = Tokens { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
+    let tokens = TokenCounts { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
     each(vec![Scenario::text("hi").usage(tokens)], async |wire, server, _| {
         for provider in ["nobody", "anthropic"] {
             server.push(Scenario::text("hi").usage(tokens));

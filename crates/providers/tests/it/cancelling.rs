@@ -4,7 +4,7 @@ use futures::StreamExt;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_providers::HttpModel;
 use haft_test_support::PATIENCE;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{DIALECTS, config, impatient, request, start, user};
@@ -21,7 +21,7 @@ fn each_with_thread(scenario: &Scenario) -> impl Iterator<Item = (ModelServer, H
 
 #[tokio::test]
 async fn in_the_middle_of_an_answer() {
-    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(Fault::Hang)) {
+    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(AnswerFault::Hang)) {
         let cancel = CancellationToken::new();
         let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text(_)))));
@@ -39,7 +39,7 @@ async fn in_the_middle_of_an_answer() {
 
 #[tokio::test]
 async fn while_waiting_for_the_first_byte() {
-    for (server, model) in each_with_thread(&Scenario::new().fault(Fault::Silent)) {
+    for (server, model) in each_with_thread(&Scenario::new().fault(AnswerFault::Silent)) {
         let cancel = CancellationToken::new();
         let mut stream = model.stream(cancel.clone(), request(vec![user("hi")])).await.unwrap();
         let (item, server) = tokio::join!(stream.next(), async {
@@ -68,7 +68,7 @@ async fn before_anything_is_sent() {
 
 #[tokio::test]
 async fn dropping_the_stream_ends_the_request() {
-    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(Fault::Hang)) {
+    for (server, model) in each_with_thread(&Scenario::text("I was going to").fault(AnswerFault::Hang)) {
         let mut stream = start(&model, vec![user("hi")]).await;
         assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text(_)))));
         drop(stream);

@@ -10,7 +10,7 @@ use haft_providers::{
     Because, Choice, ChooseError, Chosen, Dialect, Machine, ModelConfig, Models, Surroundings, Timeouts,
     Wish, catalogue, choose, local_servers, take_apart,
 };
-use haft_test_support::model_server::{ModelServer, Wire};
+use haft_test_support::model_server::{ModelServer, WireFormat};
 use secrecy::{ExposeSecret, SecretString};
 
 /// Made-up surroundings: variables, and the models of the servers that listen.
@@ -289,7 +289,7 @@ fn a_wish_shows_no_secret() {
 
 #[tokio::test]
 async fn the_real_machine_sees_a_server() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
     let machine = Machine::default();
     assert!(machine.listens(server.port()).await);
     let at = |base_url: String| ModelConfig {
@@ -308,10 +308,10 @@ async fn the_real_machine_sees_a_server() {
 #[tokio::test]
 async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
     for (wire, dialect, path, key) in [
-        (Wire::Anthropic, Dialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
-        (Wire::OpenAiChat, Dialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
-        (Wire::Gemini, Dialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
-        (Wire::Ollama, Dialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
+        (WireFormat::Anthropic, Dialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
+        (WireFormat::OpenAiChat, Dialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
+        (WireFormat::Gemini, Dialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
+        (WireFormat::Ollama, Dialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
     ] {
         let server = ModelServer::start(wire, Vec::new()).await;
         let config = ModelConfig {
@@ -321,7 +321,7 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
             ..ModelConfig::new(dialect, "gate", "")
         };
         assert_eq!(Machine::default().models(&config).await, ["local-model"], "{dialect:?}");
-        let asked = &server.lookups()[0];
+        let asked = &server.get_requests()[0];
         assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
         assert_eq!(asked.header("x-team"), Some("blue"));
     }

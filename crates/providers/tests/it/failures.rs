@@ -5,7 +5,7 @@ use std::time::Duration;
 use haft_core::model::{ModelErrorKind, ModelEvent};
 use haft_providers::{HttpModel, Timeouts};
 use haft_test_support::PATIENCE;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{ask, config, each, impatient, request, user};
@@ -29,13 +29,13 @@ async fn check(scenarios: Vec<Scenario>, kind: ModelErrorKind, says: &[&str], re
         }
         assert_eq!(server.requests().len(), requests, "{wire:?}: {error}");
         assert_eq!(retries(&events).len(), requests - 1, "{wire:?} tells each retry");
-        assert_eq!(server.left(), 0, "{wire:?} met every fault");
+        assert_eq!(server.scenarios_left(), 0, "{wire:?} met every fault");
     })
     .await;
 }
 
-fn error_event(code: &str) -> Fault {
-    Fault::ErrorEvent { code: code.into(), message: "Too much going on".into() }
+fn error_event(code: &str) -> AnswerFault {
+    AnswerFault::ErrorEvent { code: code.into(), message: "Too much going on".into() }
 }
 
 #[tokio::test]
@@ -113,12 +113,12 @@ async fn a_conversation_that_is_too_long_is_told_apart_in_an_answer_too() {
 
 #[tokio::test]
 async fn an_error_event_or_a_reset_before_the_answer_is_tried_again() {
-    for fault in [error_event("overloaded_error"), Fault::Reset] {
+    for fault in [error_event("overloaded_error"), AnswerFault::Reset] {
         let scenarios = vec![Scenario::new().fault(fault), Scenario::text("hi")];
         each(scenarios, async |wire, server, model| {
             let (events, answer) = ask(&model, "hello").await;
             assert!(answer.is_ok(), "{wire:?}: {answer:?}");
-            assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
+            assert_eq!((retries(&events).len(), server.scenarios_left()), (1, 0), "{wire:?}");
         })
         .await;
     }
@@ -139,7 +139,7 @@ async fn an_error_event_in_the_answer_is_the_end() {
 
 #[tokio::test]
 async fn a_reset_in_the_answer_says_so() {
-    let scenario = Scenario::text("I was going to say").fault(Fault::Reset);
+    let scenario = Scenario::text("I was going to say").fault(AnswerFault::Reset);
     check(vec![scenario], ModelErrorKind::Connection, &["in the middle of its answer"], 1).await;
 }
 
@@ -147,7 +147,7 @@ async fn a_reset_in_the_answer_says_so() {
 async fn an_end_without_the_final_event_says_so() {
     let says = ["without the final event"];
     for scenario in [Scenario::text("I was going to"), Scenario::new().tool("call_a", "weather", "{\"a\"")] {
-        let scenario = scenario.fault(Fault::NoFinalEvent);
+        let scenario = scenario.fault(AnswerFault::NoFinalEvent);
         check(vec![scenario], ModelErrorKind::Truncated, &says, 1).await;
     }
 }
@@ -157,13 +157,13 @@ async fn an_end_without_the_final_event_says_so() {
 #[tokio::test]
 async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
     for scenario in [
-        Scenario::new().fault(Fault::Silent),
-        Scenario::new().fault(Fault::Hang),
-        Scenario::text("I was").fault(Fault::Hang),
+        Scenario::new().fault(AnswerFault::Silent),
+        Scenario::new().fault(AnswerFault::Hang),
+        Scenario::text("I was").fault(AnswerFault::Hang),
     ] {
-        let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![scenario; 2]);
+        let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![scenario; 2]);
         let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
-        let config = config(&server, Wire::OpenAiChat, "any-model");
+        let config = config(&server, WireFormat::OpenAiChat, "any-model");
         let model = HttpModel::with_timeouts(config, timeouts).unwrap();
         let (events, answer) = ask(&model, "hello").await;
         let error = answer.unwrap_err();
@@ -177,14 +177,14 @@ async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
 
 #[tokio::test]
 async fn a_page_instead_of_a_stream_says_so() {
-    let scenario = Scenario::new().fault(Fault::Html);
+    let scenario = Scenario::new().fault(AnswerFault::Html);
     check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "--base-url"], 1).await;
 }
 
 #[tokio::test]
 async fn a_port_nobody_listens_on_is_a_connection_error() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, WireFormat::OpenAiChat, "local-model");
     // Bound and not listening: the port of a server that ended could be another test's by now.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -199,8 +199,8 @@ async fn a_port_nobody_listens_on_is_a_connection_error() {
 
 #[tokio::test]
 async fn tls_that_fails_is_a_connection_error() {
-    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
-    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+    let server = ModelServer::start(WireFormat::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, WireFormat::OpenAiChat, "local-model");
     config.base_url = Some(server.base_url().replace("http://", "https://"));
     let model = HttpModel::with_timeouts(config, impatient()).unwrap();
     let error = ask(&model, "hello").await.1.unwrap_err();

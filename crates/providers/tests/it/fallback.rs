@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::model::{Model, ModelErrorKind, ModelEvent};
 use haft_protocol::message::AssistantBlock;
 use haft_providers::{Fallback, HttpModel};
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, WireFormat};
 
 use crate::support::{ask, assistant, config, gather, impatient, start, user};
 
@@ -17,13 +17,13 @@ struct Stage {
 }
 
 async fn stage(first: Vec<Scenario>, second: Vec<Scenario>) -> Stage {
-    let first = ModelServer::start(Wire::Anthropic, first).await;
-    let second = ModelServer::start(Wire::OpenAiResponses, second).await;
+    let first = ModelServer::start(WireFormat::Anthropic, first).await;
+    let second = ModelServer::start(WireFormat::OpenAiResponses, second).await;
     let open = |server, wire, name| -> Arc<dyn Model> {
         Arc::new(HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap())
     };
-    let one = open(&first, Wire::Anthropic, "claude-sonnet-4-6");
-    let two = open(&second, Wire::OpenAiResponses, "gpt-5.6");
+    let one = open(&first, WireFormat::Anthropic, "claude-sonnet-4-6");
+    let two = open(&second, WireFormat::OpenAiResponses, "gpt-5.6");
     Stage { first, second, model: Fallback::new(one, [two]) }
 }
 
@@ -62,7 +62,7 @@ async fn the_next_model_answers_while_the_first_cannot() {
         (failing(529, "overloaded_error"), 4),
         (failing(429, "rate_limit_error"), 4),
         (failing(401, "authentication_error"), 1),
-        (vec![Scenario::new().fault(Fault::Reset); 4], 4),
+        (vec![Scenario::new().fault(AnswerFault::Reset); 4], 4),
     ];
     for (first, asked) in faults {
         let stage = stage(first, vec![Scenario::text("Hi."), Scenario::text("Again.")]).await;
@@ -84,8 +84,8 @@ async fn what_no_other_model_mends_is_told_at_once() {
     for (first, kind) in [
         (Scenario::status(400, "invalid_request_error", "prompt is too long"), ModelErrorKind::Overflow),
         (Scenario::status(400, "invalid_request_error", "bad argument"), ModelErrorKind::Rejected),
-        (Scenario::text("Half an ans").fault(Fault::Reset), ModelErrorKind::Connection),
-        (Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
+        (Scenario::text("Half an ans").fault(AnswerFault::Reset), ModelErrorKind::Connection),
+        (Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
     ] {
         let stage = stage(vec![first], vec![Scenario::text("Hi.")]).await;
         let (events, answer) = ask(&stage.model, "hello").await;

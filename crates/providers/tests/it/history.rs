@@ -5,7 +5,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, Message};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use crate::support::{DIALECTS, assistant, config, gather, impatient, model, result, start, user};
@@ -17,7 +17,7 @@ fn thoughtful() -> Scenario {
 }
 
 /// Asks, then answers the call and asks again at `second`; gives the second request's body.
-async fn continued(wire: Wire, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
+async fn continued(wire: WireFormat, second: impl Fn(&ModelServer) -> HttpModel) -> Value {
     let server = ModelServer::start(wire, vec![thoughtful(), Scenario::text("Sunny.")]).await;
     let first = gather(start(&model(&server, wire), vec![user("weather?")]).await).await.1.unwrap();
     let messages =
@@ -37,7 +37,7 @@ fn stored(response: ModelResponse) -> Message {
 
 #[tokio::test]
 async fn anthropic_gets_its_signed_thinking_back() {
-    let body = continued(Wire::Anthropic, |server| model(server, Wire::Anthropic)).await;
+    let body = continued(WireFormat::Anthropic, |server| model(server, WireFormat::Anthropic)).await;
     let content = &body["messages"][1]["content"];
     assert_eq!(content[0], json!({"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmF0dXJl"}));
     assert_eq!(content[1], json!({"type": "text", "text": "Looking."}));
@@ -48,7 +48,7 @@ async fn anthropic_gets_its_signed_thinking_back() {
 
 #[tokio::test]
 async fn responses_gets_its_items_back() {
-    let body = continued(Wire::OpenAiResponses, |server| model(server, Wire::OpenAiResponses)).await;
+    let body = continued(WireFormat::OpenAiResponses, |server| model(server, WireFormat::OpenAiResponses)).await;
     let input = body["input"].as_array().unwrap();
     let find = |kind: &str| input.iter().find(|item| item["type"] == kind).unwrap_or(&Value::Null);
     assert_eq!(find("reasoning")["encrypted_content"], "c2lnbmF0dXJl", "{body}");
@@ -59,7 +59,7 @@ async fn responses_gets_its_items_back() {
 
 #[tokio::test]
 async fn chat_gets_its_reasoning_and_calls_back() {
-    let body = continued(Wire::OpenAiChat, |server| model(server, Wire::OpenAiChat)).await;
+    let body = continued(WireFormat::OpenAiChat, |server| model(server, WireFormat::OpenAiChat)).await;
     let messages = body["messages"].as_array().unwrap();
     let turn = messages.iter().find(|message| message["role"] == "assistant").unwrap();
     assert_eq!(turn["reasoning_content"], "Hm.", "{body}");
@@ -135,7 +135,7 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
         let body = server.requests()[1].body.clone();
         let text = body.to_string();
         assert!(text.contains("(no output)") && text.contains("rain"), "{wire:?}: {text}");
-        if wire == Wire::Anthropic {
+        if wire == WireFormat::Anthropic {
             let results = body["messages"][2]["content"].as_array().unwrap();
             let ids: Vec<_> = results.iter().filter_map(|block| block["tool_use_id"].as_str()).collect();
             assert_eq!(ids, ["call_a", "call_b"], "{text}");
@@ -157,8 +157,8 @@ async fn arguments_that_are_no_object_do_not_break_the_next_request() {
                 gather(start(&model, vec![user("weather?"), stored(answer), told]).await).await.1.unwrap();
                 let body = server.requests()[1].body.clone();
                 let sent = match wire {
-                    Wire::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
-                    Wire::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
+                    WireFormat::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
+                    WireFormat::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
                     _ => parsed(&call_of(&body["input"])),
                 };
                 assert!(sent.is_object(), "{wire:?} {args} {keeps_native}: {body}");
@@ -187,8 +187,8 @@ async fn pictures_come_behind_all_results_of_a_step() {
         mime_type: "image/png".into(),
         data: "dG9vbA==".into(),
     });
-    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario, Scenario::text("ok")]).await;
-    let model = model(&server, Wire::OpenAiChat);
+    let server = ModelServer::start(WireFormat::OpenAiChat, vec![scenario, Scenario::text("ok")]).await;
+    let model = model(&server, WireFormat::OpenAiChat);
     let answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
     let messages = vec![
         user("weather?"),

@@ -12,7 +12,7 @@ use haft_core::session::Session;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, Run};
 use haft_protocol::content::ToolCall;
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use super::support::{DIALECTS, model};
 
@@ -68,7 +68,7 @@ impl Dice {
 struct TempDir(PathBuf);
 
 impl TempDir {
-    fn new(wire: Wire) -> Self {
+    fn new(wire: WireFormat) -> Self {
         let name = format!("haft-interrupted-{}-{wire:?}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
@@ -91,7 +91,7 @@ enum Turn {
 }
 
 struct World {
-    wire: Wire,
+    wire: WireFormat,
     server: ModelServer,
     dice: Dice,
     /// How often each call ran.
@@ -176,7 +176,7 @@ impl World {
 
     /// Answers more than enough for a turn: thinking, text and calls, each call with a name of its own.
     fn prepare(&mut self) {
-        while self.server.left() < 100 {
+        while self.server.scenarios_left() < 100 {
             let mut answer = Scenario::new().think("Let me see.", "c2ln").cut_every(997);
             let calls = self.dice.below(2) * self.dice.below(4);
             if calls == 0 || self.dice.below(2) == 0 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use haft_core::model::{Model, Thinking};
 use haft_providers::{Choice, Models, ModelsError, choose, key_home};
-use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use crate::choosing::{Stage, told, wish};
@@ -123,7 +123,7 @@ async fn a_key_is_found_where_it_is_stored() {
 
 #[tokio::test]
 async fn headers_take_variables_and_say_which_is_missing() {
-    let server = ModelServer::start(Wire::Anthropic, vec![Scenario::text("hi")]).await;
+    let server = ModelServer::start(WireFormat::Anthropic, vec![Scenario::text("hi")]).await;
     let providers = json!({"gate": {"dialect": "anthropic", "base_url": server.base_url(),
         "headers": {"x-team": "blue-$TEAM", "authorization": "Bearer ${TOKEN}"}, "models": {"m": {}}}});
     let error = line(providers.clone(), &[("provider", "gate")], &Stage::default()).await;
@@ -143,8 +143,8 @@ async fn headers_take_variables_and_say_which_is_missing() {
 
 #[tokio::test]
 async fn facts_prices_and_levels_come_from_the_file() {
-    let tokens = Tokens { input: 1_000_000, output: 1_000_000, cache_read: 0, cache_write: 0 };
-    let server = ModelServer::start(Wire::OpenAiChat, vec![Scenario::text("hi").usage(tokens)]).await;
+    let tokens = TokenCounts { input: 1_000_000, output: 1_000_000, cache_read: 0, cache_write: 0 };
+    let server = ModelServer::start(WireFormat::OpenAiChat, vec![Scenario::text("hi").usage(tokens)]).await;
     let model = json!({"window": 32_768, "max_output": 4_096, "thinking": ["off", "high"],
         "prices": {"input": 0.5, "output": 1.5}});
     let providers = json!({"lab": {"base_url": server.base_url(), "models": {"m": model}}});

@@ -4,7 +4,7 @@ use haft_core::model::{Model, ModelErrorKind, ModelEvent, Thinking};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::message::{AssistantBlock, Message, Stop};
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{Fault, ModelServer, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{AnswerFault, ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,7 @@ use crate::support::{
 const TEXT: &str = "Grüße aus Zürich, 天气很好 🌤️ – und “das” ist alles.";
 const ARGS: &str = r#"{"city":"Z\u00fcrich \"天\"\n\\ 🌤️","n":9007199254740993}"#;
 
-async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
+async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
     for (wire, _) in NATIVE {
         let server = ModelServer::start(wire, scenarios.clone()).await;
         let model = model(&server, wire);
@@ -76,7 +76,7 @@ async fn calls_have_ids_of_their_own_and_all_of_their_arguments() {
 
 #[tokio::test]
 async fn usage_and_the_output_limit_are_told() {
-    let tokens = Tokens { input: 100, output: 20, cache_read: 50, cache_write: 0 };
+    let tokens = TokenCounts { input: 100, output: 20, cache_read: 50, cache_write: 0 };
     let scenario = Scenario::text("I was going to").usage(tokens).out_of_tokens();
     each(vec![scenario], async |wire, _, model| {
         let answer = ask(&model, "hello").await.1.unwrap();
@@ -88,7 +88,7 @@ async fn usage_and_the_output_limit_are_told() {
             "{wire:?}"
         );
         // What runs on a machine of one's own costs nothing that anybody knows.
-        assert_eq!(usage.cost_usd > 0.0, wire == Wire::Gemini, "{wire:?}");
+        assert_eq!(usage.cost_usd > 0.0, wire == WireFormat::Gemini, "{wire:?}");
     })
     .await;
 }
@@ -99,7 +99,7 @@ async fn each_has_its_path_and_key_and_the_address_has_none() {
         ask(&model, "hello").await.1.unwrap();
         let sent = server.requests().last().cloned().unwrap();
         let (path, header, key, tool) = match wire {
-            Wire::Gemini => {
+            WireFormat::Gemini => {
                 let path = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
                 (path, "x-goog-api-key", KEY.to_owned(), "/tools/0/functionDeclarations/0/name")
             }
@@ -114,7 +114,7 @@ async fn each_has_its_path_and_key_and_the_address_has_none() {
 
 #[tokio::test]
 async fn an_address_may_have_what_the_api_adds() {
-    for (wire, more) in [(Wire::Gemini, "/v1beta"), (Wire::Ollama, "/v1"), (Wire::Ollama, "/api/chat")] {
+    for (wire, more) in [(WireFormat::Gemini, "/v1beta"), (WireFormat::Ollama, "/v1"), (WireFormat::Ollama, "/api/chat")] {
         let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
         let mut config = config(&server, wire, "m");
         config.base_url = Some(format!("{}{more}", server.base_url()));
@@ -143,12 +143,12 @@ async fn a_conversation_goes_on_with_results_images_and_signatures() {
         for part in ["Looking.", "Zürich", "sunny, 21°", "aW1hZ2U="] {
             assert!(body.contains(part), "{wire:?}: {part} is not in {body}");
         }
-        assert_eq!(body.contains("c2lnbmF0dXJl"), wire == Wire::Gemini, "{body}");
+        assert_eq!(body.contains("c2lnbmF0dXJl"), wire == WireFormat::Gemini, "{body}");
     })
     .await;
 }
 
-async fn thought(wire: Wire, name: &str, thinking: Thinking, window: Option<u64>) -> Value {
+async fn thought(wire: WireFormat, name: &str, thinking: Thinking, window: Option<u64>) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let mut config = config(&server, wire, name);
     config.facts.window = window;
@@ -162,50 +162,50 @@ async fn thought(wire: Wire, name: &str, thinking: Thinking, window: Option<u64>
 #[tokio::test]
 async fn thinking_takes_each_apis_form() {
     let level = "/generationConfig/thinkingConfig/thinkingLevel";
-    let body = thought(Wire::Gemini, "gemini-3.8-flash", Thinking::Minimal, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-3.8-flash", Thinking::Minimal, None).await;
     assert_eq!(
         body.pointer(level).and_then(Value::as_str).map(str::to_lowercase),
         Some("low".into()),
         "{body}"
     );
     let budget = "/generationConfig/thinkingConfig/thinkingBudget";
-    let body = thought(Wire::Gemini, "gemini-2.5-flash", Thinking::XHigh, None).await;
+    let body = thought(WireFormat::Gemini, "gemini-2.5-flash", Thinking::XHigh, None).await;
     assert_eq!(body.pointer(budget), Some(&json!(24_576)), "{body}");
     for (wanted, sent) in
         [(Thinking::Off, json!(false)), (Thinking::Minimal, json!("low")), (Thinking::XHigh, json!("high"))]
     {
-        assert_eq!(thought(Wire::Ollama, "qwen3", wanted, None).await["think"], sent);
+        assert_eq!(thought(WireFormat::Ollama, "qwen3", wanted, None).await["think"], sent);
     }
-    let body = thought(Wire::Ollama, "qwen3", Thinking::Default, Some(65_536)).await;
+    let body = thought(WireFormat::Ollama, "qwen3", Thinking::Default, Some(65_536)).await;
     assert_eq!((&body["think"], &body["options"]["num_ctx"]), (&Value::Null, &json!(65_536)));
 }
 
 #[tokio::test]
 async fn what_fails_is_told_apart() {
     let event = |code: &str, message: &str| {
-        Scenario::new().fault(Fault::ErrorEvent { code: code.into(), message: message.into() })
+        Scenario::new().fault(AnswerFault::ErrorEvent { code: code.into(), message: message.into() })
     };
     let long = "The input token count (9) exceeds the maximum number of tokens allowed (8).";
     let cases = [
-        (Wire::Gemini, Scenario::status(400, "INVALID_ARGUMENT", long), ModelErrorKind::Overflow),
-        (Wire::Gemini, Scenario::status(403, "PERMISSION_DENIED", "no {key}"), ModelErrorKind::Auth),
+        (WireFormat::Gemini, Scenario::status(400, "INVALID_ARGUMENT", long), ModelErrorKind::Overflow),
+        (WireFormat::Gemini, Scenario::status(403, "PERMISSION_DENIED", "no {key}"), ModelErrorKind::Auth),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             Scenario::status(400, "INVALID_ARGUMENT", "API_KEY_INVALID {key}"),
             ModelErrorKind::Auth,
         ),
-        (Wire::Gemini, Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
-        (Wire::Gemini, event("INVALID_ARGUMENT", "bad"), ModelErrorKind::Rejected),
+        (WireFormat::Gemini, Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
+        (WireFormat::Gemini, event("INVALID_ARGUMENT", "bad"), ModelErrorKind::Rejected),
         (
-            Wire::Ollama,
+            WireFormat::Ollama,
             Scenario::status(400, "", "the input length exceeds the context length"),
             ModelErrorKind::Overflow,
         ),
-        (Wire::Ollama, Scenario::status(404, "", "model 'm' not found"), ModelErrorKind::Rejected),
-        (Wire::Ollama, event("", "exceeds the available context size"), ModelErrorKind::Overflow),
-        (Wire::Ollama, Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
-        (Wire::Ollama, Scenario::text("Half").fault(Fault::Reset), ModelErrorKind::Connection),
-        (Wire::Ollama, Scenario::new().fault(Fault::Html), ModelErrorKind::Rejected),
+        (WireFormat::Ollama, Scenario::status(404, "", "model 'm' not found"), ModelErrorKind::Rejected),
+        (WireFormat::Ollama, event("", "exceeds the available context size"), ModelErrorKind::Overflow),
+        (WireFormat::Ollama, Scenario::text("Half").fault(AnswerFault::NoFinalEvent), ModelErrorKind::Truncated),
+        (WireFormat::Ollama, Scenario::text("Half").fault(AnswerFault::Reset), ModelErrorKind::Connection),
+        (WireFormat::Ollama, Scenario::new().fault(AnswerFault::Html), ModelErrorKind::Rejected),
     ];
     for (wire, scenario, kind) in cases {
         let server = ModelServer::start(wire, vec![scenario.clone()]).await;
@@ -220,12 +220,12 @@ async fn what_fails_is_told_apart() {
 async fn what_passes_is_tried_again() {
     each(vec![Scenario::rate_limited("0"), Scenario::text("hi")], async |wire, server, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text("hi")], "{wire:?}");
-        assert_eq!(server.left(), 0);
+        assert_eq!(server.scenarios_left(), 0);
     })
     .await;
     let overloaded =
-        Fault::ErrorEvent { code: "UNAVAILABLE".into(), message: "The model is overloaded.".into() };
+        AnswerFault::ErrorEvent { code: "UNAVAILABLE".into(), message: "The model is overloaded.".into() };
     let server =
-        ModelServer::start(Wire::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")]).await;
-    assert_eq!(ask(&model(&server, Wire::Gemini), "hello").await.1.unwrap().content, [text("hi")]);
+        ModelServer::start(WireFormat::Gemini, vec![Scenario::new().fault(overloaded), Scenario::text("hi")]).await;
+    assert_eq!(ask(&model(&server, WireFormat::Gemini), "hello").await.1.unwrap().content, [text("hi")]);
 }

@@ -4,13 +4,13 @@ use haft_core::model::{Model, ModelRequest, RequestOptions, Thinking};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
-use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, RecordedRequest, Scenario, WireFormat};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{KEY, ask, config, each, gather, impatient, model, request, result, start, time, user};
 
-fn sent(server: &ModelServer) -> Recorded {
+fn sent(server: &ModelServer) -> RecordedRequest {
     server.requests().last().cloned().expect("a request")
 }
 
@@ -30,8 +30,8 @@ async fn each_dialect_has_its_path_key_and_tools() {
         ask(&model, "hello").await.1.unwrap();
         let sent = sent(&server);
         let (path, key, tool, schema) = match wire {
-            Wire::Anthropic => ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema"),
-            Wire::OpenAiChat => (
+            WireFormat::Anthropic => ("/v1/messages", KEY.to_owned(), "/tools/0/name", "/tools/0/input_schema"),
+            WireFormat::OpenAiChat => (
                 "/v1/chat/completions",
                 format!("Bearer {KEY}"),
                 "/tools/0/function/name",
@@ -40,15 +40,15 @@ async fn each_dialect_has_its_path_key_and_tools() {
             _ => ("/v1/responses", format!("Bearer {KEY}"), "/tools/0/name", "/tools/0/parameters"),
         };
         assert_eq!(sent.path, path);
-        let header = if wire == Wire::Anthropic { "x-api-key" } else { "authorization" };
+        let header = if wire == WireFormat::Anthropic { "x-api-key" } else { "authorization" };
         assert_eq!(sent.header(header), Some(key.as_str()), "{wire:?}");
-        assert_eq!(sent.header(if wire == Wire::Anthropic { "authorization" } else { "x-api-key" }), None);
+        assert_eq!(sent.header(if wire == WireFormat::Anthropic { "authorization" } else { "x-api-key" }), None);
         assert_eq!(sent.body.pointer(tool), Some(&json!("weather")), "{wire:?}: {}", sent.body);
         assert_eq!(sent.body.pointer(schema).unwrap()["required"], json!(["city"]), "{wire:?}");
         assert_eq!(sent.body["stream"], json!(true));
         let texts = strings(&sent.body);
         assert!(texts.contains(&"You are terse.") && texts.contains(&"hello"), "{wire:?}: {}", sent.body);
-        if wire == Wire::OpenAiResponses {
+        if wire == WireFormat::OpenAiResponses {
             assert_eq!(sent.body["store"], json!(false), "the provider keeps nothing");
         }
     })
@@ -121,8 +121,8 @@ async fn an_image_nobody_reads_becomes_words() {
 
 #[tokio::test]
 async fn anthropic_prompts_are_marked_for_the_cache() {
-    let server = ModelServer::start(Wire::Anthropic, vec![Scenario::text("hi")]).await;
-    ask(&model(&server, Wire::Anthropic), "hello").await.1.unwrap();
+    let server = ModelServer::start(WireFormat::Anthropic, vec![Scenario::text("hi")]).await;
+    ask(&model(&server, WireFormat::Anthropic), "hello").await.1.unwrap();
     let body = sent(&server).body;
     let marker = json!({"type": "ephemeral"});
     assert_eq!(body.pointer("/system/0/cache_control"), Some(&marker), "{body}");
@@ -130,7 +130,7 @@ async fn anthropic_prompts_are_marked_for_the_cache() {
     assert_eq!(body.pointer("/messages/0/content/0/cache_control"), Some(&marker), "{body}");
 }
 
-async fn reasoned(wire: Wire, model: &str, thinking: Thinking) -> Value {
+async fn reasoned(wire: WireFormat, model: &str, thinking: Thinking) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let mut request = request(vec![user("hi")]);
@@ -141,35 +141,35 @@ async fn reasoned(wire: Wire, model: &str, thinking: Thinking) -> Value {
 
 #[tokio::test]
 async fn reasoning_takes_each_models_own_form() {
-    let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", Thinking::High).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", Thinking::High).await;
     assert_eq!(body.pointer("/output_config/effort"), Some(&json!("high")), "{body}");
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Medium).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Medium).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 12288}));
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off).await;
     assert_eq!(body["thinking"], json!({"type": "disabled"}));
-    let body = reasoned(Wire::OpenAiResponses, "gpt-5.6", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-5.6", Thinking::Low).await;
     assert_eq!(body.pointer("/reasoning/effort"), Some(&json!("low")), "{body}");
     for (wanted, sent) in [(Thinking::Minimal, "low"), (Thinking::XHigh, "max")] {
-        let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", wanted).await;
+        let body = reasoned(WireFormat::Anthropic, "claude-sonnet-4-6", wanted).await;
         assert_eq!(body.pointer("/output_config/effort"), Some(&json!(sent)), "{body}");
     }
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Minimal).await;
+    let body = reasoned(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Minimal).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 1024}));
     for (wanted, sent) in [(Thinking::Off, "minimal"), (Thinking::XHigh, "high")] {
-        let body = reasoned(Wire::OpenAiChat, "gpt-5", wanted).await;
+        let body = reasoned(WireFormat::OpenAiChat, "gpt-5", wanted).await;
         assert_eq!(body["reasoning_effort"], json!(sent), "{wanted}");
     }
-    let body = reasoned(Wire::OpenAiChat, "gpt-5", Thinking::Low).await;
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-5", Thinking::Low).await;
     assert_eq!(body["reasoning_effort"], json!("low"));
 }
 
 #[tokio::test]
 async fn reasoning_a_model_does_not_have_is_left_out() {
-    let body = reasoned(Wire::OpenAiChat, "gpt-4.1", Thinking::High).await;
+    let body = reasoned(WireFormat::OpenAiChat, "gpt-4.1", Thinking::High).await;
     assert_eq!(body.get("reasoning_effort"), None, "{body}");
-    let body = reasoned(Wire::OpenAiResponses, "gpt-4.1", Thinking::High).await;
+    let body = reasoned(WireFormat::OpenAiResponses, "gpt-4.1", Thinking::High).await;
     assert_eq!(body.get("reasoning"), None, "{body}");
-    for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses] {
+    for wire in [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses] {
         let body = reasoned(wire, "gpt-5", Thinking::Default).await;
         assert_eq!((body.get("reasoning"), body.get("thinking")), (None, None), "{body}");
     }
@@ -187,7 +187,7 @@ async fn nothing_to_say_is_not_sent() {
 }
 
 /// Sends a request with these options and this much thinking; what reached the server.
-async fn sent_with(wire: Wire, model: &str, thinking: Thinking, options: RequestOptions) -> Value {
+async fn sent_with(wire: WireFormat, model: &str, thinking: Thinking, options: RequestOptions) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let request = ModelRequest { thinking, options, ..request(vec![user("hello")]) };
@@ -199,19 +199,19 @@ async fn sent_with(wire: Wire, model: &str, thinking: Thinking, options: Request
 async fn options_of_one_request_are_sent_where_the_model_takes_them() {
     let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
     let cases = [
-        (Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, "/max_tokens", json!(0.5)),
+        (WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off, "/max_tokens", json!(0.5)),
         // It thinks, and then has a temperature of its own.
-        (Wire::Anthropic, "claude-sonnet-4-6", Thinking::High, "/max_tokens", Value::Null),
-        (Wire::OpenAiChat, "gpt-4.1", Thinking::Default, "/max_tokens", json!(0.5)),
-        (Wire::OpenAiResponses, "gpt-5.6", Thinking::High, "/max_output_tokens", Value::Null),
+        (WireFormat::Anthropic, "claude-sonnet-4-6", Thinking::High, "/max_tokens", Value::Null),
+        (WireFormat::OpenAiChat, "gpt-4.1", Thinking::Default, "/max_tokens", json!(0.5)),
+        (WireFormat::OpenAiResponses, "gpt-5.6", Thinking::High, "/max_output_tokens", Value::Null),
         (
-            Wire::Gemini,
+            WireFormat::Gemini,
             "gemini-3.8-flash",
             Thinking::Default,
             "/generationConfig/maxOutputTokens",
             json!(0.5),
         ),
-        (Wire::Ollama, "qwen3", Thinking::Default, "/options/num_predict", json!(0.5)),
+        (WireFormat::Ollama, "qwen3", Thinking::Default, "/options/num_predict", json!(0.5)),
     ];
     for (wire, model, thinking, most, temperature) in cases {
         let body = sent_with(wire, model, thinking, options(Some(0.5))).await;
@@ -228,18 +228,18 @@ async fn options_of_one_request_are_sent_where_the_model_takes_them() {
 #[tokio::test]
 async fn no_answer_is_wanted_longer_than_the_model_can() {
     let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
-    let body = sent_with(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, options).await;
+    let body = sent_with(WireFormat::Anthropic, "claude-haiku-4-5", Thinking::Off, options).await;
     assert_eq!(body["max_tokens"], json!(64_000));
 }
 
 #[tokio::test]
 async fn what_was_called_is_defined_where_nothing_may_be_called_any_more() {
     let server = ModelServer::start(
-        Wire::Anthropic,
+        WireFormat::Anthropic,
         vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("so far so good")],
     )
     .await;
-    let model = model(&server, Wire::Anthropic);
+    let model = model(&server, WireFormat::Anthropic);
     let mut messages = vec![user("hello")];
     let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
     messages.push(crate::support::assistant(answer));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use haft_core::model::ModelEvent;
 use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use crate::support::{DIALECTS, KEY, NATIVE, ask, config, impatient};
 
@@ -86,7 +86,7 @@ async fn a_password_in_the_address_is_sent_unless_there_is_a_key() {
             ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap();
             let basic = Some("Basic bWU6aHVudGVyMg==".to_owned());
             let bearer = Some(format!("Bearer {KEY}"));
-            let expect = if key && wire != Wire::Anthropic { bearer } else { basic };
+            let expect = if key && wire != WireFormat::Anthropic { bearer } else { basic };
             let sent = server.requests()[0].header("authorization").map(str::to_owned);
             assert_eq!(sent, expect, "{wire:?} {key}");
         }

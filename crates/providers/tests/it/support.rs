@@ -13,16 +13,16 @@ use haft_protocol::content::Content;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
 use haft_providers::{Dialect, HttpModel, ModelConfig, Timeouts};
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
 /// The dialects that give calls piece by piece, with the model the tests use there; both are in the catalogue.
-pub(crate) const DIALECTS: [(Wire, &str); 3] = [
-    (Wire::Anthropic, "claude-sonnet-4-6"),
-    (Wire::OpenAiChat, "gpt-4.1"),
-    (Wire::OpenAiResponses, "gpt-5.6"),
+pub(crate) const DIALECTS: [(WireFormat, &str); 3] = [
+    (WireFormat::Anthropic, "claude-sonnet-4-6"),
+    (WireFormat::OpenAiChat, "gpt-4.1"),
+    (WireFormat::OpenAiResponses, "gpt-5.6"),
 ];
 
 /// No waits between attempts, so that no test depends on the clock.
@@ -31,15 +31,15 @@ pub(crate) fn impatient() -> Timeouts {
 }
 
 /// The dialects that give calls whole, with the model the tests use there.
-pub(crate) const NATIVE: [(Wire, &str); 2] = [(Wire::Gemini, "gemini-3.8-flash"), (Wire::Ollama, "qwen3")];
+pub(crate) const NATIVE: [(WireFormat, &str); 2] = [(WireFormat::Gemini, "gemini-3.8-flash"), (WireFormat::Ollama, "qwen3")];
 
-pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConfig {
+pub(crate) fn config(server: &ModelServer, wire: WireFormat, model: &str) -> ModelConfig {
     let (dialect, provider) = match wire {
-        Wire::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
-        Wire::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
-        Wire::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
-        Wire::Gemini => (Dialect::Gemini, "gemini"),
-        Wire::Ollama => (Dialect::Ollama, "ollama"),
+        WireFormat::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
+        WireFormat::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
+        WireFormat::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
+        WireFormat::Gemini => (Dialect::Gemini, "gemini"),
+        WireFormat::Ollama => (Dialect::Ollama, "ollama"),
     };
     ModelConfig {
         base_url: Some(server.base_url()),
@@ -48,13 +48,13 @@ pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConf
     }
 }
 
-pub(crate) fn model(server: &ModelServer, wire: Wire) -> HttpModel {
+pub(crate) fn model(server: &ModelServer, wire: WireFormat) -> HttpModel {
     let (_, name) = DIALECTS.iter().chain(&NATIVE).find(|(other, _)| *other == wire).unwrap();
     HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap()
 }
 
 /// Runs the same test for every dialect, each with a fresh server.
-pub(crate) async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
+pub(crate) async fn each<F: AsyncFn(WireFormat, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
     for (wire, _) in DIALECTS {
         let server = ModelServer::start(wire, scenarios.clone()).await;
         let model = model(&server, wire);

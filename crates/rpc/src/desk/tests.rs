@@ -17,11 +17,11 @@ fn spoken(data: &Payload) -> String {
 /// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
 #[track_caller]
 fn played(script: &str) -> String {
-    let mut desk = Desk::default();
+    let mut desk = CommandScheduler::default();
     script.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| turn(&mut desk, line)).collect()
 }
 
-fn turn(desk: &mut Desk, line: &str) -> String {
+fn turn(desk: &mut CommandScheduler, line: &str) -> String {
     let words: Vec<&str> = line.splitn(3, ' ').collect();
     let effects = match words.as_slice() {
         ["ended"] => desk.ended(),
@@ -224,7 +224,7 @@ fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
 
 #[test]
 fn so_many_wait_and_no_more() {
-    let mut desk = Desk::default();
+    let mut desk = CommandScheduler::default();
     for n in 0..=MOST_WAITING {
         desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
     }

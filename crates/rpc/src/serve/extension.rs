@@ -96,7 +96,7 @@ fn shown(action: &CommandAction) -> rpc::CommandAction {
 }
 
 pub(super) fn list_extensions(session: &Opened) -> Outcome {
-    let states = session.host().map(Host::states).unwrap_or_default();
+    let states = session.host().map(Host::statuses).unwrap_or_default();
     data(ExtensionsData { extensions: states.into_iter().map(info).collect() })
 }
 

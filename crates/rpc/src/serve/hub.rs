@@ -13,16 +13,16 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Carried, answered};
-use super::seat::{self, Life, Seat};
+use super::seat::{self, Life, ActiveSession};
 use super::work::{self, Ended};
 use super::work::{Meant, News, Place};
 use super::{End, Options, route, session};
-use crate::desk::{Desk, Effect, Job, Ticket};
+use crate::desk::{CommandScheduler, Effect, Job, Ticket};
 use crate::door::{Door, Refused};
 use crate::input::{Said, Source};
 use crate::outlet::Outlet;
 use crate::questions::Questions;
-use crate::roster::Roster;
+use crate::roster::OpenSessions;
 use crate::screen::Screens;
 use crate::sessions::{Opened, Sessions, Which};
 
@@ -44,8 +44,8 @@ pub(super) struct Hub<S> {
     pub(super) questions: Questions,
     pub(super) door: Door,
     /// The commands that are about no single session.
-    pub(super) lobby: Desk,
-    pub(super) roster: Roster<Seat>,
+    pub(super) lobby: CommandScheduler,
+    pub(super) roster: OpenSessions<ActiveSession>,
     pub(super) work: JoinSet<News>,
     /// Cancelled when sessions need not be opened any more.
     pub(super) ending: CancellationToken,
@@ -64,15 +64,15 @@ impl<S: Sessions> Hub<S> {
         questions: Questions,
         options: Options,
     ) -> Self {
-        let seat = Seat::new(first);
+        let seat = ActiveSession::new(first);
         Self {
             sessions,
             version: options.version,
             outlet,
             questions,
             door: Door::new(options.token),
-            lobby: Desk::default(),
-            roster: Roster::new(seat.id(), seat),
+            lobby: CommandScheduler::default(),
+            roster: OpenSessions::new(seat.id(), seat),
             work: JoinSet::new(),
             ending: CancellationToken::new(),
             holds: false,
@@ -154,10 +154,10 @@ impl<S: Sessions> Hub<S> {
         self.questions.end();
         let effects = self.lobby.shutdown();
         self.apply(&Place::Lobby, None, effects);
-        self.each_session(Desk::shutdown);
+        self.each_session(CommandScheduler::shutdown);
     }
 
-    fn each_session(&mut self, turn: fn(&mut Desk) -> Vec<Effect>) {
+    fn each_session(&mut self, turn: fn(&mut CommandScheduler) -> Vec<Effect>) {
         let places: Vec<Place> = self.roster.iter().map(|(id, _)| Place::Session(id.to_owned())).collect();
         for place in places {
             let effects = self.desk(&place).map(turn).unwrap_or_default();
@@ -165,7 +165,7 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    pub(super) fn desk(&mut self, place: &Place) -> Option<&mut Desk> {
+    pub(super) fn desk(&mut self, place: &Place) -> Option<&mut CommandScheduler> {
         match place {
             Place::Lobby => Some(&mut self.lobby),
             Place::Session(id) => self.roster.get_mut(id).map(|seat| &mut seat.desk),
@@ -184,7 +184,7 @@ impl<S: Sessions> Hub<S> {
                 }
                 (Effect::Close, Place::Session(id)) => self.close(id),
                 (Effect::Close, Place::Lobby) if self.ending.is_cancelled() => {}
-                (Effect::Close, Place::Lobby) => self.each_session(Desk::finish),
+                (Effect::Close, Place::Lobby) => self.each_session(CommandScheduler::finish),
                 // The process has nothing of its own to work on.
                 (Effect::Start(_) | Effect::Stop, Place::Lobby) => {}
             }
@@ -248,10 +248,10 @@ impl<S: Sessions> Hub<S> {
         let place = Place::Session(id);
         if stopped && let Place::Session(id) = &place {
             self.roster.leave(id, SessionEnd::Failed);
-            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
+            let effects = self.desk(&place).map(CommandScheduler::shutdown).unwrap_or_default();
             self.apply(&place, None, effects);
         }
-        let effects = self.desk(&place).map(Desk::ended).unwrap_or_default();
+        let effects = self.desk(&place).map(CommandScheduler::ended).unwrap_or_default();
         self.apply(&place, None, effects);
         if stopped && self.roster.iter().all(|(_, seat)| seat.life != Life::Open) {
             self.shutdown(End::Stopped);
@@ -410,7 +410,7 @@ impl<S: Sessions> Hub<S> {
             let error = format!("session {id} is open already; name it with `session`");
             return Err(Failure::new(ErrorCode::SessionLocked, error));
         }
-        drop(self.roster.add(id.clone(), Seat::new(opened)));
+        drop(self.roster.add(id.clone(), ActiveSession::new(opened)));
         Ok(id)
     }
 
@@ -418,7 +418,7 @@ impl<S: Sessions> Hub<S> {
     fn catch_up(&mut self, id: String) {
         if self.ending.is_cancelled() {
             let place = Place::Session(id);
-            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
+            let effects = self.desk(&place).map(CommandScheduler::shutdown).unwrap_or_default();
             self.apply(&place, None, effects);
         }
     }

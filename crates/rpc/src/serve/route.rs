@@ -4,15 +4,15 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{Command, CommandKind, Failure};
 
 use super::messages;
-use super::seat::Seat;
+use super::seat::ActiveSession;
 use super::work::Place;
-use crate::roster::Roster;
+use crate::roster::OpenSessions;
 
 /// Where it belongs, and the session that it is about.
 pub(super) fn place(
     kind: CommandKind,
     named: Option<&str>,
-    roster: &Roster<Seat>,
+    roster: &OpenSessions<ActiveSession>,
 ) -> Result<(Place, Option<String>), Failure> {
     let find = || roster.find(named).map(str::to_owned);
     match kind {

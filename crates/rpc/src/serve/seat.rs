@@ -6,14 +6,14 @@ use haft_protocol::rpc::{ErrorCode, Failure, SessionData, SessionEnd};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Outcome, data};
-use crate::desk::Desk;
-use crate::roster::Roster;
+use crate::desk::CommandScheduler;
+use crate::roster::OpenSessions;
 use crate::sessions::Opened;
 
 /// An open session.
-pub(super) struct Seat {
+pub(super) struct ActiveSession {
     pub(super) opened: Arc<Opened>,
-    pub(super) desk: Desk,
+    pub(super) desk: CommandScheduler,
     pub(super) stop: CancellationToken,
     /// Cancelled when the session is closed: stops what is under way beside that, too.
     pub(super) closing: CancellationToken,
@@ -31,7 +31,7 @@ pub(super) enum Life {
     Closed,
 }
 
-impl Seat {
+impl ActiveSession {
     /// Begins: extensions are told of the session.
     pub(super) fn new(opened: Opened) -> Self {
         if let Some(extensions) = &opened.extensions {
@@ -40,7 +40,7 @@ impl Seat {
         let closing = CancellationToken::new();
         Self {
             opened: Arc::new(opened),
-            desk: Desk::default(),
+            desk: CommandScheduler::default(),
             stop: closing.child_token(),
             closing,
             life: Life::Open,
@@ -53,7 +53,7 @@ impl Seat {
     }
 }
 
-impl Roster<Seat> {
+impl OpenSessions<ActiveSession> {
     pub(super) fn opened(&self, id: &str) -> Option<&Opened> {
         self.iter().find(|(other, _)| *other == id).map(|(_, seat)| &*seat.opened)
     }
@@ -74,7 +74,7 @@ impl Roster<Seat> {
     }
 
     pub(super) fn may_close_one(&self, id: &str) -> Result<(), Failure> {
-        let open = |other: &str, seat: &Seat| other != id && seat.life == Life::Open;
+        let open = |other: &str, seat: &ActiveSession| other != id && seat.life == Life::Open;
         match self.iter().any(|(other, seat)| open(other, seat)) {
             true => Ok(()),
             false => self.may_close(id).and_then(|()| {

@@ -14,20 +14,20 @@ use haft_protocol::rpc::{
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Carried, Outcome, data, nothing, off_thread};
-use super::seat::Seat;
-use crate::roster::Roster;
+use super::seat::ActiveSession;
+use crate::roster::OpenSessions;
 use crate::sessions::{Opened, Sessions, Which};
 use crate::shortened;
 
 /// Lists the open sessions, then those on the disk.
 pub(super) fn list(
-    roster: &Roster<Seat>,
+    roster: &OpenSessions<ActiveSession>,
     sessions: Arc<impl Sessions>,
     ending: CancellationToken,
 ) -> Carried {
     let current = roster.current();
     let described =
-        |(id, seat): (&str, &Seat)| (info(id, seat, id == current), seat.opened.agent.session().clone());
+        |(id, seat): (&str, &ActiveSession)| (info(id, seat, id == current), seat.opened.agent.session().clone());
     let open: Vec<_> = roster.iter().map(described).collect();
     Carried::before(ending, async move {
         let stored = sessions.stored().await?;
@@ -72,7 +72,7 @@ pub(super) fn set_name(session: &Opened, wish: SetName) -> Carried {
 }
 
 /// Returns the facts of an open session, without reading its file.
-fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
+fn info(id: &str, seat: &ActiveSession, current: bool) -> SessionInfo {
     let (agent, header) = (&seat.opened.agent, seat.opened.agent.session().header());
     let (session, messages) = (agent.session(), agent.messages());
     let first = messages.iter().find_map(|message| match message {

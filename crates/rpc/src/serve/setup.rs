@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::outcome::{Carried, Outcome, data};
 use super::{messages, session};
-use crate::desk::Desk;
+use crate::desk::CommandScheduler;
 use crate::sessions::{Opened, Sessions};
 
 /// Lists the models that can be asked; the model of the session is always among them.
@@ -112,7 +112,7 @@ pub(super) fn greeting(version: &str, current: &str, session: Option<&Opened>) -
     })
 }
 
-pub(super) fn state(session: &Arc<Opened>, desk: &Desk) -> Carried {
+pub(super) fn state(session: &Arc<Opened>, desk: &CommandScheduler) -> Carried {
     let agent = &session.agent;
     let (model, Stats { usage, context }) = (agent.model(), agent.stats());
     let state = StateData {

@@ -5,17 +5,17 @@ use std::time::Duration;
 /// One answer: its blocks, how it is cut, and what goes wrong.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) tokens: Tokens,
+    pub(crate) blocks: Vec<AnswerBlock>,
+    pub(crate) tokens: TokenCounts,
     pub(crate) stop: Option<&'static str>,
     pub(crate) cut_every: usize,
     pub(crate) pause: Duration,
-    pub(crate) fault: Option<Fault>,
+    pub(crate) fault: Option<AnswerFault>,
 }
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Block {
+pub enum AnswerBlock {
     /// Text.
     Text(String),
     /// Reasoning, with what only the provider can read: a signature or encrypted content.
@@ -38,7 +38,7 @@ pub enum Block {
 
 /// Token counts as the provider would count them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Input that was not cached.
     pub input: u64,
     /// Output.
@@ -51,7 +51,7 @@ pub struct Tokens {
 
 /// The fault of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum AnswerFault {
     /// A status instead of an answer. `{key}` in the body is replaced by the key the client sent.
     Status {
         /// The HTTP status.
@@ -93,7 +93,7 @@ impl Scenario {
     pub fn new() -> Self {
         Self {
             blocks: Vec::new(),
-            tokens: Tokens { input: 11, output: 7, cache_read: 0, cache_write: 0 },
+            tokens: TokenCounts { input: 11, output: 7, cache_read: 0, cache_write: 0 },
             stop: None,
             cut_every: 37,
             pause: Duration::ZERO,
@@ -108,7 +108,7 @@ impl Scenario {
 
     /// A status instead of an answer.
     pub fn status(status: u16, code: &str, message: &str) -> Self {
-        Self::new().fault(Fault::Status {
+        Self::new().fault(AnswerFault::Status {
             status,
             retry_after: None,
             code: code.to_owned(),
@@ -118,7 +118,7 @@ impl Scenario {
 
     /// A 429 with a `retry-after` header.
     pub fn rate_limited(retry_after: &str) -> Self {
-        Self::new().fault(Fault::Status {
+        Self::new().fault(AnswerFault::Status {
             status: 429,
             retry_after: Some(retry_after.to_owned()),
             code: "rate_limit_error".to_owned(),
@@ -128,24 +128,24 @@ impl Scenario {
 
     /// Adds text.
     pub fn say(mut self, text: impl Into<String>) -> Self {
-        self.blocks.push(Block::Text(text.into()));
+        self.blocks.push(AnswerBlock::Text(text.into()));
         self
     }
 
     /// Adds reasoning.
     pub fn think(mut self, text: impl Into<String>, signature: impl Into<String>) -> Self {
-        self.blocks.push(Block::Thinking { text: text.into(), signature: signature.into() });
+        self.blocks.push(AnswerBlock::Thinking { text: text.into(), signature: signature.into() });
         self
     }
 
     /// Adds a tool call; `args` is sent as it is.
     pub fn tool(mut self, id: &str, name: &str, args: &str) -> Self {
-        self.blocks.push(Block::Tool { id: id.to_owned(), name: name.to_owned(), args: args.to_owned() });
+        self.blocks.push(AnswerBlock::Tool { id: id.to_owned(), name: name.to_owned(), args: args.to_owned() });
         self
     }
 
     /// Sets the usage.
-    pub fn usage(mut self, tokens: Tokens) -> Self {
+    pub fn usage(mut self, tokens: TokenCounts) -> Self {
         self.tokens = tokens;
         self
     }
@@ -169,13 +169,13 @@ impl Scenario {
     }
 
     /// Lets something go wrong.
-    pub fn fault(mut self, fault: Fault) -> Self {
+    pub fn fault(mut self, fault: AnswerFault) -> Self {
         self.fault = Some(fault);
         self
     }
 
     /// True if the answer holds a tool call.
     pub(crate) fn calls_tools(&self) -> bool {
-        self.blocks.iter().any(|block| matches!(block, Block::Tool { .. }))
+        self.blocks.iter().any(|block| matches!(block, AnswerBlock::Tool { .. }))
     }
 }

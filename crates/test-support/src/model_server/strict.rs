@@ -10,19 +10,19 @@ mod responses;
 
 use serde_json::Value;
 
-use super::Wire;
+use super::WireFormat;
 
 /// Checks the transcript of one request.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub(super) fn check(wire: Wire, body: &Value) -> Result<(), String> {
+pub(super) fn check(wire: WireFormat, body: &Value) -> Result<(), String> {
     match wire {
-        Wire::Anthropic => anthropic::check(body),
-        Wire::OpenAiChat => chat::check(body),
-        Wire::OpenAiResponses => responses::check(body),
-        Wire::Gemini => native::gemini(body),
-        Wire::Ollama => native::ollama(body),
+        WireFormat::Anthropic => anthropic::check(body),
+        WireFormat::OpenAiChat => chat::check(body),
+        WireFormat::OpenAiResponses => responses::check(body),
+        WireFormat::Gemini => native::check_gemini(body),
+        WireFormat::Ollama => native::check_ollama(body),
     }
 }
 
@@ -62,12 +62,12 @@ fn content(message: &Value) -> Result<(), String> {
 
 /// Calls that wait for their results, each of which comes once.
 #[derive(Default)]
-struct Calls {
+struct PendingCalls {
     seen: std::collections::HashSet<String>,
     open: Vec<String>,
 }
 
-impl Calls {
+impl PendingCalls {
     fn call(&mut self, id: &str) -> Result<(), String> {
         if !self.seen.insert(id.to_owned()) {
             return Err(format!("the call {id} is there twice"));
@@ -102,8 +102,8 @@ mod tests {
 
     /// The fault of a transcript, or nothing; the shapes that are the same in each dialect have one name.
     #[track_caller]
-    fn fault(wire: Wire, messages: Value, expect: &str) {
-        let key = if wire == Wire::OpenAiResponses { "input" } else { "messages" };
+    fn fault(wire: WireFormat, messages: Value, expect: &str) {
+        let key = if wire == WireFormat::OpenAiResponses { "input" } else { "messages" };
         let found = check(wire, &json!({ key: messages })).err().unwrap_or_default();
         assert!(found.contains(expect) && found.is_empty() == expect.is_empty(), "{found:?}");
     }
@@ -117,7 +117,7 @@ mod tests {
         let calls = json!({"role": "assistant", "content": [call("a"), call("b")]});
         let results =
             json!({"role": "user", "content": [result("a"), result("b"), {"type": "text", "text": "go on"}]});
-        let check = |messages, expect| fault(Wire::Anthropic, messages, expect);
+        let check = |messages, expect| fault(WireFormat::Anthropic, messages, expect);
         check(json!([user, said, user]), "");
         check(json!([user, calls, results, said, user]), "");
         check(json!([]), "messages is empty");
@@ -153,7 +153,7 @@ mod tests {
             |id: &str| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}});
         let calls = json!({"role": "assistant", "tool_calls": [call("a"), call("b")]});
         let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": "x"});
-        let check = |messages, expect| fault(Wire::OpenAiChat, messages, expect);
+        let check = |messages, expect| fault(WireFormat::OpenAiChat, messages, expect);
         check(json!([{"role": "system", "content": "s"}, user, calls, result("a"), result("b"), user]), "");
         check(json!([said, user]), "begins with");
         check(json!([user, said]), "ends with");
@@ -170,7 +170,7 @@ mod tests {
         let call = json!({"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"});
         let output = json!({"type": "function_call_output", "call_id": "a", "output": "x"});
         let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": []});
-        let check = |messages, expect| fault(Wire::OpenAiResponses, messages, expect);
+        let check = |messages, expect| fault(WireFormat::OpenAiResponses, messages, expect);
         check(json!([user, reasoning, call, output, said, user]), "");
         check(json!([said, user]), "begins with");
         check(json!([user, said]), "ends with");

@@ -4,7 +4,7 @@ use vt100::{Callbacks, Screen};
 
 /// The commands for the terminal beside its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct TerminalCommands {
     /// Titles of the window, in order.
     pub titles: Vec<String>,
     /// The texts that were copied to the clipboard: for which one, and the text in base64.
@@ -15,29 +15,29 @@ pub struct Told {
 
 /// Answers the program's questions as a terminal does.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct TerminalResponder {
     /// Does it answer at all?
     pub(super) deaf: bool,
     /// The background that it reports, as `rgb:0000/0000/0000`; without it, it reports nothing.
     pub(super) background: Option<String>,
     /// Does it know the keyboard protocol of kitty?
     pub(super) kitty: bool,
-    pub(super) told: Told,
+    pub(super) told: TerminalCommands,
     /// The bytes that are typed next.
     pub(super) due: Vec<u8>,
     /// A synchronized update has begun and not ended.
     pub(super) in_frame: bool,
 }
 
-impl Answers {
-    fn say(&mut self, text: &str) {
+impl TerminalResponder {
+    fn respond(&mut self, text: &str) {
         if !self.deaf {
             self.due.extend_from_slice(text.as_bytes());
         }
     }
 }
 
-impl Callbacks for Answers {
+impl Callbacks for TerminalResponder {
     fn audible_bell(&mut self, _: &mut Screen) {
         self.told.bells += 1;
     }
@@ -62,10 +62,10 @@ impl Callbacks for Answers {
         match (first, params, action) {
             (None, [[6]], 'n') => {
                 let (row, column) = screen.cursor_position();
-                self.say(&format!("\x1b[{};{}R", row + 1, column + 1));
+                self.respond(&format!("\x1b[{};{}R", row + 1, column + 1));
             }
-            (None, [] | [[0]], 'c') => self.say("\x1b[?62;22c"),
-            (Some(b'?'), [] | [[0]], 'u') if self.kitty => self.say("\x1b[?0u"),
+            (None, [] | [[0]], 'c') => self.respond("\x1b[?62;22c"),
+            (Some(b'?'), [] | [[0]], 'u') if self.kitty => self.respond("\x1b[?0u"),
             (Some(b'?'), [[2026]], 'h') => self.in_frame = true,
             (Some(b'?'), [[2026]], 'l') => self.in_frame = false,
             _ => {}
@@ -74,7 +74,7 @@ impl Callbacks for Answers {
 
     fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
         if let ([b"11", b"?"], Some(background)) = (params, self.background.clone()) {
-            self.say(&format!("\x1b]11;{background}\x1b\\"));
+            self.respond(&format!("\x1b]11;{background}\x1b\\"));
         }
     }
 }

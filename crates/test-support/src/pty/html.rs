@@ -6,7 +6,7 @@ use vt100::{Cell, Color, Screen};
 
 /// The colors of a terminal where a program sets none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum ColorScheme {
     /// Light on dark.
     Dark,
     /// Dark on light.
@@ -27,7 +27,7 @@ const STYLE: &str = "*{margin:0;padding:0}body{padding:8px}\
     div{font:14px/16px 'DejaVu Sans Mono',monospace;white-space:pre;height:16px}\
     span{display:inline-block;height:16px;vertical-align:top}";
 
-impl Ground {
+impl ColorScheme {
     /// Returns the terminal's answer to the question for its background.
     pub const fn answer(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Ground {
 }
 
 /// A page that shows a screen: its texts, colours, styles, and its cursor.
-pub fn page(screen: &Screen, ground: Ground) -> String {
+pub fn render_page(screen: &Screen, ground: ColorScheme) -> String {
     let (text, back) = ground.colors();
     let mut out = format!(
         "<!doctype html><meta charset=\"utf-8\"><style>{STYLE}body{{color:#{text:06x};background:#{back:06x}}}\
@@ -102,7 +102,7 @@ fn push(text: &mut String, cell: &Cell) {
     }
 }
 
-fn style(cell: &Cell, cursor: bool, ground: Ground) -> String {
+fn style(cell: &Cell, cursor: bool, ground: ColorScheme) -> String {
     let (text, back) = ground.colors();
     let mut front = rgb(cell.fgcolor()).unwrap_or(text);
     let mut behind = rgb(cell.bgcolor()).unwrap_or(back);
@@ -146,7 +146,7 @@ mod tests {
         let cells = |number| std::num::NonZeroU16::new(number).unwrap();
         let mut parser = vt100::Parser::new(cells(1), cells(6), 0);
         parser.process(bytes.as_bytes());
-        page(parser.screen(), Ground::Dark).lines().nth(1).unwrap().to_owned()
+        render_page(parser.screen(), ColorScheme::Dark).lines().nth(1).unwrap().to_owned()
     }
 
     #[test]

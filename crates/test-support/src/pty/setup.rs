@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 
-use super::{Answers, Input, Pty, Shared, State};
+use super::{TerminalResponder, TerminalInput, Pty, SharedTerminal, TerminalState};
 
 /// Rows that have left the screen and can be read still.
 const SCROLLBACK: usize = 10_000;
@@ -17,13 +17,13 @@ const SCROLLBACK: usize = 10_000;
 /// what it is, and knows nothing else. The program's environment is empty but for `PATH` and `TERM`.
 #[must_use = "nothing runs before `spawn`"]
 #[derive(Debug)]
-pub struct Setup {
+pub struct PtySetup {
     command: CommandBuilder,
     size: PtySize,
-    answers: Answers,
+    answers: TerminalResponder,
 }
 
-impl Setup {
+impl PtySetup {
     /// Runs this program.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = CommandBuilder::new(program);
@@ -31,7 +31,7 @@ impl Setup {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("TERM", "xterm-256color");
         let size = PtySize { rows: 24, cols: 80, ..PtySize::default() };
-        Self { command, size, answers: Answers::default() }
+        Self { command, size, answers: TerminalResponder::default() }
     }
 
     /// With one more argument.
@@ -84,7 +84,7 @@ impl Setup {
     }
 
     /// The terminal answers nothing at all.
-    pub fn deaf(mut self) -> Self {
+    pub fn without_answers(mut self) -> Self {
         self.answers.deaf = true;
         self
     }
@@ -106,11 +106,11 @@ impl Setup {
         drop(pair.slave);
         let reader = pair.master.try_clone_reader().expect("a new terminal can be read");
         let writer = pair.master.take_writer().expect("a new terminal can be written to");
-        let input: Input = Arc::new(Mutex::new(writer));
-        let (rows, columns) = (cells(self.size.rows), cells(self.size.cols));
+        let input: TerminalInput = Arc::new(Mutex::new(writer));
+        let (rows, columns) = (cell_count(self.size.rows), cell_count(self.size.cols));
         let parser = vt100::Parser::new_with_callbacks(rows, columns, SCROLLBACK, self.answers);
-        let state = State { parser, bytes: Vec::new(), silent: false, status: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let state = TerminalState { parser, bytes: Vec::new(), silent: false, status: None };
+        let shared = Arc::new(SharedTerminal { state: Mutex::new(state), changed: Condvar::new() });
         let pid = child.process_id();
         std::thread::spawn({
             let (shared, input) = (shared.clone(), input.clone());
@@ -124,12 +124,12 @@ impl Setup {
     }
 }
 
-pub(super) fn cells(number: u16) -> NonZeroU16 {
+pub(super) fn cell_count(number: u16) -> NonZeroU16 {
     NonZeroU16::new(number).expect("a terminal has columns and rows")
 }
 
 /// Until the end: on Linux, that is an error.
-fn read(shared: &Shared, mut reader: Box<dyn Read + Send>, input: &Input) {
+fn read(shared: &SharedTerminal, mut reader: Box<dyn Read + Send>, input: &TerminalInput) {
     let mut piece = [0; 4096];
     while let Ok(length @ 1..) = reader.read(&mut piece) {
         let bytes = piece.get(..length).unwrap_or_default();
@@ -149,7 +149,7 @@ fn read(shared: &Shared, mut reader: Box<dyn Read + Send>, input: &Input) {
     shared.changed.notify_all();
 }
 
-fn wait(shared: &Shared, mut child: Box<dyn Child + Send + Sync>) {
+fn wait(shared: &SharedTerminal, mut child: Box<dyn Child + Send + Sync>) {
     let status = child.wait();
     shared.state().status =
         Some(status.unwrap_or_else(|_| portable_pty::ExitStatus::with_exit_code(u32::MAX)));

@@ -1,10 +1,10 @@
 //! The list: what is tried, and what shall come of it where.
 
-use Expect::{Absent, Any, Refused, Works};
+use ProbeOutcome::{Absent, Any, Refused, Works};
 
 /// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum ProbeOutcome {
     /// It can be done.
     Works,
     /// It is there, and is not permitted.
@@ -17,7 +17,7 @@ pub enum Expect {
 
 /// The way in which the probes are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub enum ProbeConfinement {
     /// Without a sandbox: what is refused below can be done here, or the probe would show nothing.
     Free,
     /// Level standard, no network.
@@ -34,39 +34,39 @@ pub enum Column {
 
 /// One thing to try.
 #[derive(Debug, Clone, Copy)]
-pub struct Probe {
+pub struct SandboxProbe {
     /// The name in the program that tries it.
     pub name: &'static str,
-    expect: [Expect; 6],
+    expect: [ProbeOutcome; 6],
 }
 
-impl Probe {
+impl SandboxProbe {
     /// Returns the expected outcome.
-    pub fn expect(&self, column: Column) -> Expect {
+    pub fn expected(&self, column: ProbeConfinement) -> ProbeOutcome {
         let [free, standard, standard_all, strict, strict_loopback, strict_all] = self.expect;
         match column {
-            Column::Free => free,
-            Column::Standard => standard,
-            Column::StandardAll => standard_all,
-            Column::Strict => strict,
-            Column::StrictLoopback => strict_loopback,
-            Column::StrictAll => strict_all,
+            ProbeConfinement::Free => free,
+            ProbeConfinement::Standard => standard,
+            ProbeConfinement::StandardAll => standard_all,
+            ProbeConfinement::Strict => strict,
+            ProbeConfinement::StrictLoopback => strict_loopback,
+            ProbeConfinement::StrictAll => strict_all,
         }
     }
 }
 
 /// The same with every network.
-const fn probe(name: &'static str, free: Expect, standard: Expect, strict: Expect) -> Probe {
-    Probe { name, expect: [free, standard, standard, strict, strict, strict] }
+const fn probe(name: &'static str, free: ProbeOutcome, standard: ProbeOutcome, strict: ProbeOutcome) -> SandboxProbe {
+    SandboxProbe { name, expect: [free, standard, standard, strict, strict, strict] }
 }
 
 /// One about the network: free, at standard none and all, at strict none, loopback and all.
-const fn net(name: &'static str, expect: [Expect; 6]) -> Probe {
-    Probe { name, expect }
+const fn net(name: &'static str, expect: [ProbeOutcome; 6]) -> SandboxProbe {
+    SandboxProbe { name, expect }
 }
 
 /// All of them; a name is that of an arm in `sandbox-probe`.
-pub const PROBES: &[Probe] = &[
+pub const PROBES: &[SandboxProbe] = &[
     // What has to work.
     probe("read-own-data", Works, Works, Works),
     probe("write-own-data", Works, Works, Works),

@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{Column, Expect, PROBES};
+use super::{ProbeConfinement, ProbeOutcome, PROBES};
 
 /// Everything that is there, below one directory. Dropping it ends its process; the directory is the caller's.
 #[derive(Debug)]
-pub struct Scene {
+pub struct SandboxScene {
     dir: PathBuf,
     facts: Value,
     other: Child,
@@ -23,7 +23,7 @@ pub struct Scene {
 
 /// The outcome of one probe, and whether it is the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ProbeVerdict {
     /// The probe.
     pub name: &'static str,
     /// None when it is as expected; otherwise what is wrong.
@@ -32,7 +32,7 @@ pub struct Verdict {
     pub skipped: Option<String>,
 }
 
-impl Scene {
+impl SandboxScene {
     /// Builds it below an empty directory, which must not be below a directory that every sandbox may read.
     ///
     /// # Errors
@@ -81,22 +81,22 @@ impl Scene {
     }
 
     /// Returns the directory that a sandbox lets the probe write.
-    pub fn data(&self) -> PathBuf {
+    pub fn data_dir(&self) -> PathBuf {
         self.dir.join("data")
     }
 
     /// Returns the directory that a sandbox lets the probe read.
-    pub fn granted(&self) -> PathBuf {
+    pub fn granted_dir(&self) -> PathBuf {
         self.dir.join("granted")
     }
 
     /// Compares the output with the expected one.
-    pub fn judge(output: &str, column: Column) -> Vec<Verdict> {
-        PROBES.iter().map(|probe| judge(probe.name, said(output, probe.name), probe.expect(column))).collect()
+    pub fn judge_output(output: &str, column: ProbeConfinement) -> Vec<ProbeVerdict> {
+        PROBES.iter().map(|probe| judge_probe(probe.name, probe_result(output, probe.name), probe.expected(column))).collect()
     }
 }
 
-impl Drop for Scene {
+impl Drop for SandboxScene {
     fn drop(&mut self) {
         let _ = self.other.kill();
         let _ = self.other.wait();
@@ -104,15 +104,15 @@ impl Drop for Scene {
 }
 
 /// Returns the text behind the name of a probe.
-fn said<'a>(output: &'a str, name: &str) -> Option<&'a str> {
+fn probe_result<'a>(output: &'a str, name: &str) -> Option<&'a str> {
     output
         .lines()
         .find_map(|line| line.split_once(' ').filter(|(probe, _)| *probe == name))
         .map(|(_, said)| said)
 }
 
-fn judge(name: &'static str, said: Option<&str>, expect: Expect) -> Verdict {
-    let mut verdict = Verdict { name, wrong: None, skipped: None };
+fn judge_probe(name: &'static str, said: Option<&str>, expect: ProbeOutcome) -> ProbeVerdict {
+    let mut verdict = ProbeVerdict { name, wrong: None, skipped: None };
     let Some(said) = said else {
         verdict.wrong = Some("said nothing".to_owned());
         return verdict;
@@ -121,21 +121,21 @@ fn judge(name: &'static str, said: Option<&str>, expect: Expect) -> Verdict {
         verdict.skipped = Some(reason.to_owned());
         return verdict;
     }
-    let came = came_of(said);
-    if expect != Expect::Any && came != Some(expect) {
+    let came = parse_outcome(said);
+    if expect != ProbeOutcome::Any && came != Some(expect) {
         verdict.wrong = Some(format!("expected {expect:?}, and it is {said}"));
     }
     verdict
 }
 
 /// Returns the outcome that `ok` or the number of an error means.
-fn came_of(said: &str) -> Option<Expect> {
+fn parse_outcome(said: &str) -> Option<ProbeOutcome> {
     if said == "ok" {
-        return Some(Expect::Works);
+        return Some(ProbeOutcome::Works);
     }
     match said.parse().ok()? {
-        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV => Some(Expect::Refused),
-        libc::ENOENT | libc::ESRCH | libc::ENXIO | libc::ECONNREFUSED => Some(Expect::Absent),
+        libc::EPERM | libc::EACCES | libc::ENOSYS | libc::EROFS | libc::EXDEV => Some(ProbeOutcome::Refused),
+        libc::ENOENT | libc::ESRCH | libc::ENXIO | libc::ECONNREFUSED => Some(ProbeOutcome::Absent),
         _ => None,
     }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use haft_test_support::pty::{Ended, Setup, key};
+use haft_test_support::pty::{ProgramExit, PtySetup, key};
 
-fn sh(script: &str) -> Setup {
-    Setup::new("sh").arg("-c").arg(script)
+fn sh(script: &str) -> PtySetup {
+    PtySetup::new("sh").arg("-c").arg(script)
 }
 
 #[test]
@@ -14,7 +14,7 @@ fn shows_what_is_printed_and_types_what_is_sent() {
     pty.wait_for("name? ");
     pty.send("ada");
     pty.press(&["enter"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 3, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 3, signal: None });
     assert_eq!(pty.rows()[..2], ["name? ada", "hello ada"]);
     assert!(pty.screen().cell(1, 6).unwrap().bold());
 }
@@ -35,7 +35,7 @@ fn is_told_sizes_titles_clipboards_and_bells() {
     pty.resize(40, 12);
     pty.send("\n");
     pty.wait_for("12 40");
-    let told = pty.told();
+    let told = pty.terminal_commands();
     assert_eq!((told.titles, told.bells), (vec!["it".to_owned()], 1));
     assert_eq!(told.copied, [("c".to_owned(), "aGk=".to_owned())]);
 }
@@ -63,7 +63,7 @@ fn what_has_left_the_screen_can_be_read() {
 
 #[test]
 fn signals_reach_the_program() {
-    let pty = Setup::new("sleep").arg("1000").spawn();
+    let pty = PtySetup::new("sleep").arg("1000").spawn();
     pty.signal(rustix::process::Signal::TERM);
     assert!(pty.wait_for_end().signal.is_some());
 }

@@ -10,10 +10,10 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::keys::{Action, Context, Keymap, Press};
-use crate::look::Look;
+use crate::keys::{Action, Context, Keymap, KeyPress};
+use crate::look::DrawContext;
 
-use super::Mouse;
+use super::MouseAction;
 use super::outbox::Outbox;
 
 /// The outcome of offering input to a component.
@@ -30,9 +30,9 @@ pub(super) enum Flow {
 impl Flow {
     /// The outcome for a key in a component where text is typed: a key that is no text and means nothing in these
     /// contexts is not claimed.
-    pub(super) fn typed(press: &Press, contexts: &[Context]) -> Self {
+    pub(super) fn typed(press: &KeyPress, contexts: &[Context]) -> Self {
         let means = contexts.iter().any(|context| press.action(*context).is_some());
-        if means || press.chord().text().is_some() { Self::Handled } else { Self::Unclaimed(None) }
+        if means || press.chord().typed_char().is_some() { Self::Handled } else { Self::Unclaimed(None) }
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) trait Component {
     }
 
     /// Draws the component in the place of the conversation. Returns the cursor.
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (_, _, _) = (area, buffer, look);
         None
     }
@@ -73,7 +73,7 @@ pub(super) trait Component {
         None
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow;
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow;
 
     fn paste(&mut self, text: &str, scope: &mut Scope<'_>) -> Flow;
 
@@ -83,7 +83,7 @@ pub(super) trait Component {
         Flow::PassedOn
     }
 
-    fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
+    fn mouse(&mut self, mouse: MouseAction, scope: &mut Scope<'_>) -> Flow {
         let _ = (mouse, scope);
         Flow::PassedOn
     }

@@ -13,12 +13,12 @@ use super::pastes::Pastes;
 use super::pending::{Pending, Shown};
 use super::search::{SearchField, Searched};
 use super::{Ask, Effect};
-use crate::complete::{self, Completer, Kind, Popup};
-use crate::editor::{Content, Editor, Outcome, Pasted, Submission};
-use crate::history::{self, History};
-use crate::keys::{Action, Completion, Context, Edit, Press, Prompt};
-use crate::queue::When;
-use crate::transcript::Found;
+use crate::complete::{self, Completer, CompletionKind, CompletionPopup};
+use crate::editor::{EditorContent, Editor, EditOutcome, PasteOutcome, Submission};
+use crate::history::{self, PromptHistory};
+use crate::keys::{Action, Completion, Context, Edit, KeyPress, Prompt};
+use crate::queue::DeliveryTime;
+use crate::transcript::SearchOutcome;
 
 /// The beginning of a line that is read when the agent is done.
 const FOLLOW_UP: &str = ">>";
@@ -32,14 +32,14 @@ pub(super) struct Composer {
     editor: Editor,
     completer: Completer,
     known: Known,
-    history: History,
+    history: PromptHistory,
     search: Option<HistorySearch>,
     files: Files,
     pastes: Pastes,
     /// The revision of the text for which missing candidates were asked for.
     asked_at: u64,
     /// The text that the person's own editor took.
-    edited: Option<Content>,
+    edited: Option<EditorContent>,
 }
 
 /// The state of the list of the project's files.
@@ -56,9 +56,9 @@ enum Files {
 #[derive(Debug)]
 struct HistorySearch {
     field: SearchField,
-    search: history::Search,
+    search: history::PromptSearch,
     /// The text of the editor before the search.
-    before: Content,
+    before: EditorContent,
 }
 
 impl Composer {
@@ -67,7 +67,7 @@ impl Composer {
             editor: Editor::default(),
             completer: Completer::default(),
             known,
-            history: History::default(),
+            history: PromptHistory::default(),
             search: None,
             files: Files::default(),
             pastes: Pastes::default(),
@@ -93,7 +93,7 @@ impl Composer {
         self.complete();
     }
 
-    pub(super) fn popup(&self) -> Option<&Popup> {
+    pub(super) fn popup(&self) -> Option<&CompletionPopup> {
         self.completer.popup().filter(|_| self.search.is_none())
     }
 
@@ -101,19 +101,19 @@ impl Composer {
         self.completer.close();
     }
 
-    pub(super) fn search(&self) -> Option<(&SearchField, Found)> {
+    pub(super) fn search(&self) -> Option<(&SearchField, SearchOutcome)> {
         let search = self.search.as_ref()?;
-        let found = if search.search.has_failed() { Found::Nothing } else { Found::Match };
+        let found = if search.search.has_failed() { SearchOutcome::Nothing } else { SearchOutcome::Match };
         Some((&search.field, found))
     }
 
     pub(super) fn found(&self) -> Option<&str> {
         let search = self.search.as_ref()?;
-        search.search.matched(&self.history).map(|found| found.prompt)
+        search.search.current_match(&self.history).map(|found| found.prompt)
     }
 
     /// Takes the prompt that is written, to be sent. None if it is empty, or waits until its pastes are known.
-    pub(super) fn submit(&mut self, when: When) -> Option<Submission> {
+    pub(super) fn submit(&mut self, when: DeliveryTime) -> Option<Submission> {
         let submission = self.editor.submission();
         if submission.text.is_empty() || self.pastes.delay(when) {
             return None;
@@ -130,7 +130,7 @@ impl Composer {
 
     pub(super) fn set_history(&mut self, text: &str) {
         let typed: Vec<String> = self.history.prompts().to_vec();
-        self.history = History::decode(text).history;
+        self.history = PromptHistory::decode(text).history;
         for prompt in typed {
             self.history.push(&prompt);
         }
@@ -154,13 +154,13 @@ impl Composer {
 
     pub(super) fn clear(&mut self) {
         self.editor.take();
-        self.history.leave();
+        self.history.stop_browsing();
     }
 
     /// Puts prompts back, before the text that is being written.
-    pub(super) fn give_back<'c>(&mut self, contents: impl IntoIterator<Item = &'c Content>) {
-        self.history.leave();
-        self.editor.put_before(contents);
+    pub(super) fn give_back<'c>(&mut self, contents: impl IntoIterator<Item = &'c EditorContent>) {
+        self.history.stop_browsing();
+        self.editor.prepend_prompts(contents);
     }
 
     pub(super) fn insert(&mut self, text: &str) {
@@ -174,15 +174,15 @@ impl Composer {
     }
 
     pub(super) fn keep_cut(&mut self, text: &str) {
-        self.editor.keep_cut(text);
+        self.editor.push_kill(text);
     }
 
     /// Takes the text of the person's own editor. Text that came meanwhile stays before it.
     pub(super) fn set_edited(&mut self, text: &str) {
         let before = self.edited.take();
-        let came = before.and_then(|before| self.editor.came_since(&before));
+        let came = before.and_then(|before| self.editor.content_added_since(&before));
         self.editor.set_edited(text);
-        self.editor.put_before(&came);
+        self.editor.prepend_prompts(&came);
         self.completer.close();
     }
 
@@ -208,7 +208,7 @@ impl Composer {
     }
 
     pub(super) fn complete(&mut self) {
-        if self.history.is_shown(&self.editor.content()) {
+        if self.history.shows_unedited_prompt(&self.editor.content()) {
             // Up and down go on among the earlier prompts, also where one of them is a command.
             return self.completer.close();
         }
@@ -221,16 +221,16 @@ impl Composer {
             return;
         }
         self.ask_extension(out);
-        let wanted = complete::wanted(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
+        let wanted = complete::find_target(self.editor.text(), self.editor.cursor()).map(|wanted| wanted.kind);
         match wanted {
-            Some(Kind::File { .. }) if self.files == Files::Unknown => {
+            Some(CompletionKind::File { .. }) if self.files == Files::Unknown => {
                 self.files = Files::Asked;
                 out.ask(Ask::Files);
             }
-            Some(Kind::Argument { command, before }) if before.is_empty() => {
+            Some(CompletionKind::Argument { command, before }) if before.is_empty() => {
                 self.ask_for_arguments(&command, out);
             }
-            Some(Kind::File { .. } | Kind::Argument { .. } | Kind::Command) | None => {}
+            Some(CompletionKind::File { .. } | CompletionKind::Argument { .. } | CompletionKind::Command) | None => {}
         }
     }
 
@@ -287,8 +287,8 @@ impl Composer {
     /// The command that is typed and completes, with the text behind it up to the cursor.
     fn typed_command(&self) -> Option<(String, String)> {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
-        let wanted = complete::wanted(text, cursor)?;
-        if !matches!(wanted.kind, Kind::Argument { .. }) || self.history.is_shown(&self.editor.content()) {
+        let wanted = complete::find_target(text, cursor)?;
+        if !matches!(wanted.kind, CompletionKind::Argument { .. }) || self.history.shows_unedited_prompt(&self.editor.content()) {
             return None;
         }
         let (command, behind) = text.get(1..cursor)?.split_once(char::is_whitespace)?;
@@ -300,7 +300,7 @@ impl Composer {
         match action {
             Prompt::Send | Prompt::FollowUp => {
                 // Whether the agent works is seen when the prompt is sent.
-                if let Some(when) = When::of(action, true) {
+                if let Some(when) = DeliveryTime::from_action(action, true) {
                     scope.out.intend(Intent::Submit(when));
                 }
             }
@@ -311,12 +311,12 @@ impl Composer {
                 // The prompt that waited for its pastes would send the next text.
                 self.pastes.keep();
                 self.editor.set_text("");
-                self.history.leave();
+                self.history.stop_browsing();
             }
             Prompt::SearchHistory => {
                 self.completer.close();
                 let (field, before) = (SearchField::new("search the prompts: "), self.editor.content());
-                self.search = Some(HistorySearch { field, search: history::Search::default(), before });
+                self.search = Some(HistorySearch { field, search: history::PromptSearch::default(), before });
             }
             Prompt::Complete => {
                 self.completer.open(self.editor.text(), self.editor.cursor(), &self.known);
@@ -337,7 +337,7 @@ impl Composer {
                 self.accept();
             }
             // A candidate that is typed in full needs nothing put in.
-            Completion::AcceptAndSend if self.popup().is_some_and(Popup::is_typed) => {
+            Completion::AcceptAndSend if self.popup().is_some_and(CompletionPopup::is_typed) => {
                 self.completer.close();
                 self.prompt_key(Prompt::Send, scope);
             }
@@ -360,34 +360,34 @@ impl Composer {
     /// Carries out a key of the editor. Returns true if it quits.
     fn act(&mut self, action: Edit, width: u16) -> bool {
         let vertical = matches!(action, Edit::RowUp | Edit::RowDown);
-        let among_prompts = vertical && self.history.is_shown(&self.editor.content());
+        let among_prompts = vertical && self.history.shows_unedited_prompt(&self.editor.content());
         let outcome = match (among_prompts, action) {
-            (true, Edit::RowUp) => Outcome::AtTop,
-            (true, _) => Outcome::AtBottom,
-            (false, _) => self.editor.act(action, width),
+            (true, Edit::RowUp) => EditOutcome::AtTop,
+            (true, _) => EditOutcome::AtBottom,
+            (false, _) => self.editor.apply_edit(action, width),
         };
         match outcome {
-            Outcome::Done => {}
-            Outcome::AtTop => self.go_to(History::older),
-            Outcome::AtBottom => self.go_to(History::newer),
-            Outcome::Empty => return true,
+            EditOutcome::Done => {}
+            EditOutcome::AtTop => self.go_to(PromptHistory::show_older),
+            EditOutcome::AtBottom => self.go_to(PromptHistory::show_newer),
+            EditOutcome::Empty => return true,
         }
         false
     }
 
-    fn go_to(&mut self, other: impl Fn(&mut History, Content) -> Option<Content>) {
+    fn go_to(&mut self, other: impl Fn(&mut PromptHistory, EditorContent) -> Option<EditorContent>) {
         if let Some(content) = other(&mut self.history, self.editor.content()) {
             self.editor.set(&content);
         }
     }
 
-    fn search_key(&mut self, press: &Press, width: u16) {
+    fn search_key(&mut self, press: &KeyPress, width: u16) {
         let Some(HistorySearch { field, search, .. }) = &mut self.search else { return };
         match field.key(press, width) {
             Searched::Nothing => {}
             Searched::Changed => search.set_query(&self.history, field.text()),
-            Searched::Next { older: true } => search.older(&self.history),
-            Searched::Next { older: false } => search.newer(&self.history),
+            Searched::Next { older: true } => search.find_older(&self.history),
+            Searched::Next { older: false } => search.find_newer(&self.history),
             Searched::Over { taken } => self.end_search(taken),
         }
     }
@@ -395,7 +395,7 @@ impl Composer {
     /// Ends the search in the earlier prompts. Text that came meanwhile stays, and the match is put in.
     fn end_search(&mut self, taken: bool) {
         let Some(HistorySearch { search, before, .. }) = self.search.take() else { return };
-        let found = search.matched(&self.history).filter(|_| taken);
+        let found = search.current_match(&self.history).filter(|_| taken);
         match found.map(|found| found.prompt.to_owned()) {
             Some(prompt) if self.editor.content() == before => self.editor.set_text(&prompt),
             Some(prompt) => self.editor.insert(&prompt),
@@ -406,14 +406,14 @@ impl Composer {
 }
 
 impl Component for Composer {
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
         if self.search.is_some() {
             self.search_key(press, scope.width);
             return Flow::typed(press, &[Context::Search]);
         }
         let context = if self.popup().is_some() { Context::Completion } else { Context::Editor };
         let before = self.editor.revision();
-        match (press.action(context), press.chord().text()) {
+        match (press.action(context), press.chord().typed_char()) {
             (Some(Action::Edit(action)), _) => {
                 if self.act(action, scope.width) {
                     scope.out.effect(Effect::Quit);
@@ -438,11 +438,11 @@ impl Component for Composer {
             // The line came too late for what it was meant for, and is nothing for the model.
             CLOSE => out.print("nothing is open"),
             "" if self.editor.is_empty() => {}
-            "" => out.intend(Intent::Submit(When::Steer)),
+            "" => out.intend(Intent::Submit(DeliveryTime::Steer)),
             _ => {
                 let later = line.strip_prefix(FOLLOW_UP);
-                let when = if later.is_some() { When::FollowUp } else { When::Steer };
-                let submission = Content::of_text(later.map_or(line, str::trim_start)).submission();
+                let when = if later.is_some() { DeliveryTime::FollowUp } else { DeliveryTime::Steer };
+                let submission = EditorContent::from_text(later.map_or(line, str::trim_start)).submission();
                 if !submission.text.is_empty() {
                     out.intend(Intent::Say(Box::new(submission), when));
                 }
@@ -457,7 +457,7 @@ impl Component for Composer {
             search.set_query(&self.history, field.text());
             return Flow::Handled;
         }
-        if let Pasted::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
+        if let PasteOutcome::Images { text, paths } = self.editor.paste(text, Path::is_absolute) {
             self.pastes.ask(text, paths, scope.out);
         }
         self.complete();

@@ -9,10 +9,10 @@ use ratatui_core::layout::Rect;
 use super::component::{Component, Flow, Scope};
 use super::intent::Intent;
 use super::search::{SearchField, Searched};
-use super::{Effect, Mouse, MouseKind};
-use crate::keys::{Action, Browse, Context, Press};
+use super::{Effect, MouseAction, MouseKind};
+use crate::keys::{Action, Browse, Context, KeyPress};
 use crate::timeouts;
-use crate::transcript::{Browsed, Found, Said, Transcript};
+use crate::transcript::{BrowseOutcome, SearchOutcome, LocalMessage, Transcript};
 
 /// The rows that one turn of the wheel moves.
 const WHEEL: i32 = 3;
@@ -39,7 +39,7 @@ enum Arrival {
 #[derive(Debug)]
 pub(super) enum Following {
     Event(AgentEvent),
-    Said(Said),
+    Said(LocalMessage),
 }
 
 impl Conversation {
@@ -103,10 +103,10 @@ impl Conversation {
         }
     }
 
-    pub(super) fn say(&mut self, said: Said) {
+    pub(super) fn say(&mut self, said: LocalMessage) {
         match &mut self.arrival {
             Arrival::Read(later) => later.push(Following::Said(said)),
-            Arrival::Shown => self.transcript.say(said),
+            Arrival::Shown => self.transcript.push_local(said),
         }
     }
 
@@ -124,10 +124,10 @@ impl Conversation {
         self.search.as_ref()
     }
 
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn found(&self) -> SearchOutcome {
         match &self.search {
-            Some(search) if search.text().is_empty() => Found::Match,
-            Some(_) | None => self.transcript.found(),
+            Some(search) if search.text().is_empty() => SearchOutcome::Match,
+            Some(_) | None => self.transcript.search_outcome(),
         }
     }
 
@@ -137,7 +137,7 @@ impl Conversation {
 
     pub(super) fn browse(&mut self) {
         self.browses = true;
-        self.transcript.browse();
+        self.transcript.start_browsing();
     }
 
     pub(super) fn begin_search(&mut self) {
@@ -155,20 +155,20 @@ impl Conversation {
 
     /// Opens the transcript over the terminal's own screen, in so many rows.
     pub(super) fn open_in(&mut self, rows: u16) {
-        self.folds.get_or_insert(self.transcript.unfolded());
-        self.transcript.opens(rows);
+        self.folds.get_or_insert(self.transcript.unfolded_kinds());
+        self.transcript.set_height(rows);
     }
 
     pub(super) fn settle(&mut self, now: Instant) {
         if self.searches_at.is_some_and(|at| at <= now) {
             self.searches_at = None;
-            self.transcript.search_on();
+            self.transcript.continue_search();
         }
-        match self.transcript.found() {
-            Found::Searching(_) => {
+        match self.transcript.search_outcome() {
+            SearchOutcome::Searching(_) => {
                 self.searches_at.get_or_insert(now + timeouts::FRAME);
             }
-            Found::Match | Found::Nothing | Found::Stopped => self.searches_at = None,
+            SearchOutcome::Match | SearchOutcome::Nothing | SearchOutcome::Stopped => self.searches_at = None,
         }
         self.keep_folds();
     }
@@ -179,7 +179,7 @@ impl Conversation {
             return;
         }
         let Some((calls, thinking)) = self.folds.take() else { return };
-        let (calls_now, thinking_now) = self.transcript.unfolded();
+        let (calls_now, thinking_now) = self.transcript.unfolded_kinds();
         if calls != calls_now {
             self.transcript.toggle_calls();
         }
@@ -206,17 +206,17 @@ impl Conversation {
     }
 
     fn browse_key(&mut self, action: Browse, scope: &mut Scope<'_>) {
-        match self.transcript.browsed(action) {
-            Browsed::Done => {}
-            Browsed::Copy(text) => scope.out.effect(Effect::Copy(text)),
-            Browsed::Leave => self.browses = false,
+        match self.transcript.handle_browse(action) {
+            BrowseOutcome::Done => {}
+            BrowseOutcome::Copy(text) => scope.out.effect(Effect::Copy(text)),
+            BrowseOutcome::Leave => self.browses = false,
         }
         if action == Browse::Close {
             self.browses = false;
         }
     }
 
-    fn select(&mut self, mouse: Mouse, area: Rect) -> Option<String> {
+    fn select(&mut self, mouse: MouseAction, area: Rect) -> Option<String> {
         let inside = area.contains((mouse.column, mouse.row).into());
         // A button that went down elsewhere selects nothing; one that is held may leave the area.
         if mouse.kind == MouseKind::Press && !inside {
@@ -224,7 +224,7 @@ impl Conversation {
         }
         let column = mouse.column.saturating_sub(area.x).min(area.width.saturating_sub(1));
         let row = mouse.row.saturating_sub(area.y).min(area.height.saturating_sub(1));
-        self.transcript.mouse(mouse.kind, column, row)
+        self.transcript.handle_mouse(mouse.kind, column, row)
     }
 }
 
@@ -233,7 +233,7 @@ impl Component for Conversation {
         [self.searches_at, self.transcript.wakes_at(now)].into_iter().flatten().min()
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
         if let Some(search) = &mut self.search {
             match search.key(press, scope.width) {
                 Searched::Nothing => {}
@@ -265,12 +265,12 @@ impl Component for Conversation {
         }
         // The text is for the composer, and the keyboard goes with it.
         if std::mem::take(&mut self.browses) {
-            self.transcript.browsed(Browse::Close);
+            self.transcript.handle_browse(Browse::Close);
         }
         Flow::PassedOn
     }
 
-    fn mouse(&mut self, mouse: Mouse, scope: &mut Scope<'_>) -> Flow {
+    fn mouse(&mut self, mouse: MouseAction, scope: &mut Scope<'_>) -> Flow {
         match mouse.kind {
             MouseKind::WheelUp => self.transcript.scroll_lines(-WHEEL),
             MouseKind::WheelDown => self.transcript.scroll_lines(WHEEL),

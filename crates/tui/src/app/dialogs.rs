@@ -11,9 +11,9 @@ use super::component::{Component, Flow, Scope};
 use super::intent::{AnswerUse, Intent};
 use super::late::Late;
 use super::outbox::Outbox;
-use crate::dialog::{Dialog, Heard, Question, Reply};
-use crate::keys::{Context, Press};
-use crate::look::Look;
+use crate::dialog::{Dialog, TypedLineOutcome, Question, DialogKeyOutcome};
+use crate::keys::{Context, KeyPress};
+use crate::look::DrawContext;
 
 /// The note for input that was meant for a question that went without an answer.
 pub(super) const CLOSED: &str = "the question is closed";
@@ -82,16 +82,16 @@ impl Dialogs {
     /// Puts the text of the person's own editor into its question. Returns false if that is closed.
     pub(super) fn set_edited(&mut self, number: u64, text: &str) -> bool {
         let asked = self.open.iter_mut().find(|asked| asked.number == number);
-        asked.map(|asked| asked.dialog.edited(text)).is_some()
+        asked.map(|asked| asked.dialog.apply_edited_text(text)).is_some()
     }
 
     /// The number of rows that the question wants, of that many. None if none is open.
-    pub(super) fn rows(&mut self, width: u16, height: u16, look: &Look) -> Option<u16> {
+    pub(super) fn rows(&mut self, width: u16, height: u16, look: &DrawContext) -> Option<u16> {
         self.shown().map(|dialog| dialog.rows(width, height, look))
     }
 
     /// Draws the question. Returns the cursor.
-    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    pub(super) fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         self.shown()?.draw(area, buffer, look)
     }
 
@@ -102,9 +102,9 @@ impl Dialogs {
     }
 
     /// True if the key was meant for a question that is over. The key that quits quits even then.
-    fn is_late(&mut self, press: &Press, scope: &mut Scope<'_>) -> bool {
+    fn is_late(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> bool {
         let Some(mut late) = self.late.take() else { return false };
-        if press.quits() || !late.takes(press.chord(), scope.now) {
+        if press.is_quit() || !late.takes(press.chord(), scope.now) {
             return false;
         }
         if late.is_closed() {
@@ -133,7 +133,7 @@ impl Dialogs {
 
     /// None is on the screen any more.
     pub(super) fn hidden(&mut self) {
-        self.open.iter_mut().for_each(|asked| asked.dialog.was_hidden());
+        self.open.iter_mut().for_each(|asked| asked.dialog.mark_hidden());
     }
 }
 
@@ -142,18 +142,18 @@ impl Component for Dialogs {
         self.open.first().and_then(|asked| asked.dialog.wakes_at(now))
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
         if self.is_late(press, scope) {
             return Flow::Handled;
         }
         let Some(asked) = self.open.first_mut() else { return Flow::PassedOn };
         match asked.dialog.key(press, scope.now) {
-            Reply::Open => {}
-            Reply::OpenEditor(text) => {
+            DialogKeyOutcome::Open => {}
+            DialogKeyOutcome::OpenEditor(text) => {
                 self.edited = Some(asked.number);
                 scope.out.effect(Effect::OpenEditor(text));
             }
-            Reply::Answered(answer) => {
+            DialogKeyOutcome::Answered(answer) => {
                 self.late = Late::answered(press.chord(), scope.now);
                 self.answer(answer, scope.out);
             }
@@ -173,14 +173,14 @@ impl Component for Dialogs {
 
     fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
         let Some(dialog) = self.shown() else { return Flow::PassedOn };
-        let (how, grants) = (dialog.how(), dialog.question().grants);
-        match dialog.said(line, scope.now) {
-            Heard::More => {}
-            Heard::TooEarly => {
+        let (how, grants) = (dialog.answer_instructions(), dialog.question().grants);
+        match dialog.handle_line(line, scope.now) {
+            TypedLineOutcome::More => {}
+            TypedLineOutcome::TooEarly => {
                 scope.out.print("not taken as an answer: it was typed too early; please answer once more");
             }
-            Heard::Unclear => scope.out.print(how),
-            Heard::Answered(answer) => {
+            TypedLineOutcome::Unclear => scope.out.print(how),
+            TypedLineOutcome::Answered(answer) => {
                 match &answer {
                     UiAnswer::Confirmed(true) if grants => scope.out.print("allowed"),
                     UiAnswer::Confirmed(false) | UiAnswer::Cancelled if grants => {
@@ -202,12 +202,12 @@ mod tests {
     use super::super::update::update;
     use super::super::{Event, Options, State};
     use super::*;
-    use crate::dialog::Wanted;
+    use crate::dialog::AnswerKind;
 
     fn question(id: &str, grants: bool) -> (Question, AnswerUse) {
         let question = Question {
             owner: None,
-            wanted: Wanted::Editor(String::new()),
+            wanted: AnswerKind::Editor(String::new()),
             title: id.to_owned(),
             message: String::new(),
             call: None,

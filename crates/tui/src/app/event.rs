@@ -4,7 +4,7 @@ use haft_protocol::rpc::Line;
 
 use super::Answer;
 use crate::keys::Chord;
-use crate::mouse::Mouse;
+use crate::mouse::MouseAction;
 
 /// One thing that happens.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub enum Event {
     /// Text that was pasted, as one piece.
     Paste(String),
     /// Something that was done with the mouse.
-    Mouse(Mouse),
+    Mouse(MouseAction),
     /// The terminal has this many columns and rows.
     Resize(u16, u16),
     /// A line that was typed, where lines are typed and not keys.

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use haft_protocol::rpc::{Event, RpcEvent, UiRequest};
 
-use crate::editor::{Content, Submission};
-use crate::queue::When;
+use crate::editor::{EditorContent, Submission};
+use crate::queue::DeliveryTime;
 
 /// The most events of other sessions that are kept while one of them may be shown next. Questions are not among them: none
 /// is left out.
@@ -44,7 +44,7 @@ pub(super) enum Origin {
 #[derive(Debug)]
 pub(super) struct Unsent {
     pub(super) submission: Submission,
-    pub(super) when: When,
+    pub(super) when: DeliveryTime,
     pub(super) form: Form,
 }
 
@@ -75,8 +75,8 @@ impl Held {
 impl Unsent {
     /// Makes a message of the command line's prompt. None where that says nothing.
     pub(super) fn prompt(text: &str) -> Option<Self> {
-        let submission = Content::of_text(text).submission();
-        (!submission.text.is_empty()).then_some(Self { submission, when: When::Now, form: Form::Prompt })
+        let submission = EditorContent::from_text(text).submission();
+        (!submission.text.is_empty()).then_some(Self { submission, when: DeliveryTime::Now, form: Form::Prompt })
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::Role;
 
 use super::settings::Screen;
@@ -59,7 +59,7 @@ impl Inline {
 
     pub(super) fn begin(&mut self, name: &str) {
         if self.on && self.greeted {
-            let name = CleanLine::new(name.lines().next().unwrap_or_default()).shortened(LONGEST_NAME);
+            let name = CleanLine::new(name.lines().next().unwrap_or_default()).truncate_to_width(LONGEST_NAME);
             self.begins = Some(name.as_str().to_owned());
         }
     }
@@ -69,7 +69,7 @@ impl Inline {
         &mut self,
         greeting: Vec<Line<'static>>,
         width: u16,
-        look: &Look,
+        look: &DrawContext,
     ) -> Vec<Line<'static>> {
         let mut rows = std::mem::take(&mut self.left);
         if !greeting.is_empty() {
@@ -84,15 +84,15 @@ impl Inline {
 }
 
 /// `── the words ──────`
-fn rule(words: &str, width: u16, look: &Look) -> Line<'static> {
+fn rule(words: &str, width: u16, look: &DrawContext) -> Line<'static> {
     let width = usize::from(width);
-    let words = CleanLine::new(words).shortened(width.saturating_sub(6));
+    let words = CleanLine::new(words).truncate_to_width(width.saturating_sub(6));
     let rest = width.saturating_sub(words.columns() + 4);
     let border = look.theme.style(Role::Border);
     Line::from_iter([
         span("── ", border),
         span(words, look.theme.style(Role::Muted)),
         span(" ", Style::new()),
-        span(CleanLine::repeated('─', rest), border),
+        span(CleanLine::from_repeated_char('─', rest), border),
     ])
 }

@@ -3,7 +3,7 @@
 use haft_protocol::rpc::{EntryInfo, SessionInfo, UiAnswer};
 
 use crate::editor::Submission;
-use crate::queue::When;
+use crate::queue::DeliveryTime;
 
 use super::SettingRow;
 
@@ -18,7 +18,7 @@ pub(super) enum Intent {
     PrintRows {
         anew: bool,
     },
-    Say(Box<Submission>, When),
+    Say(Box<Submission>, DeliveryTime),
     Answer(AnswerUse, UiAnswer),
     /// Shows a theme that is not chosen yet.
     PreviewTheme(String),
@@ -29,7 +29,7 @@ pub(super) enum Intent {
     ShowMatch,
     /// Says what could not be said so far.
     SayUnsent,
-    Submit(When),
+    Submit(DeliveryTime),
     Abort,
     TakeBack,
     /// Quits if the key was pressed a moment ago, too.

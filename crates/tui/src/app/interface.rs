@@ -6,8 +6,8 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
-use crate::image::Placement;
-use crate::look::Look;
+use crate::image::ImagePlacement;
+use crate::look::DrawContext;
 use crate::theme::{Appearance, Theme};
 
 use super::inline::Below;
@@ -27,7 +27,7 @@ pub trait Interface {
     fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
 
     /// Draws everything, and says where the cursor is seen.
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)>;
 
     /// The terminal has taken all of what was drawn last.
     fn was_drawn(&mut self, now: Instant);
@@ -37,7 +37,7 @@ pub trait Interface {
 
     /// Where the terminal's own screen is used: what is printed on it and stays, and how many rows are drawn below that.
     /// None: all of a screen is drawn.
-    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+    fn below(&mut self, area: Rect, look: &DrawContext) -> Option<Below> {
         let (_, _) = (area, look);
         None
     }
@@ -46,7 +46,7 @@ pub trait Interface {
     fn wants_images(&self) -> bool;
 
     /// Where images shall be in what was drawn last. They are shown where nothing was drawn over their marks.
-    fn images(&self) -> &[Placement];
+    fn images(&self) -> &[ImagePlacement];
 
     /// When [`Event::Tick`] shall come next, if it shall.
     fn wakes_at(&self, now: Instant) -> Option<Instant>;
@@ -55,7 +55,7 @@ pub trait Interface {
     fn theme(&self) -> Theme;
 
     /// The end of the transcript, at most so many rows, for the screen that is left.
-    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+    fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>>;
 }
 
 /// An interface whose news can be printed.
@@ -84,7 +84,7 @@ impl Interface for State {
         update(self, now, event)
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         draw(self, area, buffer, look)
     }
 
@@ -96,7 +96,7 @@ impl Interface for State {
         State::was_hidden(self);
     }
 
-    fn below(&mut self, area: Rect, look: &Look) -> Option<Below> {
+    fn below(&mut self, area: Rect, look: &DrawContext) -> Option<Below> {
         below::below(self, area, look)
     }
 
@@ -104,8 +104,8 @@ impl Interface for State {
         self.settings.images()
     }
 
-    fn images(&self) -> &[Placement] {
-        self.stack.conversation.transcript().images()
+    fn images(&self) -> &[ImagePlacement] {
+        self.stack.conversation.transcript().image_placements()
     }
 
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
@@ -116,10 +116,10 @@ impl Interface for State {
         State::theme(self).clone()
     }
 
-    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>> {
+    fn tail(&mut self, width: u16, rows: usize, look: &DrawContext) -> Vec<Line<'static>> {
         match self.inline.is_on() {
             true => below::rest(self, width, look),
-            false => self.stack.conversation.transcript_mut().tail(width, rows, &look.theme),
+            false => self.stack.conversation.transcript_mut().last_rows(width, rows, &look.theme),
         }
     }
 }

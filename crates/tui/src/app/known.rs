@@ -7,7 +7,7 @@ use haft_protocol::rpc::{CommandInfo, ModelInfo, SessionInfo, ToolInfo};
 use haft_protocol::thinking::Thinking;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::complete::{Argument, Candidate, Command, Source};
+use crate::complete::{CommandArgument, CompletionCandidate, CompletionCommand, CandidateSource};
 
 use super::Provider;
 use super::settings::SETTINGS;
@@ -39,7 +39,7 @@ pub(super) struct OwnCommand {
 #[derive(Debug, Default)]
 pub(super) struct Known {
     own: Vec<OwnCommand>,
-    commands: Vec<Command>,
+    commands: Vec<CompletionCommand>,
     /// Those that are not haft's own.
     pub(super) others: Vec<CommandInfo>,
     pub(super) files: Vec<String>,
@@ -88,13 +88,13 @@ impl Known {
     }
 
     pub(super) fn set_commands(&mut self, others: Vec<CommandInfo>) {
-        let own = self.own.iter().map(|command| Command {
+        let own = self.own.iter().map(|command| CompletionCommand {
             name: command.name.to_owned(),
             hint: Some(command.hint).filter(|hint| !hint.is_empty()).map(str::to_owned),
             description: command.help.to_owned(),
             source: String::new(),
         });
-        let told = others.iter().map(|info| Command {
+        let told = others.iter().map(|info| CompletionCommand {
             name: info.name.clone(),
             // Whether something follows is not known: it is never run before somebody has seen it.
             hint: Some("…".to_owned()),
@@ -118,8 +118,8 @@ impl Known {
         self.commands.iter().map(|command| command.name.as_str())
     }
 
-    fn candidates(&self, completes: Completes) -> Option<Vec<Argument>> {
-        let argument = |text: &str, description: &str| Argument {
+    fn candidates(&self, completes: Completes) -> Option<Vec<CommandArgument>> {
+        let argument = |text: &str, description: &str| CommandArgument {
             text: text.to_owned(),
             description: description.to_owned(),
         };
@@ -153,12 +153,12 @@ impl Known {
     }
 }
 
-fn candidate(item: &CompletionItem, prefix: &str, source: String) -> Candidate {
+fn candidate(item: &CompletionItem, prefix: &str, source: String) -> CompletionCandidate {
     let matched = match item.value.starts_with(prefix) {
         true => (0..u32::try_from(prefix.graphemes(true).count()).unwrap_or(0)).collect(),
         false => Vec::new(),
     };
-    Candidate {
+    CompletionCandidate {
         text: item.value.clone(),
         matched,
         hint: item.label.clone(),
@@ -172,19 +172,19 @@ pub(super) fn about(session: &SessionInfo) -> &str {
     name.or(session.first_text.as_deref()).unwrap_or_default()
 }
 
-impl Source for Known {
-    fn commands(&self) -> &[Command] {
+impl CandidateSource for Known {
+    fn commands(&self) -> &[CompletionCommand] {
         &self.commands
     }
 
-    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>> {
         match self.completes(command).filter(|_| before.is_empty()) {
             Some(completes) => self.candidates(completes),
             None => Some(Vec::new()),
         }
     }
 
-    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
+    fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>> {
         let info = self.other(command).filter(|info| info.completes)?;
         let Some(Completed { of: (of, before), items }) = &self.said else { return Some(Vec::new()) };
         if of != &info.name || !prefix.starts_with(before.as_str()) {

@@ -29,7 +29,7 @@ impl Late {
     }
 
     pub(super) fn answered(chord: Chord, now: Instant) -> Option<Self> {
-        let begun = chord.text()?.to_lowercase().to_string();
+        let begun = chord.typed_char()?.to_lowercase().to_string();
         let is_word = WORDS.iter().any(|word| word.starts_with(&begun));
         is_word.then(|| Self { until: now + QUIET, what: What::RestOf(begun) })
     }
@@ -49,12 +49,12 @@ impl Late {
         }
         let takes = match &mut self.what {
             What::Everything => true,
-            What::RestOf(begun) => match chord.text() {
+            What::RestOf(begun) => match chord.typed_char() {
                 Some(c) => {
                     begun.extend(c.to_lowercase());
                     WORDS.iter().any(|word| word.starts_with(begun.as_str()))
                 }
-                None => chord.code() == crate::keys::Code::Enter,
+                None => chord.key() == crate::keys::ChordKey::Enter,
             },
         };
         if takes {

@@ -141,7 +141,7 @@ impl Lines {
         self.late_until.take().is_some_and(|until| now < until)
     }
 
-    pub(super) fn wakes_at(&self, open: Option<&crate::panel::Panel>) -> Option<Instant> {
+    pub(super) fn wakes_at(&self, open: Option<&crate::panel::ExtensionPanel>) -> Option<Instant> {
         let (told, open) = (self.told.panel.as_ref()?, open?);
         let is_same = told.extension == *open.extension() && told.content == *open.content();
         (!is_same).then(|| told.at + crate::timeouts::PANEL_PRINTED)

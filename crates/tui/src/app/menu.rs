@@ -10,10 +10,10 @@ use super::component::{CLOSE, Component, Flow, LIST, Scope};
 use super::intent::{ChoiceUse, Intent};
 use super::known::about;
 use super::outbox::Outbox;
-use super::{Ask, Mouse, SettingRow};
-use crate::keys::{Context, Press};
-use crate::look::Look;
-use crate::picker::{Can, Picked, Picker, Row};
+use super::{Ask, MouseAction, SettingRow};
+use crate::keys::{Context, KeyPress};
+use crate::look::DrawContext;
+use crate::picker::{PickerAbilities, PickerOutcome, Picker, PickerRow};
 
 /// A list to pick from.
 #[derive(Debug)]
@@ -30,19 +30,19 @@ pub(super) enum Coming {
     Logout,
 }
 
-pub(super) fn setting_row(row: &SettingRow) -> Row {
+pub(super) fn setting_row(row: &SettingRow) -> PickerRow {
     let origin = if row.origin.is_empty() { String::new() } else { format!(" ({})", row.origin) };
     let about = if row.about.is_empty() { String::new() } else { format!("  {}", row.about) };
-    Row {
+    PickerRow {
         key: row.name.clone(),
         text: row.name.clone(),
         detail: format!("{}{origin}{about}", row.value),
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
 impl Menu {
-    pub(super) fn new(title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) -> Self {
+    pub(super) fn new(title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) -> Self {
         Self { picker: Box::new(Picker::new(title, rows, can)), purpose }
     }
 
@@ -51,7 +51,7 @@ impl Menu {
     }
 
     pub(super) fn choose(&mut self, key: &str) {
-        self.picker.choose(key);
+        self.picker.choose_by_key(key);
     }
 
     pub(super) fn show_tools(&mut self, tools: &[ToolInfo]) -> bool {
@@ -80,25 +80,25 @@ impl Menu {
     }
 }
 
-fn picked(menu: &mut Option<Menu>, picked: Picked, out: &mut Outbox) {
+fn picked(menu: &mut Option<Menu>, picked: PickerOutcome, out: &mut Outbox) {
     let Some(Menu { purpose, .. }) = menu else { return };
     match picked {
-        Picked::Open => {}
-        Picked::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
-        Picked::Moved(_) => {}
-        Picked::Taken(key) => {
+        PickerOutcome::Open => {}
+        PickerOutcome::Moved(key) if *purpose == ChoiceUse::Theme => out.intend(Intent::PreviewTheme(key)),
+        PickerOutcome::Moved(_) => {}
+        PickerOutcome::Taken(key) => {
             out.intend(Intent::Pick(purpose.clone(), key));
             if !matches!(purpose, ChoiceUse::Tools) {
                 *menu = None;
             }
         }
-        Picked::Rename(session, name) => {
+        PickerOutcome::Rename(session, name) => {
             let is_open = matches!(purpose, ChoiceUse::Session(sessions)
                 if sessions.iter().any(|info| info.session == session && info.open));
             out.intend(Intent::Rename(session, name, is_open));
         }
-        Picked::Delete(session) => out.ask(Ask::Delete { session }),
-        Picked::Closed => {
+        PickerOutcome::Delete(session) => out.ask(Ask::Delete { session }),
+        PickerOutcome::Closed => {
             if let Some(closed) = menu.take() {
                 out.intend(Intent::CloseMenu(closed.purpose));
             }
@@ -111,11 +111,11 @@ impl Component for Option<Menu> {
         self.as_ref().map(|_| LIST)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         self.as_mut()?.picker.draw(area, buffer, look)
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
         let Some(Menu { picker, .. }) = self else { return Flow::PassedOn };
         let outcome = picker.key(press);
         picked(self, outcome, scope.out);
@@ -125,16 +125,16 @@ impl Component for Option<Menu> {
     fn line(&mut self, line: &str, scope: &mut Scope<'_>) -> Flow {
         let Some(menu) = self else { return Flow::PassedOn };
         let line = line.trim();
-        match line.parse::<usize>().ok().map(|number| menu.picker.key_of(number).map(str::to_owned)) {
-            Some(Some(key)) => picked(self, Picked::Taken(key), scope.out),
+        match line.parse::<usize>().ok().map(|number| menu.picker.key_at(number).map(str::to_owned)) {
+            Some(Some(key)) => picked(self, PickerOutcome::Taken(key), scope.out),
             Some(None) => scope.out.print("there is no such row"),
             None if line == CLOSE => {
-                picked(self, Picked::Closed, scope.out);
+                picked(self, PickerOutcome::Closed, scope.out);
                 scope.out.print("closed");
             }
             None if line == "more" => scope.out.intend(Intent::PrintRows { anew: false }),
             None => {
-                menu.picker.narrow(line);
+                menu.picker.filter_rows(line);
                 scope.out.intend(Intent::PrintRows { anew: true });
             }
         }
@@ -147,16 +147,16 @@ impl Component for Option<Menu> {
         Flow::Handled
     }
 
-    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
+    fn mouse(&mut self, _: MouseAction, _: &mut Scope<'_>) -> Flow {
         if self.is_some() { Flow::Handled } else { Flow::PassedOn }
     }
 }
 
-pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<Row> {
+pub(super) fn session_rows(sessions: &[SessionInfo], shown: Option<&str>) -> Vec<PickerRow> {
     sessions.iter().map(|info| session_row(info, shown)).collect()
 }
 
-fn session_row(info: &SessionInfo, shown: Option<&str>) -> Row {
+fn session_row(info: &SessionInfo, shown: Option<&str>) -> PickerRow {
     let text = match about(info).lines().next().unwrap_or_default().trim() {
         "" => "(nothing said)".to_owned(),
         about => about.to_owned(),
@@ -168,34 +168,34 @@ fn session_row(info: &SessionInfo, shown: Option<&str>) -> Row {
     let busy = if info.busy { " · at work" } else { "" };
     let current = shown == Some(info.session.as_str());
     let this = if current { "this one · " } else { "" };
-    Row {
+    PickerRow {
         key: info.session.clone(),
         text,
         detail: format!("{this}{messages} · {when}{busy}"),
         current,
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
-pub(super) fn tool_row(tool: &ToolInfo) -> Row {
-    Row {
+pub(super) fn tool_row(tool: &ToolInfo) -> PickerRow {
+    PickerRow {
         key: tool.name.clone(),
         text: tool.name.clone(),
         detail: tool.description.lines().next().unwrap_or_default().to_owned(),
         current: tool.active,
         group: tool.extension.as_ref().map_or_else(|| "haft".to_owned(), ToString::to_string),
-        ..Row::default()
+        ..PickerRow::default()
     }
 }
 
 /// The rows of a tree of messages, each as deep as the branches that lead to it.
-pub(super) fn tree_rows(tree: &TreeData) -> Vec<Row> {
+pub(super) fn tree_rows(tree: &TreeData) -> Vec<PickerRow> {
     let mut children: BTreeMap<&str, usize> = BTreeMap::new();
     for parent in tree.entries.iter().filter_map(|entry| entry.parent.as_deref()) {
         *children.entry(parent).or_default() += 1;
     }
     let mut depths: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<PickerRow> = Vec::new();
     let mut current = None;
     for entry in &tree.entries {
         let parent = entry.parent.as_deref();
@@ -207,12 +207,12 @@ pub(super) fn tree_rows(tree: &TreeData) -> Vec<Row> {
         let said = matches!(role, "user" | "assistant") && entry.text.is_some();
         if said {
             let mark = if role == "user" { "› " } else { "" };
-            rows.push(Row {
+            rows.push(PickerRow {
                 key: entry.id.clone(),
                 text: format!("{mark}{}", entry.text.as_deref().unwrap_or_default()),
                 detail: entry.label.clone().unwrap_or_default(),
                 depth,
-                ..Row::default()
+                ..PickerRow::default()
             });
         }
         if Some(&entry.id) == tree.leaf.as_ref() {

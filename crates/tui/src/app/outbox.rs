@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use haft_protocol::rpc::{Command, Request};
 
-use crate::queue::Queue;
+use crate::queue::MessageQueue;
 
 use super::intent::Intent;
 use super::pending::Pending;
@@ -74,7 +74,7 @@ impl Outbox {
 
     /// Leaves the session in which `queue` waited. Of the requests about it, only the messages of the person matter, as
     /// far as they were not heard. `goes_on` is a session with the same conversation.
-    pub(super) fn leave(&mut self, queue: &Queue, goes_on: Option<&str>) {
+    pub(super) fn leave(&mut self, queue: &MessageQueue, goes_on: Option<&str>) {
         let open = std::mem::take(&mut self.open).into_iter();
         self.open = open.filter_map(|(id, pending)| Some((id, pending.left(queue, goes_on)?))).collect();
     }

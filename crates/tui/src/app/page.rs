@@ -6,10 +6,10 @@ use ratatui_core::text::Line;
 
 use super::component::put;
 use super::component::{Component, Flow, LIST, Scope};
-use super::{Mouse, MouseKind};
+use super::{MouseAction, MouseKind};
 use crate::clean::{CleanLine, span};
-use crate::keys::{Action, App, Browse, Context, Press, Scroll};
-use crate::look::Look;
+use crate::keys::{Action, App, Browse, Context, KeyPress, Scroll};
+use crate::look::DrawContext;
 use crate::markdown;
 use crate::theme::{Role, Theme};
 
@@ -91,9 +91,9 @@ impl Page {
         (lines.get(self.top..end).unwrap_or_default(), above, below)
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let theme = &look.theme;
-        let title = CleanLine::new(&self.title).shortened(usize::from(area.width.saturating_sub(2)));
+        let title = CleanLine::new(&self.title).truncate_to_width(usize::from(area.width.saturating_sub(2)));
         put(buffer, area, 0, &Line::from(span(title, theme.style(Role::Heading))));
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
         let (lines, above, below) = self.rows(area.width, body.height, theme);
@@ -116,14 +116,14 @@ impl Component for Option<Page> {
         self.as_ref().map(|_| LIST)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         if let Some(page) = self {
             page.draw(area, buffer, look);
         }
         None
     }
 
-    fn key(&mut self, press: &Press, _: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, _: &mut Scope<'_>) -> Flow {
         let Some(page) = self else { return Flow::PassedOn };
         match press.action(Context::Browse) {
             Some(Action::Browse(action)) => {
@@ -142,7 +142,7 @@ impl Component for Option<Page> {
         if self.is_some() { Flow::Handled } else { Flow::PassedOn }
     }
 
-    fn mouse(&mut self, mouse: Mouse, _: &mut Scope<'_>) -> Flow {
+    fn mouse(&mut self, mouse: MouseAction, _: &mut Scope<'_>) -> Flow {
         let Some(page) = self else { return Flow::PassedOn };
         match mouse.kind {
             MouseKind::WheelUp => page.by(-WHEEL),

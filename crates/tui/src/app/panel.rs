@@ -7,14 +7,14 @@ use haft_protocol::rpc::{Command, ExtensionInfo, PanelClose, PanelContent};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use super::Mouse;
+use super::MouseAction;
 use super::component::{CLOSE, Component, Flow, Scope};
 use super::intent::Intent;
 use super::outbox::Outbox;
 use super::pending::Pending;
-use crate::keys::{Chord, Press};
-use crate::look::Look;
-use crate::panel::Panel;
+use crate::keys::{Chord, KeyPress};
+use crate::look::DrawContext;
+use crate::panel::ExtensionPanel;
 
 /// The keys of a panel that can be typed as lines, behind a colon.
 const KEYS: &[&str] = &[
@@ -35,7 +35,7 @@ const KEYS: &[&str] = &[
 
 #[derive(Debug, Default)]
 pub(super) struct PanelHost {
-    panel: Option<Panel>,
+    panel: Option<ExtensionPanel>,
     /// Extensions whose panel the person closed. None of them opens one by itself again, because a panel holds the
     /// keyboard. The flag is true once the person was told so.
     shut: BTreeMap<ExtensionName, bool>,
@@ -46,7 +46,7 @@ impl PanelHost {
         self.panel.is_some()
     }
 
-    pub(super) fn panel(&self) -> Option<&Panel> {
+    pub(super) fn panel(&self) -> Option<&ExtensionPanel> {
         self.panel.as_ref()
     }
 
@@ -76,7 +76,7 @@ impl PanelHost {
             tell_closed(extension, panel.panel_id, out);
             return false;
         }
-        let opened = Panel::open(extension, panel);
+        let opened = ExtensionPanel::open(extension, panel);
         let of = opened.extension().clone();
         let before = self.panel.replace(opened).filter(|before| *before.extension() != of);
         if let Some(before) = before {
@@ -86,18 +86,18 @@ impl PanelHost {
     }
 
     pub(super) fn render(&mut self, extension: &ExtensionName, content: PanelContent) {
-        if let Some(panel) = self.panel.as_mut().filter(|open| open.is(extension, &content.panel_id)) {
-            panel.render(content);
+        if let Some(panel) = self.panel.as_mut().filter(|open| open.has_id(extension, &content.panel_id)) {
+            panel.update_content(content);
         }
     }
 
     pub(super) fn close_of(&mut self, extension: &ExtensionName, id: &PanelId) {
-        self.panel.take_if(|open| open.is(extension, id));
+        self.panel.take_if(|open| open.has_id(extension, id));
     }
 
     /// Tells the extension the size of its panel, if the size has changed.
     pub(super) fn fit(&mut self, area: Rect, out: &mut Outbox) {
-        if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resized(area)) {
+        if let Some(command) = self.panel.as_mut().and_then(|panel| panel.resize(area)) {
             tell(command, out);
         }
     }
@@ -108,14 +108,14 @@ impl Component for PanelHost {
         self.is_open().then_some(0)
     }
 
-    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw_cover(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         if let Some(panel) = &self.panel {
             panel.draw(area, buffer, look);
         }
         None
     }
 
-    fn key(&mut self, press: &Press, scope: &mut Scope<'_>) -> Flow {
+    fn key(&mut self, press: &KeyPress, scope: &mut Scope<'_>) -> Flow {
         let Some(panel) = &mut self.panel else { return Flow::PassedOn };
         let Some(command) = panel.key(press) else { return Flow::Unclaimed(None) };
         if let Command::PanelClose(close) = &command {
@@ -153,7 +153,7 @@ impl Component for PanelHost {
         }
     }
 
-    fn mouse(&mut self, _: Mouse, _: &mut Scope<'_>) -> Flow {
+    fn mouse(&mut self, _: MouseAction, _: &mut Scope<'_>) -> Flow {
         if self.is_open() { Flow::Handled } else { Flow::PassedOn }
     }
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use super::Ask;
 use super::outbox::Outbox;
-use crate::queue::When;
+use crate::queue::DeliveryTime;
 
 #[derive(Debug, Default)]
 pub(super) struct Pastes {
     waiting: Vec<MayBeImages>,
     /// Sends the prompt as soon as all of that is known.
-    sends: Option<When>,
+    sends: Option<DeliveryTime>,
 }
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Pastes {
     }
 
     /// Delays a prompt until its pastes are known. Returns false if it need not wait: a second try does not.
-    pub(super) fn delay(&mut self, when: When) -> bool {
+    pub(super) fn delay(&mut self, when: DeliveryTime) -> bool {
         let waits = !self.waiting.is_empty() && self.sends.is_none();
         match waits {
             true => self.sends = Some(when),
@@ -65,7 +65,7 @@ impl Pastes {
     }
 
     /// Takes the prompt that was delayed, once everything is known.
-    pub(super) fn take_delayed(&mut self) -> Option<When> {
+    pub(super) fn take_delayed(&mut self) -> Option<DeliveryTime> {
         self.sends.take_if(|_| self.waiting.is_empty())
     }
 

@@ -1,7 +1,7 @@
 //! Requests under way, and the uses of their replies.
 
 use crate::editor::Submission;
-use crate::queue::Queue;
+use crate::queue::MessageQueue;
 
 /// The use of a reply.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Pending {
     /// A prompt, a command or something said to an agent, in a session that is not shown any more.
     Before(Box<Submission>),
     /// The queue of a session that is not shown any more, as it was known, and the session that continues it.
-    Left(Box<Queue>, Option<String>),
+    Left(Box<MessageQueue>, Option<String>),
     ShellSaid,
     /// A command that is not haft's own.
     Command(Box<Submission>),
@@ -74,7 +74,7 @@ impl Pending {
     }
 
     /// Returns the use once the session that was shown when the request was sent is not shown any more.
-    pub(super) fn left(self, queue: &Queue, goes_on: Option<&str>) -> Option<Self> {
+    pub(super) fn left(self, queue: &MessageQueue, goes_on: Option<&str>) -> Option<Self> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "all else is about what was shown")]
         match self {
             Self::Prompt(said) | Self::Said(said) | Self::Command(said) => Some(Self::Before(said)),

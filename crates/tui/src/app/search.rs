@@ -7,10 +7,10 @@ use ratatui_core::text::Line;
 use super::component::put;
 use crate::clean::{CleanLine, span};
 use crate::editor::{Editor, NARROWEST};
-use crate::keys::{Action, Context, Edit, Press, Search};
-use crate::look::Look;
+use crate::keys::{Action, Context, Edit, KeyPress, Search};
+use crate::look::DrawContext;
 use crate::theme::Role;
-use crate::transcript::Found;
+use crate::transcript::SearchOutcome;
 
 #[derive(Debug)]
 pub(super) struct SearchField {
@@ -41,9 +41,9 @@ impl SearchField {
         self.editor.text()
     }
 
-    pub(super) fn key(&mut self, press: &Press, width: u16) -> Searched {
+    pub(super) fn key(&mut self, press: &KeyPress, width: u16) -> Searched {
         let before = self.editor.revision();
-        match (press.action(Context::Search), press.chord().text()) {
+        match (press.action(Context::Search), press.chord().typed_char()) {
             (Some(Action::Search(Search::Accept)), _) => return Searched::Over { taken: true },
             (Some(Action::Search(Search::Close)), _) => return Searched::Over { taken: false },
             (Some(Action::Search(Search::Older)), _) => return Searched::Next { older: true },
@@ -51,7 +51,7 @@ impl SearchField {
             (Some(Action::Edit(Edit::Newline)), _) => {}
             // One line has no history.
             (Some(Action::Edit(edit)), _) => {
-                let _ = self.editor.act(edit, width);
+                let _ = self.editor.apply_edit(edit, width);
             }
             (_, Some(c)) => self.editor.type_char(c),
             (_, None) => {}
@@ -64,10 +64,10 @@ impl SearchField {
     }
 
     /// Draws the row, with the outcome of the search so far.
-    pub(super) fn draw(&self, found: Found, area: Rect, buffer: &mut Buffer, look: &Look) {
+    pub(super) fn draw(&self, found: SearchOutcome, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         let theme = &look.theme;
         let layout = self.editor.layout(self.text_area(area).width);
-        let row = self.editor.row(&layout, layout.row).into_iter();
+        let row = self.editor.row_pieces(&layout, layout.row).into_iter();
         let typed = row.map(|piece| span(CleanLine::new(&piece.text), theme.style(Role::Text)));
         let found =
             outcome(found).map(|(text, role)| span(CleanLine::new(&format!("  {text}")), theme.style(role)));
@@ -92,12 +92,12 @@ impl SearchField {
     }
 }
 
-fn outcome(found: Found) -> Option<(String, Role)> {
+fn outcome(found: SearchOutcome) -> Option<(String, Role)> {
     match found {
-        Found::Match => None,
-        Found::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
-        Found::Stopped => Some(("stopped".to_owned(), Role::Muted)),
-        Found::Searching(done) => Some((progress(done), Role::Muted)),
+        SearchOutcome::Match => None,
+        SearchOutcome::Nothing => Some(("nothing found".to_owned(), Role::Warning)),
+        SearchOutcome::Stopped => Some(("stopped".to_owned(), Role::Muted)),
+        SearchOutcome::Searching(done) => Some((progress(done), Role::Muted)),
     }
 }
 

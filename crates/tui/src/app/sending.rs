@@ -3,14 +3,14 @@
 use haft_protocol::content::Image;
 use haft_protocol::rpc::Failure;
 
-use crate::editor::{Content, Submission};
-use crate::queue::When;
+use crate::editor::{EditorContent, Submission};
+use crate::queue::DeliveryTime;
 
 /// A prompt whose images are being read.
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) submission: Submission,
-    pub(super) when: When,
+    pub(super) when: DeliveryTime,
     /// True if it is no command, whatever it begins with.
     pub(super) plain: bool,
     images: Vec<(u64, Option<Image>)>,
@@ -33,7 +33,7 @@ pub(super) enum Arrival {
 
 impl Sendings {
     /// Adds a prompt that waits for the images with these numbers.
-    pub(super) fn add(&mut self, submission: Submission, when: When, plain: bool, images: Vec<u64>) {
+    pub(super) fn add(&mut self, submission: Submission, when: DeliveryTime, plain: bool, images: Vec<u64>) {
         let images = images.into_iter().map(|number| (number, None)).collect();
         self.open.push(Sending { submission, when, plain, images });
     }
@@ -57,7 +57,7 @@ impl Sendings {
         Arrival::Complete(sending, images.collect())
     }
 
-    pub(super) fn take_contents(&mut self) -> Vec<Content> {
+    pub(super) fn take_contents(&mut self) -> Vec<EditorContent> {
         std::mem::take(&mut self.open).into_iter().map(|sending| sending.submission.content).collect()
     }
 }

@@ -50,7 +50,7 @@ impl Session {
     /// An extension says something else in the status line, or nothing any more.
     pub(super) fn says(&mut self, extension: ExtensionName, key: String, text: Option<&str>) {
         let line = text.map(|text| {
-            let name = CleanLine::new(extension.as_str()).shortened(LONGEST_NAME);
+            let name = CleanLine::new(extension.as_str()).truncate_to_width(LONGEST_NAME);
             CleanLine::new(&format!("{}: {text}", name.as_str()))
         });
         match line {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use haft_config::{Key, Tui, value_text};
+use haft_config::{ConfigKey, Tui, value_text};
 
 use crate::transcript::Transcript;
 
@@ -24,7 +24,7 @@ pub const APPROVE: &str = "tui.approve";
 pub const BELL: &str = "tui.bell";
 
 /// Every setting of the interface.
-pub const SETTINGS: &[Key] = Tui::KEYS;
+pub const SETTINGS: &[ConfigKey] = Tui::KEYS;
 
 /// The settings that count only from the next start on.
 pub(super) const AT_START: &[&str] = &[SCREEN, MOUSE];
@@ -54,7 +54,7 @@ impl Default for Settings {
     }
 }
 
-fn default(key: &Key) -> String {
+fn default(key: &ConfigKey) -> String {
     key.default.map(|default| value_text(&default())).unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ use super::known::Known;
 use super::menu::Menu;
 use super::page::Page;
 use super::panel::PanelHost;
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::transcript::Transcript;
 
 /// Declares the components: the name, the type and the beginning of each.
@@ -77,7 +77,7 @@ impl Stack {
         &mut self,
         area: Rect,
         buffer: &mut Buffer,
-        look: &Look,
+        look: &DrawContext,
     ) -> Option<Option<(u16, u16)>> {
         let cover = self.all_mut().find(|component| component.cover_rows().is_some())?;
         Some(cover.draw_cover(area, buffer, look))

@@ -6,13 +6,13 @@ use haft_protocol::rpc::{
     Abort, Client, GetState, Hello, ListCommands, ListExtensions, ListSessions, ReloadExt, TakeQueued,
 };
 
-use crate::dialog::{Question, Wanted};
+use crate::dialog::{Question, AnswerKind};
 use crate::keys::Keymap;
-use crate::look::Look;
-use crate::picker::{Can, Row};
-use crate::queue::Queue;
+use crate::look::DrawContext;
+use crate::picker::{PickerAbilities, PickerRow};
+use crate::queue::MessageQueue;
 use crate::theme::{Appearance, Theme};
-use crate::transcript::{Said, Transcript};
+use crate::transcript::{LocalMessage, Transcript};
 
 use super::areas::Areas;
 use super::component::{Component, Flow, Scope};
@@ -85,7 +85,7 @@ pub struct State {
     pub(super) stack: Stack,
     pub(super) lines: Lines,
     pub(super) inline: Inline,
-    pub(super) queue: Queue,
+    pub(super) queue: MessageQueue,
     pub(super) notes: Notes,
     pub(super) coming: Option<Coming>,
     pub(super) work: Work,
@@ -125,7 +125,7 @@ impl State {
             resumes: resume,
             session: Session::default(),
             untrusted: Vec::new(),
-            queue: Queue::default(),
+            queue: MessageQueue::default(),
             notes: Notes::default(),
             coming: None,
             work: Work::default(),
@@ -146,8 +146,8 @@ impl State {
     }
 
     /// Returns the look of a frame at this moment.
-    pub fn look(&self, now: Instant) -> Look {
-        Look { theme: self.theme().clone(), now, images: None }
+    pub fn look(&self, now: Instant) -> DrawContext {
+        DrawContext { theme: self.theme().clone(), now, images: None }
     }
 
     /// The settings of the interface as they are now.
@@ -178,17 +178,17 @@ impl State {
                 .flatten()
                 .min();
         }
-        let spinner = self.work.since.and_then(|since| self.theme().spinner().changes_at(since, now));
+        let spinner = self.work.since.and_then(|since| self.theme().spinner().next_frame_at(since, now));
         let others = [spinner, self.stack.wakes_at(now), self.status.wakes_at(), self.extensions_at];
         others.into_iter().flatten().min()
     }
 
     pub(super) fn info(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(Said::Info(text.into()));
+        self.stack.conversation.say(LocalMessage::Info(text.into()));
     }
 
     pub(super) fn error(&mut self, text: impl Into<String>) {
-        self.stack.conversation.say(Said::Error(text.into()));
+        self.stack.conversation.say(LocalMessage::Error(text.into()));
     }
 
     pub(super) fn flash(&mut self, text: impl Into<String>) {
@@ -201,7 +201,7 @@ impl State {
 
     pub(super) fn show_page(&mut self, title: &str, text: String) {
         match self.lines.on {
-            true => self.stack.conversation.say(Said::Page(title.to_owned(), text)),
+            true => self.stack.conversation.say(LocalMessage::Page(title.to_owned(), text)),
             false => (self.stack.menu, self.stack.page) = (None, Some(Page::new(title, text))),
         }
     }
@@ -241,14 +241,14 @@ impl State {
     /// Notes that the rows that were to be printed stand on the terminal.
     pub fn was_printed(&mut self, now: Instant) {
         if let Some(dialog) = self.stack.dialogs.shown() {
-            dialog.was_printed(now);
+            dialog.mark_printed(now);
         }
     }
 
     /// True if nobody may see what is typed.
     pub fn hides_input(&self) -> bool {
         let wanted = self.stack.dialogs.first().map(|dialog| &dialog.question().wanted);
-        wanted == Some(&Wanted::Input { secret: true })
+        wanted == Some(&AnswerKind::Input { secret: true })
     }
 
     /// True if the end of the terminal's own screen is drawn, and not all of a screen.
@@ -278,7 +278,7 @@ impl State {
     /// The terminal has taken all of what was drawn last.
     pub fn was_drawn(&mut self, now: Instant) {
         if let Some(dialog) = self.stack.dialogs.shown() {
-            dialog.was_drawn(now);
+            dialog.mark_drawn(now);
         }
     }
 
@@ -294,7 +294,7 @@ impl State {
         }
     }
 
-    pub(super) fn pick(&mut self, title: &str, rows: Vec<Row>, can: Can, purpose: ChoiceUse) {
+    pub(super) fn pick(&mut self, title: &str, rows: Vec<PickerRow>, can: PickerAbilities, purpose: ChoiceUse) {
         self.lines.list_changed();
         (self.stack.menu, self.stack.page) = (Some(Menu::new(title, rows, can, purpose)), None);
     }

@@ -11,7 +11,7 @@ use ratatui_core::text::{Line, Span};
 use crate::clean::{CleanLine, columns, span};
 use crate::figures;
 use crate::keys::{Browse, Keymap, Prompt};
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 use crate::timeouts;
 use haft_protocol::thinking::Thinking;
@@ -94,7 +94,7 @@ impl StatusBar {
         [word, self.quits_until].into_iter().flatten().min()
     }
 
-    pub(super) fn draw(&self, facts: StatusFacts<'_>, area: Rect, buffer: &mut Buffer, look: &Look) {
+    pub(super) fn draw(&self, facts: StatusFacts<'_>, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         if area.is_empty() {
             return;
         }
@@ -102,7 +102,7 @@ impl StatusBar {
         let width = usize::from(area.width);
         let word = facts.searching.map(progress).or_else(|| Some(self.word.as_ref()?.text.clone()));
         let hint =
-            |text: &str, role: Role| vec![span(CleanLine::new(text).shortened(width), theme.style(role))];
+            |text: &str, role: Role| vec![span(CleanLine::new(text).truncate_to_width(width), theme.style(role))];
         let left = match word {
             Some(word) => hint(&word, Role::Accent),
             None if self.quits_until.is_some() => hint(&quit_offer(facts.keymap, facts.works), Role::Accent),
@@ -128,7 +128,7 @@ impl StatusBar {
         let mut items = Vec::new();
         let mut item = |matters: u8, text: String, role: Role| {
             if !text.is_empty() {
-                items.push((matters, span(CleanLine::new(&text).shortened(LONGEST), theme.style(role))));
+                items.push((matters, span(CleanLine::new(&text).truncate_to_width(LONGEST), theme.style(role))));
             }
         };
         match facts.questions {
@@ -189,9 +189,9 @@ fn context(session: &Session) -> String {
     match (session.context, session.window, session.percent()) {
         (0, _, _) => String::new(),
         (tokens, Some(window), Some(percent)) => {
-            format!("{}/{} ({percent} %)", figures::tokens(tokens), figures::tokens(window))
+            format!("{}/{} ({percent} %)", figures::format_tokens(tokens), figures::format_tokens(window))
         }
-        (tokens, _, _) => figures::tokens(tokens),
+        (tokens, _, _) => figures::format_tokens(tokens),
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!(
-            [7, 1000, 34_512, 200_000, 1_048_576].map(figures::tokens),
+            [7, 1000, 34_512, 200_000, 1_048_576].map(figures::format_tokens),
             ["7", "1k", "34k", "200k", "1.0M"]
         );
     }

@@ -107,7 +107,7 @@ fn settle(state: &mut State) {
 }
 
 fn set_title(state: &mut State) {
-    let about = CleanLine::new(state.session.about().unwrap_or_default()).shortened(LONGEST_TITLE);
+    let about = CleanLine::new(state.session.about().unwrap_or_default()).truncate_to_width(LONGEST_TITLE);
     let title = match about.as_str().trim() {
         "" => "haft".to_owned(),
         about => format!("haft – {about}"),

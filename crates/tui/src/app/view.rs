@@ -11,9 +11,9 @@ mod welcome;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::Role;
-use crate::transcript::Found;
+use crate::transcript::SearchOutcome;
 
 use super::areas::Areas;
 use super::search::SearchField;
@@ -23,7 +23,7 @@ use super::status::StatusFacts;
 pub(super) use layout::main_area;
 
 /// Draws everything, and says where the terminal's cursor stands.
-pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
     let is_below = state.is_below();
     let areas = match is_below {
         // The ground is the terminal's own there, as it is of what was printed.
@@ -48,9 +48,9 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
         search.draw(found, areas.search, buffer, look);
     }
     let below = ask(state, areas, buffer, look);
-    let searching = match state.stack.conversation.transcript().found() {
-        Found::Searching(done) if search(state).is_none() => Some(done),
-        Found::Searching(_) | Found::Match | Found::Nothing | Found::Stopped => None,
+    let searching = match state.stack.conversation.transcript().search_outcome() {
+        SearchOutcome::Searching(done) if search(state).is_none() => Some(done),
+        SearchOutcome::Searching(_) | SearchOutcome::Match | SearchOutcome::Nothing | SearchOutcome::Stopped => None,
     };
     let facts = StatusFacts {
         session: &state.session,
@@ -74,11 +74,11 @@ pub fn draw(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> 
 }
 
 /// The rows that everything below the conversation wants, where that is printed.
-pub(super) fn rows_below(state: &mut State, screen: Rect, look: &Look) -> u16 {
+pub(super) fn rows_below(state: &mut State, screen: Rect, look: &DrawContext) -> u16 {
     layout::wanted_below(state, screen, look).rows()
 }
 
-fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
     }
@@ -93,7 +93,7 @@ fn main(state: &mut State, area: Rect, buffer: &mut Buffer, look: &Look) -> Opti
     None
 }
 
-fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
     if !state.stack.dialogs.is_empty() {
         return state.stack.dialogs.draw(areas.ask, buffer, look);
     }
@@ -102,7 +102,7 @@ fn ask(state: &mut State, areas: Areas, buffer: &mut Buffer, look: &Look) -> Opt
     cursor
 }
 
-pub(super) fn search(state: &State) -> Option<(&SearchField, Found)> {
+pub(super) fn search(state: &State) -> Option<(&SearchField, SearchOutcome)> {
     let in_conversation =
         state.stack.conversation.search().map(|search| (search, state.stack.conversation.found()));
     in_conversation.or_else(|| state.stack.composer.search())

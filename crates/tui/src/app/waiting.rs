@@ -1,6 +1,6 @@
 //! The person's messages that wait for the agent, as they are shown.
 
-use crate::queue::{Queue, When};
+use crate::queue::{MessageQueue, DeliveryTime};
 
 use super::held::Held;
 
@@ -14,12 +14,12 @@ pub(super) enum Until {
 
 /// Returns everything that waits, in the order in which it is read. A command of the person's is shown as it was typed,
 /// without its output.
-pub(super) fn waiting(queue: &Queue, held: &Held, works: bool) -> Vec<(Until, String)> {
-    let at_agent = queue.waiting().map(|waiting| {
+pub(super) fn waiting(queue: &MessageQueue, held: &Held, works: bool) -> Vec<(Until, String)> {
+    let at_agent = queue.waiting_messages().map(|waiting| {
         let until = match (waiting.when, waiting.shell) {
-            (When::FollowUp, _) => Until::Done,
-            (When::Now | When::Steer, true) if !works => Until::Prompt,
-            (When::Now | When::Steer, _) => Until::Step,
+            (DeliveryTime::FollowUp, _) => Until::Done,
+            (DeliveryTime::Now | DeliveryTime::Steer, true) if !works => Until::Prompt,
+            (DeliveryTime::Now | DeliveryTime::Steer, _) => Until::Step,
         };
         let mark = if waiting.shell { "!" } else { "" };
         (until, format!("{mark}{}", waiting.text))

@@ -7,30 +7,30 @@ use crate::editor::Editor;
 
 #[derive(Default)]
 struct Fixed {
-    commands: Vec<Command>,
-    arguments: Option<Vec<Argument>>,
+    commands: Vec<CompletionCommand>,
+    arguments: Option<Vec<CommandArgument>>,
     files: Vec<String>,
     /// What is said of a text.
     answers: Vec<(&'static str, &'static str)>,
 }
 
-fn told((_, value): &(&str, &str)) -> Candidate {
+fn told((_, value): &(&str, &str)) -> CompletionCandidate {
     let none = String::new;
     let (text, source) = ((*value).to_owned(), "todo".to_owned());
-    Candidate { text, matched: Vec::new(), hint: none(), description: none(), source }
+    CompletionCandidate { text, matched: Vec::new(), hint: none(), description: none(), source }
 }
 
-impl Source for Fixed {
-    fn commands(&self) -> &[Command] {
+impl CandidateSource for Fixed {
+    fn commands(&self) -> &[CompletionCommand] {
         &self.commands
     }
 
-    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<CommandArgument>> {
         let known = command == "model" && before.is_empty();
         if known { self.arguments.clone() } else { Some(Vec::new()) }
     }
 
-    fn answers(&self, command: &str, prefix: &str) -> Option<Vec<Candidate>> {
+    fn command_candidates(&self, command: &str, prefix: &str) -> Option<Vec<CompletionCandidate>> {
         (command == "todo").then(|| self.answers.iter().filter(|(of, _)| *of == prefix).map(told).collect())
     }
 
@@ -40,13 +40,13 @@ impl Source for Fixed {
 }
 
 fn source() -> Fixed {
-    let command = |name: &str, hint: Option<&str>, source: &str| Command {
+    let command = |name: &str, hint: Option<&str>, source: &str| CompletionCommand {
         name: name.into(),
         hint: hint.map(Into::into),
         description: format!("Does {name}."),
         source: source.into(),
     };
-    let argument = |text: &str| Argument { text: text.into(), description: String::new() };
+    let argument = |text: &str| CommandArgument { text: text.into(), description: String::new() };
     let files = ["src/main.rs", "src/", "docs/a plan.md", "README.md", "tests/main.rs", "my notes/"];
     Fixed {
         commands: vec![
@@ -75,7 +75,7 @@ fn shown(completer: &Completer) -> Vec<&str> {
 #[track_caller]
 fn wants(text: &str, expect: Option<(&str, &str)>) {
     let (text, cursor) = at(text);
-    let got = wanted(&text, cursor);
+    let got = find_target(&text, cursor);
     let got = got.as_ref().map(|wanted| (&text[wanted.range.clone()], wanted.query.as_str()));
     assert_eq!(got, expect, "{text}");
 }
@@ -217,7 +217,7 @@ proptest! {
     #[test]
     fn what_is_wanted_is_in_the_text(text in "[/@\"a b\n日]{0,12}", cursor in 0_usize..14) {
         prop_assume!(text.is_char_boundary(cursor));
-        if let Some(wanted) = wanted(&text, cursor) {
+        if let Some(wanted) = find_target(&text, cursor) {
             prop_assert!(wanted.range.start <= cursor && cursor <= wanted.range.end);
             prop_assert!(text.get(wanted.range).is_some_and(|word| word.contains(&wanted.query)));
         }
@@ -230,7 +230,7 @@ proptest! {
         let mut completer = Completer::default();
         completer.update("@", 1, &source);
         let text = completer.accept("@").unwrap().text;
-        let word = wanted(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
+        let word = find_target(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
         prop_assert_eq!(word.query.trim_end(), path.trim_end());
     }
 }
@@ -248,7 +248,7 @@ fn what_is_told_stands_for_all_that_follows_a_command() {
         Some((values.join(","), typed, completer.accept(&text)?))
     };
     let accepted =
-        |range: Range<usize>, text: &str| Accepted { range, text: text.to_owned(), complete: false };
+        |range: Range<usize>, text: &str| AcceptedCompletion { range, text: text.to_owned(), complete: false };
     assert_eq!(shown("/todo |"), Some(("add,done 1".to_owned(), true, accepted(6..6, "add "))));
     assert_eq!(shown("/todo d|x rest"), Some(("done 1,drop 1".to_owned(), true, accepted(6..8, "done 1"))));
     assert_eq!(shown("/todo   done |"), Some(("done 1".to_owned(), true, accepted(8..13, "done 1 "))));

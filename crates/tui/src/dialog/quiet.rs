@@ -8,27 +8,27 @@ use crate::timeouts::QUIET;
 /// [`QUIET`]. A key that comes earlier is ignored, and the time begins anew: who types on when the dialog appears, or
 /// holds a key down, never answers it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Quiet {
+pub(super) struct QuietPeriod {
     seen: Option<Instant>,
     ignored: Option<Instant>,
 }
 
-impl Quiet {
+impl QuietPeriod {
     /// It stands on the screen. What is too small to be read was not seen, and is not seen any more.
-    pub(super) fn drawn(&mut self, readable: bool, now: Instant) {
+    pub(super) fn mark_drawn(&mut self, readable: bool, now: Instant) {
         self.seen = readable.then(|| self.seen.unwrap_or(now));
     }
 
     /// Whatever was seen, it is as if it was seen from now on.
-    pub(super) fn anew(&mut self, now: Instant) {
+    pub(super) fn restart(&mut self, now: Instant) {
         self.seen = self.seen.map(|_| now);
     }
 
-    pub(super) fn hidden(&mut self) {
+    pub(super) fn mark_hidden(&mut self) {
         self.seen = None;
     }
 
-    pub(super) fn counts(&mut self, now: Instant) -> bool {
+    pub(super) fn accepts_key(&mut self, now: Instant) -> bool {
         let quiet_for = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
         let seen = quiet_for(self.seen).is_some_and(|time| time >= QUIET);
         let counts = seen && quiet_for(self.ignored).is_none_or(|time| time >= QUIET);
@@ -41,15 +41,15 @@ impl Quiet {
 
 /// Why a key answers nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(super) enum KeyHint {
     /// It was typed when the question did not stand there for long enough, or too soon after another one.
     Early,
     Unknown,
 }
 
-impl Hint {
+impl KeyHint {
     /// As it is said before what the keys are.
-    pub(super) fn words(self) -> &'static str {
+    pub(super) fn message(self) -> &'static str {
         match self {
             Self::Early => "too early, once more: ",
             Self::Unknown => "not that key: ",
@@ -59,8 +59,8 @@ impl Hint {
 
 /// The same, for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hinted {
-    pub(super) hint: Hint,
+pub(super) struct TimedHint {
+    pub(super) hint: KeyHint,
     pub(super) until: Instant,
 }
 
@@ -73,14 +73,14 @@ mod tests {
     /// Keys and drawings at these milliseconds, and which of the keys count.
     #[track_caller]
     fn check(drawn_at: &[u64], keys: &[(u64, bool)]) {
-        let (start, mut quiet) = (Instant::now(), Quiet::default());
+        let (start, mut quiet) = (Instant::now(), QuietPeriod::default());
         let at = |millis: u64| start + Duration::from_millis(millis);
         let mut drawn_at = drawn_at.iter().peekable();
         for (key, expect) in keys {
             while let Some(drawn) = drawn_at.next_if(|drawn| **drawn <= *key) {
-                quiet.drawn(true, at(*drawn));
+                quiet.mark_drawn(true, at(*drawn));
             }
-            assert_eq!(quiet.counts(at(*key)), *expect, "at {key}");
+            assert_eq!(quiet.accepts_key(at(*key)), *expect, "at {key}");
         }
     }
 
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_not_seen() {
-        let (start, mut quiet) = (Instant::now(), Quiet::default());
-        quiet.drawn(false, start);
-        assert!(!quiet.counts(start + 2 * QUIET));
-        quiet.drawn(true, start + 2 * QUIET);
-        quiet.drawn(false, start + 4 * QUIET);
-        assert!(!quiet.counts(start + 5 * QUIET));
-        quiet.drawn(true, start + 5 * QUIET);
-        assert!(quiet.counts(start + 6 * QUIET));
+        let (start, mut quiet) = (Instant::now(), QuietPeriod::default());
+        quiet.mark_drawn(false, start);
+        assert!(!quiet.accepts_key(start + 2 * QUIET));
+        quiet.mark_drawn(true, start + 2 * QUIET);
+        quiet.mark_drawn(false, start + 4 * QUIET);
+        assert!(!quiet.accepts_key(start + 5 * QUIET));
+        quiet.mark_drawn(true, start + 5 * QUIET);
+        assert!(quiet.accepts_key(start + 6 * QUIET));
     }
 }

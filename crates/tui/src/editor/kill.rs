@@ -7,7 +7,7 @@ const MOST: usize = 60;
 
 /// The cuts, the last one first.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Kills {
+pub(super) struct KillRing {
     ring: VecDeque<String>,
     /// Which of them was put in last.
     at: usize,
@@ -15,30 +15,30 @@ pub(super) struct Kills {
 
 /// Which way a cut went from the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum KillDirection {
     Back,
     Forward,
 }
 
-impl Kills {
+impl KillRing {
     /// Something was cut; `joins` the cut just before it.
-    pub(super) fn cut(&mut self, text: &str, way: Way, joins: bool) {
+    pub(super) fn record_cut(&mut self, text: &str, way: KillDirection, joins: bool) {
         self.at = 0;
         match (self.ring.front_mut().filter(|_| joins), way) {
-            (Some(last), Way::Forward) => last.push_str(text),
-            (Some(last), Way::Back) => last.insert_str(0, text),
+            (Some(last), KillDirection::Forward) => last.push_str(text),
+            (Some(last), KillDirection::Back) => last.insert_str(0, text),
             (None, _) => self.ring.push_front(text.to_owned()),
         }
         self.ring.truncate(MOST);
     }
 
-    pub(super) fn last(&mut self) -> Option<&str> {
+    pub(super) fn latest(&mut self) -> Option<&str> {
         self.at = 0;
         self.ring.front().map(String::as_str)
     }
 
     /// The cut before the one that was put in; behind the oldest comes the last.
-    pub(super) fn before(&mut self) -> Option<&str> {
+    pub(super) fn next_older(&mut self) -> Option<&str> {
         self.at = (self.at + 1).checked_rem(self.ring.len())?;
         self.ring.get(self.at).map(String::as_str)
     }

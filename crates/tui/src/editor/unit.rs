@@ -5,7 +5,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::atom::is_atom;
-use crate::clean::columns_of;
+use crate::clean::grapheme_columns;
 
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
@@ -20,14 +20,14 @@ pub(super) fn units(part: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = part.get(at..).filter(|rest| !rest.is_empty())?;
-        let unit = rest.get(..first(rest))?;
+        let unit = rest.get(..first_unit_len(rest))?;
         let begins = at;
         at += unit.len();
         Some((begins, unit))
     })
 }
 
-fn first(text: &str) -> usize {
+fn first_unit_len(text: &str) -> usize {
     let Some(c) = text.chars().next() else { return 0 };
     if is_single(c) {
         return c.len_utf8();
@@ -38,7 +38,7 @@ fn first(text: &str) -> usize {
 }
 
 pub(super) fn next(text: &str, at: usize) -> usize {
-    at + text.get(at..).map_or(0, first)
+    at + text.get(at..).map_or(0, first_unit_len)
 }
 
 /// Where the unit before begins.
@@ -59,7 +59,7 @@ fn run_start(text: &str) -> usize {
 }
 
 /// The first place between two units that is not before `at`.
-pub(super) fn boundary(text: &str, at: usize) -> usize {
+pub(super) fn next_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at += 1;
@@ -95,7 +95,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     match grapheme {
         "\t" => TAB - column % TAB,
-        _ => columns_of(grapheme),
+        _ => grapheme_columns(grapheme),
     }
 }
 
@@ -109,12 +109,12 @@ pub(super) fn word_end(text: &str, from: usize) -> usize {
     let mut at = from;
     let mut in_word = false;
     for (_, unit) in units(text.get(from..).unwrap_or_default()) {
-        match kind(unit) {
-            Kind::Between if in_word => break,
-            Kind::Between => {}
-            Kind::Atom if in_word => break,
-            Kind::Atom => return at + unit.len(),
-            Kind::Word => in_word = true,
+        match unit_kind(unit) {
+            UnitKind::Between if in_word => break,
+            UnitKind::Between => {}
+            UnitKind::Atom if in_word => break,
+            UnitKind::Atom => return at + unit.len(),
+            UnitKind::Word => in_word = true,
         }
         at += unit.len();
     }
@@ -127,28 +127,28 @@ pub(super) fn word_start(text: &str, from: usize) -> usize {
     let mut in_word = false;
     while at > 0 {
         let before = previous(text, at);
-        match kind(text.get(before..at).unwrap_or_default()) {
-            Kind::Between if in_word => break,
-            Kind::Between => {}
-            Kind::Atom if in_word => break,
-            Kind::Atom => return before,
-            Kind::Word => in_word = true,
+        match unit_kind(text.get(before..at).unwrap_or_default()) {
+            UnitKind::Between if in_word => break,
+            UnitKind::Between => {}
+            UnitKind::Atom if in_word => break,
+            UnitKind::Atom => return before,
+            UnitKind::Word => in_word = true,
         }
         at = before;
     }
     at
 }
 
-enum Kind {
+enum UnitKind {
     Word,
     Between,
     Atom,
 }
 
-fn kind(unit: &str) -> Kind {
+fn unit_kind(unit: &str) -> UnitKind {
     match unit.chars().next() {
-        Some(c) if is_atom(c) => Kind::Atom,
-        Some(c) if c.is_alphanumeric() || c == '_' => Kind::Word,
-        _ => Kind::Between,
+        Some(c) if is_atom(c) => UnitKind::Atom,
+        Some(c) if c.is_alphanumeric() || c == '_' => UnitKind::Word,
+        _ => UnitKind::Between,
     }
 }

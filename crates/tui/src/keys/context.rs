@@ -53,7 +53,7 @@ impl Context {
     }
 
     /// Where one is, as it ends a sentence.
-    pub fn place(self) -> &'static str {
+    pub fn location_phrase(self) -> &'static str {
         match self {
             Self::Editor => "in the editor",
             Self::Completion => "while candidates are shown",

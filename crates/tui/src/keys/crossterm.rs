@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::{Chord, Code, Modifiers};
+use super::{Chord, ChordKey, Modifiers};
 
 /// The chord of a key that is pressed or repeats. None for one that is let go, and for keys that mean nothing here.
 ///
@@ -19,34 +19,34 @@ pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
         shift: held(KeyModifiers::SHIFT),
         cmd: held(KeyModifiers::SUPER),
     };
-    let (code, modifiers) = match code(event.code)? {
+    let (code, modifiers) = match convert_key(event.code)? {
         // Terminals tell going back by its own key, with shift or without.
-        (Code::Tab, true) => (Code::Tab, Modifiers { shift: true, ..modifiers }),
-        (Code::Char(c), _) if modifiers.ctrl => control(c, modifiers),
+        (ChordKey::Tab, true) => (ChordKey::Tab, Modifiers { shift: true, ..modifiers }),
+        (ChordKey::Char(c), _) if modifiers.ctrl => convert_control(c, modifiers),
         (code, _) => (code, modifiers),
     };
     Some(Chord::new(code, modifiers))
 }
 
-fn code(code: KeyCode) -> Option<(Code, bool)> {
+fn convert_key(code: KeyCode) -> Option<(ChordKey, bool)> {
     let code = match code {
-        KeyCode::Char(c) => Code::Char(c),
-        KeyCode::Enter => Code::Enter,
-        KeyCode::Tab => Code::Tab,
-        KeyCode::BackTab => return Some((Code::Tab, true)),
-        KeyCode::Backspace => Code::Backspace,
-        KeyCode::Delete => Code::Delete,
-        KeyCode::Insert => Code::Insert,
-        KeyCode::Esc => Code::Esc,
-        KeyCode::Up => Code::Up,
-        KeyCode::Down => Code::Down,
-        KeyCode::Left => Code::Left,
-        KeyCode::Right => Code::Right,
-        KeyCode::Home => Code::Home,
-        KeyCode::End => Code::End,
-        KeyCode::PageUp => Code::PageUp,
-        KeyCode::PageDown => Code::PageDown,
-        KeyCode::F(number) => Code::F(number),
+        KeyCode::Char(c) => ChordKey::Char(c),
+        KeyCode::Enter => ChordKey::Enter,
+        KeyCode::Tab => ChordKey::Tab,
+        KeyCode::BackTab => return Some((ChordKey::Tab, true)),
+        KeyCode::Backspace => ChordKey::Backspace,
+        KeyCode::Delete => ChordKey::Delete,
+        KeyCode::Insert => ChordKey::Insert,
+        KeyCode::Esc => ChordKey::Esc,
+        KeyCode::Up => ChordKey::Up,
+        KeyCode::Down => ChordKey::Down,
+        KeyCode::Left => ChordKey::Left,
+        KeyCode::Right => ChordKey::Right,
+        KeyCode::Home => ChordKey::Home,
+        KeyCode::End => ChordKey::End,
+        KeyCode::PageUp => ChordKey::PageUp,
+        KeyCode::PageDown => ChordKey::PageDown,
+        KeyCode::F(number) => ChordKey::F(number),
         KeyCode::Null => return None,
         KeyCode::CapsLock | KeyCode::ScrollLock | KeyCode::NumLock | KeyCode::PrintScreen => return None,
         KeyCode::Pause | KeyCode::Menu | KeyCode::KeypadBegin => return None,
@@ -55,10 +55,10 @@ fn code(code: KeyCode) -> Option<(Code, bool)> {
     Some((code, false))
 }
 
-fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
+fn convert_control(c: char, modifiers: Modifiers) -> (ChordKey, Modifiers) {
     // On Windows, AltGr is control with alt: what it types is text.
     if cfg!(windows) && modifiers.alt && !c.is_ascii_alphanumeric() {
-        return (Code::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
+        return (ChordKey::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
     }
     let c = match c {
         '4' => '\\',
@@ -67,7 +67,7 @@ fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
         '7' => '_',
         c => c,
     };
-    (Code::Char(c), modifiers)
+    (ChordKey::Char(c), modifiers)
 }
 
 #[cfg(test)]
@@ -101,6 +101,6 @@ mod tests {
     fn a_key_that_is_let_go_is_none() {
         let event = |kind| KeyEvent::new_with_kind(KeyCode::Char('a'), KeyModifiers::NONE, kind);
         assert_eq!(from_crossterm(event(KeyEventKind::Release)), None);
-        assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::text), Some('a'));
+        assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::typed_char), Some('a'));
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keymap::{Clash, default_keys, keeps};
+use super::keymap::{KeyClash, default_keys, is_fixed_key};
 use super::{ACTIONS, Chord, Entry, Keymap};
 
 /// Below this likeness, of at most 1, another name is not what was meant.
@@ -18,13 +18,13 @@ const ALIKE: f64 = 0.8;
 #[non_exhaustive]
 pub struct KeysError {
     /// The problems, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<KeybindingProblem>,
 }
 
 /// One mistake in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct KeybindingProblem {
     /// Counted from 1.
     pub line: usize,
     /// The text in the file: the name of an action. Empty where the file is no TOML.
@@ -33,7 +33,7 @@ pub struct Problem {
     pub detail: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for KeybindingProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name.is_empty() {
             true => write!(f, "line {}: {}", self.line, self.detail),
@@ -42,7 +42,7 @@ impl fmt::Display for Problem {
     }
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn listed(problems: &[KeybindingProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -68,51 +68,51 @@ impl Keymap {
         let table = DeTable::parse(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));
             let detail = format!("{}; correct it or remove the line", error.message());
-            KeysError { problems: vec![Problem { line, name: String::new(), detail }] }
+            KeysError { problems: vec![KeybindingProblem { line, name: String::new(), detail }] }
         })?;
         let mut reading =
-            Reading { text, lines: BTreeMap::new(), keys: BTreeMap::new(), problems: Vec::new() };
+            KeybindingsReader { text, lines: BTreeMap::new(), keys: BTreeMap::new(), problems: Vec::new() };
         for (name, value) in table.get_ref() {
             match (name.get_ref().as_ref(), value.get_ref()) {
-                ("keys", DeValue::Table(keys)) => reading.table("", keys),
+                ("keys", DeValue::Table(keys)) => reading.read_table("", keys),
                 ("keys", _) => {
-                    reading.problem(name, "keys", "write a table `[keys]`, a line for each action")
+                    reading.push_problem(name, "keys", "write a table `[keys]`, a line for each action")
                 }
                 (other, _) => {
-                    reading.problem(name, other, "there is only the table `[keys]` here; move it there")
+                    reading.push_problem(name, other, "there is only the table `[keys]` here; move it there")
                 }
             }
         }
-        reading.finished()
+        reading.finish()
     }
 }
 
-struct Reading<'t> {
+struct KeybindingsReader<'t> {
     text: &'t str,
     /// The lines of the names, by places in the table.
     lines: BTreeMap<usize, usize>,
     keys: BTreeMap<usize, Vec<Chord>>,
-    problems: Vec<Problem>,
+    problems: Vec<KeybindingProblem>,
 }
 
-impl Reading<'_> {
+impl KeybindingsReader<'_> {
     /// The lines of a table; `editor.undo` without quotes is a table within it.
-    fn table(&mut self, above: &str, table: &DeTable<'_>) {
+    fn read_table(&mut self, above: &str, table: &DeTable<'_>) {
         for (key, value) in table {
             let name = match above {
                 "" => key.get_ref().to_string(),
                 above => format!("{above}.{}", key.get_ref()),
             };
             match (ACTIONS.iter().position(|entry| entry.name == name), value.get_ref()) {
-                (Some(at), DeValue::Array(list)) => self.action(at, key, list),
-                (Some(_), _) => self.problem(key, &name, r#"write a list of keys: ["ctrl+o", "f2"]"#),
-                (None, DeValue::Table(below)) if above.is_empty() => self.table(&name, below),
-                (None, _) => self.problem(key, &name, &unknown(&name)),
+                (Some(at), DeValue::Array(list)) => self.read_action(at, key, list),
+                (Some(_), _) => self.push_problem(key, &name, r#"write a list of keys: ["ctrl+o", "f2"]"#),
+                (None, DeValue::Table(below)) if above.is_empty() => self.read_table(&name, below),
+                (None, _) => self.push_problem(key, &name, &unknown_name_detail(&name)),
             }
         }
     }
 
-    fn action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
+    fn read_action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
         let Some(entry) = ACTIONS.get(at) else { return };
         self.lines.insert(at, line_of(self.text, key.span().start));
         let mut chords = Vec::new();
@@ -123,27 +123,27 @@ impl Reading<'_> {
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
-                    self.problem(item, entry.name, &format!("`{chord}` stands there twice; write it once"));
+                    self.push_problem(item, entry.name, &format!("`{chord}` stands there twice; write it once"));
                 }
                 Ok(chord) => chords.push(chord),
-                Err(detail) => self.problem(item, entry.name, &detail),
+                Err(detail) => self.push_problem(item, entry.name, &detail),
             }
         }
-        if let Some(detail) = bound_away(entry, &chords) {
-            self.problem(key, entry.name, &detail);
+        if let Some(detail) = lost_fixed_keys(entry, &chords) {
+            self.push_problem(key, entry.name, &detail);
         }
         self.keys.insert(at, chords);
     }
 
-    fn problem<T>(&mut self, at: &Spanned<T>, name: &str, detail: &str) {
+    fn push_problem<T>(&mut self, at: &Spanned<T>, name: &str, detail: &str) {
         let line = line_of(self.text, at.span().start);
-        self.problems.push(Problem { line, name: name.to_owned(), detail: detail.to_owned() });
+        self.problems.push(KeybindingProblem { line, name: name.to_owned(), detail: detail.to_owned() });
     }
 
-    fn finished(mut self) -> Result<Keymap, KeysError> {
+    fn finish(mut self) -> Result<Keymap, KeysError> {
         let own = |(at, entry)| self.keys.remove(&at).unwrap_or_else(|| default_keys(entry));
-        let keymap = Keymap::of(ACTIONS.iter().enumerate().map(own).collect());
-        let clashes = keymap.clashes().into_iter().filter_map(|clash| self.clash(clash)).collect::<Vec<_>>();
+        let keymap = Keymap::from_keys(ACTIONS.iter().enumerate().map(own).collect());
+        let clashes = keymap.find_clashes().into_iter().filter_map(|clash| self.clash_problem(clash)).collect::<Vec<_>>();
         self.problems.extend(clashes);
         self.problems.sort();
         match self.problems.is_empty() {
@@ -153,30 +153,30 @@ impl Reading<'_> {
     }
 
     /// Told at the line that makes it; when both are in the file, at the one further down.
-    fn clash(&self, Clash { chord, first, second, context }: Clash) -> Option<Problem> {
+    fn clash_problem(&self, KeyClash { chord, first, second, context }: KeyClash) -> Option<KeybindingProblem> {
         let line = |at| self.lines.get(&at).copied();
         let (here, other) = if line(first) > line(second) { (first, second) } else { (second, first) };
         let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];
-        let (name, place) = (other.name, context.place());
-        let detail = match keeps(other, chord) {
+        let (name, place) = (other.name, context.location_phrase());
+        let detail = match is_fixed_key(other, chord) {
             true => format!(
                 "`{chord}` is a key of `{name}`, which keeps it; give `{}` another key",
                 here_entry.name
             ),
             false => format!("`{chord}` is a key of `{name}`, too, {place}; give one of them another key"),
         };
-        Some(Problem { line: line(here)?, name: here_entry.name.to_owned(), detail })
+        Some(KeybindingProblem { line: line(here)?, name: here_entry.name.to_owned(), detail })
     }
 }
 
 /// The keys that an action must keep and would lose.
-fn bound_away(entry: &Entry, chords: &[Chord]) -> Option<String> {
+fn lost_fixed_keys(entry: &Entry, chords: &[Chord]) -> Option<String> {
     let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
     let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
     (!lost.is_empty()).then(|| format!("it must keep {}; add it to the list", lost.join(" and ")))
 }
 
-fn unknown(name: &str) -> String {
+fn unknown_name_detail(name: &str) -> String {
     let likeness = |entry: &&Entry| strsim::jaro_winkler(entry.name, name);
     let best = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match best.filter(|best| likeness(best) >= ALIKE) {

@@ -14,7 +14,7 @@ pub struct Keymap {
 
 /// A key that means two things at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clash {
+pub(super) struct KeyClash {
     pub(super) chord: Chord,
     /// Places in the table.
     pub(super) first: usize,
@@ -24,7 +24,7 @@ pub(super) struct Clash {
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::of(ACTIONS.iter().map(default_keys).collect())
+        Self::from_keys(ACTIONS.iter().map(default_keys).collect())
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn default_keys(entry: &Entry) -> Vec<Chord> {
 
 impl Keymap {
     /// One list of keys for each entry of the table.
-    pub(super) fn of(keys: Vec<Vec<Chord>>) -> Self {
+    pub(super) fn from_keys(keys: Vec<Vec<Chord>>) -> Self {
         let rows = ACTIONS.iter().zip(&keys);
         let meanings =
             rows.flat_map(|(entry, keys)| keys.iter().map(|chord| ((entry.section, *chord), entry.action)));
@@ -43,9 +43,9 @@ impl Keymap {
     }
 
     /// Looks up everything that a key means.
-    pub fn press(&self, chord: Chord) -> Press {
+    pub fn press(&self, chord: Chord) -> KeyPress {
         let action = |section: Section| Some((section, *self.meanings.get(&(section, chord))?));
-        Press::new(chord, Section::ALL.iter().copied().filter_map(action).collect())
+        KeyPress::new(chord, Section::ALL.iter().copied().filter_map(action).collect())
     }
 
     /// The keys of an action, the one to show first.
@@ -61,14 +61,14 @@ impl Keymap {
     }
 
     /// The keys that mean two things at once, each pair of actions once.
-    pub(super) fn clashes(&self) -> Vec<Clash> {
-        let mut clashes: Vec<Clash> = Vec::new();
+    pub(super) fn find_clashes(&self) -> Vec<KeyClash> {
+        let mut clashes: Vec<KeyClash> = Vec::new();
         for context in Context::ALL {
             for (chord, first, second) in self.clashes_in(*context) {
                 let known =
-                    |clash: &Clash| (clash.chord, clash.first, clash.second) == (chord, first, second);
+                    |clash: &KeyClash| (clash.chord, clash.first, clash.second) == (chord, first, second);
                 if !clashes.iter().any(known) {
-                    clashes.push(Clash { chord, first, second, context: *context });
+                    clashes.push(KeyClash { chord, first, second, context: *context });
                 }
             }
         }
@@ -81,10 +81,10 @@ impl Keymap {
         let mut above: BTreeMap<Chord, usize> = BTreeMap::new();
         for layer in context.layers() {
             let mut seen: BTreeMap<Chord, usize> = BTreeMap::new();
-            for (at, entry, chord) in self.chords_of(layer) {
+            for (at, entry, chord) in self.layer_chords(layer) {
                 let over = above.get(&chord).filter(|over| {
                     let over = ACTIONS.get(**over);
-                    keeps(entry, chord) && !over.is_some_and(|over| keeps(over, chord))
+                    is_fixed_key(entry, chord) && !over.is_some_and(|over| is_fixed_key(over, chord))
                 });
                 clashes.extend(over.map(|over| (chord, at, *over)));
                 clashes.extend(seen.insert(chord, at).map(|first| (chord, first, at)));
@@ -95,25 +95,25 @@ impl Keymap {
     }
 
     /// The keys of a layer's actions, with their places in the table.
-    fn chords_of(&self, layer: &'static [Section]) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
+    fn layer_chords(&self, layer: &'static [Section]) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
         let rows = self.rows().enumerate().filter(|(_, (entry, _))| layer.contains(&entry.section));
         rows.flat_map(|(at, (entry, keys))| keys.iter().map(move |chord| (at, entry, *chord)))
     }
 }
 
 /// True if this is a key that the action keeps, whatever a file says.
-pub(super) fn keeps(entry: &Entry, chord: Chord) -> bool {
+pub(super) fn is_fixed_key(entry: &Entry, chord: Chord) -> bool {
     entry.fixed && default_keys(entry).contains(&chord)
 }
 
 /// A key that was pressed, looked up in the keymap once: its action in each section that has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Press {
+pub struct KeyPress {
     chord: Chord,
     actions: Vec<(Section, Action)>,
 }
 
-impl Press {
+impl KeyPress {
     pub(super) fn new(chord: Chord, actions: Vec<(Section, Action)>) -> Self {
         Self { chord, actions }
     }
@@ -131,7 +131,7 @@ impl Press {
     }
 
     /// True for the key that quits.
-    pub fn quits(&self) -> bool {
+    pub fn is_quit(&self) -> bool {
         self.action(Context::Editor) == Some(Action::App(App::Quit))
     }
 
@@ -157,7 +157,7 @@ mod tests {
             let printed = default_keys(entry).iter().map(ToString::to_string).collect::<Vec<_>>();
             assert_eq!(printed, entry.keys, "{}", entry.name);
         }
-        assert_eq!(Keymap::default().clashes(), []);
+        assert_eq!(Keymap::default().find_clashes(), []);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
             [Context::Editor, Context::Completion, Context::Picker, Context::Dialog, Context::Search]
         {
             for c in '!'..='~' {
-                let chord = Chord::new(crate::keys::Code::Char(c), crate::keys::Modifiers::default());
+                let chord = Chord::new(crate::keys::ChordKey::Char(c), crate::keys::Modifiers::default());
                 assert_eq!(keymap.press(chord).action(context), None, "{context:?} {c}");
             }
         }

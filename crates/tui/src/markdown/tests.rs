@@ -58,8 +58,8 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
 }
 
 /// One that cuts blocks of so many bytes.
-fn cutting(long: usize) -> Streaming {
-    Streaming { long: Some(long), ..Streaming::default() }
+fn cutting(long: usize) -> StreamingMarkdown {
+    StreamingMarkdown { long: Some(long), ..StreamingMarkdown::default() }
 }
 
 proptest! {
@@ -69,7 +69,7 @@ proptest! {
     fn by_its_end_as_whole(pieces in pieces(), width in 8_u16..40) {
         let [mut short, mut whole] = [cutting(0), cutting(usize::MAX)];
         let theme = Theme::dark();
-        let shown = |text: &mut Streaming| text.lines(width, &theme).to_vec();
+        let shown = |text: &mut StreamingMarkdown| text.lines(width, &theme).to_vec();
         for piece in &pieces {
             short.push(piece);
             whole.push(piece);

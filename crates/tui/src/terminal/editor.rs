@@ -12,12 +12,12 @@ const MOST: u64 = 4 * 1024 * 1024;
 /// Where none is named.
 const DEFAULT: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
-pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> {
+pub(super) fn editor_command(environment: &Environment) -> Result<Vec<String>, String> {
     let named = [("VISUAL", &environment.visual), ("EDITOR", &environment.editor)];
     let Some((name, line)) = named.into_iter().find_map(|(name, line)| Some((name, line.as_ref()?))) else {
         return Ok(vec![DEFAULT.to_owned()]);
     };
-    match split(line) {
+    match split_command_line(line) {
         Some(words) if !words.is_empty() => Ok(words),
         _ => Err(format!("The variable {name} holds no command: a quote does not end, or it is blank.")),
     }
@@ -26,12 +26,12 @@ pub(super) fn command(environment: &Environment) -> Result<Vec<String>, String> 
 /// The file that the editor opens. It stays until its text was taken: whatever comes between, it may be all that is left of
 /// what was written there.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct EditorFile {
     path: PathBuf,
     given: String,
 }
 
-impl Draft {
+impl EditorFile {
     /// Writes the text into a file that nobody else reads.
     pub(super) fn new(text: &str) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("haft-").suffix(".md").tempfile()?;
@@ -45,7 +45,7 @@ impl Draft {
     }
 
     /// Returns the present text of the file. Not every editor writes UTF-8: what is none stands there as `\u{fffd}`.
-    fn text(&self) -> io::Result<String> {
+    fn read_text(&self) -> io::Result<String> {
         let mut bytes = Vec::new();
         fs::File::open(&self.path)?.take(MOST + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MOST {
@@ -64,8 +64,8 @@ impl Draft {
     }
 
     /// Keeps the file if something else was written there, and says where; else it goes.
-    fn kept(&self) -> String {
-        match self.text() {
+    fn keep_if_changed(&self) -> String {
+        match self.read_text() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Ok(text) if text == self.given => {
                 self.remove();
@@ -76,9 +76,9 @@ impl Draft {
     }
 }
 
-pub(super) fn edited(draft: &Draft, command: &str, ended: io::Result<Option<i32>>) -> Result<String, String> {
+pub(super) fn read_edited_text(draft: &EditorFile, command: &str, ended: io::Result<Option<i32>>) -> Result<String, String> {
     let why = match ended {
-        Ok(Some(0)) => match draft.text() {
+        Ok(Some(0)) => match draft.read_text() {
             Ok(text) => {
                 draft.remove();
                 return Ok(text);
@@ -93,20 +93,20 @@ pub(super) fn edited(draft: &Draft, command: &str, ended: io::Result<Option<i32>
             )
         }
     };
-    Err(why + &draft.kept())
+    Err(why + &draft.keep_if_changed())
 }
 
 /// The words of a command line, as a shell takes them apart that expands nothing: blanks part, quotes and backslashes keep
 /// together. None when a quote does not end.
-pub(super) fn split(line: &str) -> Option<Vec<String>> {
+pub(super) fn split_command_line(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         match c {
             ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' => quoted(&mut chars, word.get_or_insert_default())?,
-            '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
+            '\'' => parse_quoted(&mut chars, word.get_or_insert_default())?,
+            '"' => parse_double_quoted(&mut chars, word.get_or_insert_default())?,
             // In Windows it parts the names of a path.
             '\\' if !cfg!(windows) => word.get_or_insert_default().push(chars.next()?),
             c => word.get_or_insert_default().push(c),
@@ -116,7 +116,7 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+fn parse_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
     loop {
         match chars.next()? {
             '\'' => return Some(()),
@@ -125,7 +125,7 @@ fn quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
     }
 }
 
-fn double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
+fn parse_double_quoted(chars: &mut std::str::Chars<'_>, word: &mut String) -> Option<()> {
     loop {
         match chars.next()? {
             '"' => return Some(()),
@@ -149,16 +149,16 @@ mod tests {
             editor: editor.map(str::to_owned),
             ..Environment::default()
         };
-        assert_eq!(command(&env(Some("code --wait"), Some("vi"))).unwrap(), ["code", "--wait"]);
-        assert_eq!(command(&env(None, Some("nano"))).unwrap(), ["nano"]);
-        assert_eq!(command(&env(None, None)).unwrap(), [DEFAULT]);
-        assert!(command(&env(Some("'x"), None)).unwrap_err().contains("VISUAL"));
-        assert!(command(&env(None, Some("  "))).unwrap_err().contains("EDITOR"));
+        assert_eq!(editor_command(&env(Some("code --wait"), Some("vi"))).unwrap(), ["code", "--wait"]);
+        assert_eq!(editor_command(&env(None, Some("nano"))).unwrap(), ["nano"]);
+        assert_eq!(editor_command(&env(None, None)).unwrap(), [DEFAULT]);
+        assert!(editor_command(&env(Some("'x"), None)).unwrap_err().contains("VISUAL"));
+        assert!(editor_command(&env(None, Some("  "))).unwrap_err().contains("EDITOR"));
     }
 
     #[test]
     fn a_draft_is_the_persons_alone_and_goes() {
-        let draft = Draft::new("one\ntwo").unwrap();
+        let draft = EditorFile::new("one\ntwo").unwrap();
         let path = draft.path().to_owned();
         assert!(path.extension().is_some_and(|extension| extension == "md"));
         #[cfg(unix)]
@@ -166,12 +166,12 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        assert_eq!(draft.text().unwrap(), "one\ntwo");
+        assert_eq!(draft.read_text().unwrap(), "one\ntwo");
         fs::write(&path, "one\r\nthree\r\n").unwrap();
-        assert_eq!(edited(&draft, "vi", Ok(Some(0))), Ok("one\nthree".to_owned()));
+        assert_eq!(read_edited_text(&draft, "vi", Ok(Some(0))), Ok("one\nthree".to_owned()));
         assert!(!path.exists());
         assert_eq!(
-            edited(&draft, "vi", Ok(Some(0))).unwrap_err().matches("is in").count(),
+            read_edited_text(&draft, "vi", Ok(Some(0))).unwrap_err().matches("is in").count(),
             0,
             "there is no file"
         );
@@ -179,14 +179,14 @@ mod tests {
 
     #[test]
     fn what_was_written_is_not_lost() {
-        let draft = Draft::new("one").unwrap();
+        let draft = EditorFile::new("one").unwrap();
         fs::write(draft.path(), b"caf\xe9\n").unwrap();
-        assert_eq!(edited(&draft, "vi", Ok(Some(0))), Ok("caf\u{fffd}".to_owned()));
+        assert_eq!(read_edited_text(&draft, "vi", Ok(Some(0))), Ok("caf\u{fffd}".to_owned()));
         let too_long = vec![b'x'; usize::try_from(MOST).unwrap() + 1];
         for (text, ended) in [(too_long.as_slice(), Some(0)), (b"two", Some(1)), (b"two", None)] {
-            let draft = Draft::new("one").unwrap();
+            let draft = EditorFile::new("one").unwrap();
             fs::write(draft.path(), text).unwrap();
-            let said = edited(&draft, "vi", Ok(ended)).unwrap_err();
+            let said = read_edited_text(&draft, "vi", Ok(ended)).unwrap_err();
             assert!(said.contains(&draft.path().display().to_string()), "{said}");
             assert_eq!(fs::read(draft.path()).unwrap(), text);
             draft.remove();
@@ -199,8 +199,8 @@ mod tests {
         for (ended, expect) in
             [(Ok(Some(1)), "ended with 1"), (Ok(None), "was stopped"), (missing(), "cannot be started")]
         {
-            let draft = Draft::new("one").unwrap();
-            let said = edited(&draft, "vi", ended).unwrap_err();
+            let draft = EditorFile::new("one").unwrap();
+            let said = read_edited_text(&draft, "vi", ended).unwrap_err();
             assert!(said.contains(expect) && !said.contains("is in"), "{said}");
             assert!(!draft.path().exists());
         }
@@ -208,7 +208,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expect: &[&str]) {
-        assert_eq!(split(line).unwrap(), expect, "{line}");
+        assert_eq!(split_command_line(line).unwrap(), expect, "{line}");
     }
 
     #[test]
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_no_command() {
-        assert_eq!(split("vi 'a"), None);
-        assert_eq!(split("vi \"a"), None);
+        assert_eq!(split_command_line("vi 'a"), None);
+        assert_eq!(split_command_line("vi \"a"), None);
         #[cfg(unix)]
-        assert_eq!(split("vi \\"), None);
+        assert_eq!(split_command_line("vi \\"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::images::Protocol;
+use super::images::ImageProtocol;
 use crate::theme::{Appearance, ColorDepth};
 
 /// The variables that concern the terminal. An empty variable is as good as none.
@@ -27,31 +27,31 @@ pub struct Environment {
     pub cuts_rows: bool,
     /// The image protocol of the terminal, by its name in `TERM`, `TERM_PROGRAM`, `LC_TERMINAL`, or variables of its
     /// own.
-    pub images: Option<Protocol>,
+    pub images: Option<ImageProtocol>,
 }
 
 /// The number of colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
-const DEPTHS: &[(Part, &str, ColorDepth)] = &[
-    (Part::Whole, "dumb", ColorDepth::None),
-    (Part::Begin, "vt", ColorDepth::None),
-    (Part::End, "-mono", ColorDepth::None),
-    (Part::End, "-m", ColorDepth::None),
-    (Part::End, "-direct", ColorDepth::True),
-    (Part::Begin, "xterm-kitty", ColorDepth::True),
-    (Part::Begin, "xterm-ghostty", ColorDepth::True),
-    (Part::Begin, "ghostty", ColorDepth::True),
-    (Part::Begin, "alacritty", ColorDepth::True),
-    (Part::Begin, "foot", ColorDepth::True),
-    (Part::Begin, "wezterm", ColorDepth::True),
-    (Part::Begin, "contour", ColorDepth::True),
-    (Part::Begin, "rio", ColorDepth::True),
-    (Part::End, "-256color", ColorDepth::Indexed),
-    (Part::End, "-256", ColorDepth::Indexed),
+const DEPTHS: &[(NamePart, &str, ColorDepth)] = &[
+    (NamePart::Whole, "dumb", ColorDepth::None),
+    (NamePart::Begin, "vt", ColorDepth::None),
+    (NamePart::End, "-mono", ColorDepth::None),
+    (NamePart::End, "-m", ColorDepth::None),
+    (NamePart::End, "-direct", ColorDepth::True),
+    (NamePart::Begin, "xterm-kitty", ColorDepth::True),
+    (NamePart::Begin, "xterm-ghostty", ColorDepth::True),
+    (NamePart::Begin, "ghostty", ColorDepth::True),
+    (NamePart::Begin, "alacritty", ColorDepth::True),
+    (NamePart::Begin, "foot", ColorDepth::True),
+    (NamePart::Begin, "wezterm", ColorDepth::True),
+    (NamePart::Begin, "contour", ColorDepth::True),
+    (NamePart::Begin, "rio", ColorDepth::True),
+    (NamePart::End, "-256color", ColorDepth::Indexed),
+    (NamePart::End, "-256", ColorDepth::Indexed),
 ];
 
 /// Which part of a name is meant.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum NamePart {
     Whole,
     Begin,
     End,
@@ -62,12 +62,12 @@ const SHOWS_UNKNOWN: &[&str] = &["linux", "cons25"];
 
 impl Environment {
     /// Reads the variables of this process.
-    pub fn of_process() -> Self {
-        Self::read(|name| std::env::var_os(name))
+    pub fn from_process() -> Self {
+        Self::from_variables(|name| std::env::var_os(name))
     }
 
     /// Reads these variables.
-    pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             let value = variable(name)?.into_string().ok()?;
             (!value.is_empty()).then_some(value)
@@ -81,7 +81,7 @@ impl Environment {
             visual: text("VISUAL"),
             editor: text("EDITOR"),
             cuts_rows: text("XTERM_VERSION").is_some() || text("TERM").as_deref() == Some("linux"),
-            images: Protocol::of(text),
+            images: ImageProtocol::detect(text),
         }
     }
 
@@ -95,7 +95,7 @@ impl Environment {
     }
 
     /// The number of colours the terminal shows and the user wants.
-    pub fn depth(&self) -> ColorDepth {
+    pub fn color_depth(&self) -> ColorDepth {
         if self.no_color || self.is_dumb() {
             return ColorDepth::None;
         }
@@ -104,10 +104,10 @@ impl Environment {
             return ColorDepth::True;
         }
         let Some(term) = self.term.as_deref() else { return ColorDepth::True };
-        let fits = |part: Part, text: &&str| match part {
-            Part::Whole => term == *text,
-            Part::Begin => term.starts_with(*text),
-            Part::End => term.ends_with(*text),
+        let fits = |part: NamePart, text: &&str| match part {
+            NamePart::Whole => term == *text,
+            NamePart::Begin => term.starts_with(*text),
+            NamePart::End => term.ends_with(*text),
         };
         let row = DEPTHS.iter().find(|(part, text, _)| fits(*part, text));
         row.map_or(ColorDepth::Sixteen, |(_, _, depth)| *depth)
@@ -135,14 +135,14 @@ mod tests {
     use super::*;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
-        Environment::read(|name| {
+        Environment::from_variables(|name| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
         })
     }
 
     #[track_caller]
     fn check_depth(variables: &[(&str, &str)], expect: ColorDepth) {
-        assert_eq!(environment(variables).depth(), expect, "{variables:?}");
+        assert_eq!(environment(variables).color_depth(), expect, "{variables:?}");
     }
 
     #[test]

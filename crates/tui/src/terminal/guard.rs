@@ -13,11 +13,11 @@ use std::thread::ThreadId;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
 use super::TerminalError;
-use super::modes::Modes;
+use super::modes::TerminalModes;
 use super::out;
 
 /// The owner of the terminal, and its modes.
-static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+static TAKEN: Mutex<Option<TakenTerminal>> = Mutex::new(None);
 
 /// The messages of panics that could not be shown yet.
 static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -28,20 +28,20 @@ static HOOK: Once = Once::new();
 const MOST_UNTOLD: usize = 20;
 
 #[derive(Debug, Clone, Copy)]
-struct Taken {
-    modes: Modes,
+struct TakenTerminal {
+    modes: TerminalModes,
     by: ThreadId,
 }
 
 /// The terminal, as long as haft has it; dropping it gives it back.
 #[derive(Debug)]
 #[must_use = "the terminal is given back when this is dropped"]
-pub(super) struct Guard {
-    modes: Modes,
+pub(super) struct TerminalGuard {
+    modes: TerminalModes,
 }
 
-impl Guard {
-    pub(super) fn take(modes: Modes) -> Result<Self, TerminalError> {
+impl TerminalGuard {
+    pub(super) fn take(modes: TerminalModes) -> Result<Self, TerminalError> {
         for (is_terminal, name) in
             [(io::stdin().is_terminal(), "standard input"), (io::stdout().is_terminal(), "standard output")]
         {
@@ -54,12 +54,12 @@ impl Guard {
             std::panic::set_hook(Box::new(move |info| on_panic(info, &before)));
         });
         let guard = Self { modes };
-        guard.take_again()?;
+        guard.retake()?;
         Ok(guard)
     }
 
     /// Takes it again after it was given back, or after somebody else may have changed it.
-    pub(super) fn take_again(&self) -> Result<(), TerminalError> {
+    pub(super) fn retake(&self) -> Result<(), TerminalError> {
         let mut taken = lock(&TAKEN);
         let again = taken.is_some();
         if again {
@@ -67,23 +67,23 @@ impl Guard {
             disable_raw_mode().map_err(TerminalError::SetUp)?;
         }
         enable_raw_mode().map_err(TerminalError::SetUp)?;
-        *taken = Some(Taken { modes: self.modes, by: std::thread::current().id() });
+        *taken = Some(TakenTerminal { modes: self.modes, by: std::thread::current().id() });
         drop(taken);
         prepare(self.modes);
-        let modes = if again { self.modes.enter_again() } else { self.modes.enter() };
+        let modes = if again { self.modes.reenter_sequence() } else { self.modes.enter_sequence() };
         out::write(&modes).map_err(TerminalError::Write)
     }
 
-    pub(super) fn turn(&mut self, modes: Modes) -> Result<(), TerminalError> {
+    pub(super) fn switch_modes(&mut self, modes: TerminalModes) -> Result<(), TerminalError> {
         let before = std::mem::replace(&mut self.modes, modes);
         let mut taken = lock(&TAKEN);
         let Some(taken_as) = taken.as_mut() else { return Ok(()) };
         taken_as.modes = modes;
         drop(taken);
-        out::write(&before.turn(modes)).map_err(TerminalError::Write)
+        out::write(&before.switch_sequence(modes)).map_err(TerminalError::Write)
     }
 
-    pub(super) fn modes(&self) -> Modes {
+    pub(super) fn modes(&self) -> TerminalModes {
         self.modes
     }
 
@@ -92,17 +92,17 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
-        tell_untold();
+        print_deferred_panics();
     }
 }
 
 /// A terminal that is gone cannot be given back, and nobody is there to be told.
 fn give_back() {
-    let Some(Taken { modes, .. }) = lock(&TAKEN).take() else { return };
-    let _ = out::write(&modes.leave());
+    let Some(TakenTerminal { modes, .. }) = lock(&TAKEN).take() else { return };
+    let _ = out::write(&modes.leave_sequence());
     let _ = disable_raw_mode();
 }
 
@@ -119,7 +119,7 @@ fn on_panic(info: &PanicHookInfo<'_>, before: &(dyn Fn(&PanicHookInfo<'_>) + Syn
     before(info);
 }
 
-fn tell_untold() {
+fn print_deferred_panics() {
     for text in std::mem::take(&mut *lock(&UNTOLD)) {
         // Nothing more can be done about an error here.
         let _ = writeln!(io::stderr(), "{}", haft_core::sanitize::sanitize(&text));
@@ -132,7 +132,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Consoles of Windows take sequences only when they are told to, and clicks only by another way.
 #[cfg(windows)]
-fn prepare(modes: Modes) {
+fn prepare(modes: TerminalModes) {
     let _ = crossterm::ansi_support::supports_ansi();
     if modes.mouse {
         let _ = crossterm::execute!(io::stdout(), crossterm::event::EnableMouseCapture);
@@ -140,4 +140,4 @@ fn prepare(modes: Modes) {
 }
 
 #[cfg(not(windows))]
-fn prepare(_: Modes) {}
+fn prepare(_: TerminalModes) {}

@@ -15,7 +15,7 @@ mod protocol;
 mod sixel;
 mod wall;
 
-pub(super) use gallery::Gallery;
-pub use pictures::Pictures;
-pub use protocol::Protocol;
-pub(super) use wall::{Hung, Wall};
+pub(super) use gallery::ImageCache;
+pub use pictures::ImagePainter;
+pub use protocol::ImageProtocol;
+pub(super) use wall::{PlacedImage, ImageLayer};

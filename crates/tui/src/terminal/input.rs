@@ -8,7 +8,7 @@ use crossterm::event::{Event as Raw, EventStream, MouseButton, MouseEvent, Mouse
 use futures::StreamExt as _;
 
 use super::TerminalError;
-use crate::app::{Event, Mouse, MouseKind};
+use crate::app::{Event, MouseAction, MouseKind};
 use crate::keys::from_crossterm;
 
 /// The most that is read before anything else has its turn: a paste into a terminal that does not mark pastes.
@@ -18,7 +18,7 @@ const MOST_AT_ONCE: usize = 256;
 const MOST_ERRORS: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Input {
+pub(super) struct InputReader {
     /// One that has never been asked reads nothing.
     events: Option<EventStream>,
     /// Somebody else reads.
@@ -26,7 +26,7 @@ pub(super) struct Input {
     errors: usize,
 }
 
-impl Input {
+impl InputReader {
     pub(super) fn new() -> Self {
         Self { events: Some(EventStream::new()), paused: false, errors: 0 }
     }
@@ -60,7 +60,7 @@ impl Input {
             let Some(events) = self.events.as_mut().filter(|_| !self.paused) else { return Poll::Pending };
             while all.len() < MOST_AT_ONCE {
                 match events.poll_next_unpin(context) {
-                    Poll::Ready(next) => keep(&mut all, &mut self.errors, next)?,
+                    Poll::Ready(next) => collect_event(&mut all, &mut self.errors, next)?,
                     Poll::Pending if all.is_empty() => return Poll::Pending,
                     Poll::Pending => break,
                 }
@@ -72,7 +72,7 @@ impl Input {
     }
 }
 
-fn keep(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
+fn collect_event(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -> Result<(), TerminalError> {
     match next {
         Some(Ok(event)) => {
             *errors = 0;
@@ -89,21 +89,21 @@ fn keep(all: &mut Vec<Raw>, errors: &mut usize, next: Option<io::Result<Raw>>) -
 }
 
 /// The event as the interface takes it; none for what means nothing to it.
-pub(super) fn event(raw: Raw) -> Option<Event> {
+pub(super) fn convert_event(raw: Raw) -> Option<Event> {
     match raw {
         Raw::Key(key) => from_crossterm(key).map(Event::Key),
-        Raw::Paste(text) => Some(Event::Paste(lines(&text))),
-        Raw::Mouse(mouse) => self::mouse(mouse).map(Event::Mouse),
+        Raw::Paste(text) => Some(Event::Paste(normalize_lines(&text))),
+        Raw::Mouse(mouse) => self::convert_mouse(mouse).map(Event::Mouse),
         // Asked anew where it is used.
         Raw::Resize(..) | Raw::FocusGained | Raw::FocusLost => None,
     }
 }
 
-fn lines(pasted: &str) -> String {
+fn normalize_lines(pasted: &str) -> String {
     pasted.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-fn mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<Mouse> {
+fn convert_mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<MouseAction> {
     let kind = match kind {
         MouseEventKind::Down(MouseButton::Left) => MouseKind::Press,
         MouseEventKind::Drag(MouseButton::Left) => MouseKind::Drag,
@@ -113,7 +113,7 @@ fn mouse(MouseEvent { kind, column, row, .. }: MouseEvent) -> Option<Mouse> {
         MouseEventKind::Down(_) | MouseEventKind::Drag(_) | MouseEventKind::Up(_) => return None,
         MouseEventKind::Moved | MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight => return None,
     };
-    Some(Mouse { kind, column, row })
+    Some(MouseAction { kind, column, row })
 }
 
 #[cfg(test)]
@@ -122,6 +122,6 @@ mod tests {
 
     #[test]
     fn lines_of_a_paste_end_as_lines_do() {
-        assert_eq!(lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
+        assert_eq!(normalize_lines("a\r\nb\rc\nd"), "a\nb\nc\nd");
     }
 }

@@ -1,7 +1,7 @@
 //! Modes of the terminal while haft has it, and their reversal.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Modes {
+pub(super) struct TerminalModes {
     /// The terminal's own screen: what is printed stays there when haft is gone.
     pub(super) inline: bool,
     /// A screen of its own, that goes with haft, or with what is shown on it for a while.
@@ -25,10 +25,10 @@ const MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 /// Each part: whether it is used, how it begins, how it is made sure of once it has begun, how it ends. They end in the
 /// opposite order.
-type Part = (bool, &'static str, &'static str, &'static str);
+type ModeSequences = (bool, &'static str, &'static str, &'static str);
 
-impl Modes {
-    fn parts(self) -> [Part; 7] {
+impl TerminalModes {
+    fn sequences(self) -> [ModeSequences; 7] {
         [
             // The title is kept and given back, since titles are set.
             (self.modern, "\x1b[22;2t", "", "\x1b[23;2t"),
@@ -42,28 +42,28 @@ impl Modes {
         ]
     }
 
-    pub(super) fn enter(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
+    pub(super) fn enter_sequence(self) -> String {
+        self.sequences().into_iter().filter(|(used, ..)| *used).map(|(_, enter, ..)| enter).collect()
     }
 
     /// Returns the text that restores these modes, whatever another program made of them meanwhile. What the terminal
     /// keeps on a stack is not put there a second time: it is taken from there once.
-    pub(super) fn enter_again(self) -> String {
-        self.parts().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
+    pub(super) fn reenter_sequence(self) -> String {
+        self.sequences().into_iter().filter(|(used, ..)| *used).map(|(_, _, again, _)| again).collect()
     }
 
     /// Returns the text that changes these modes to others.
-    pub(super) fn turn(self, to: Self) -> String {
-        let parts = || self.parts().into_iter().zip(to.parts());
+    pub(super) fn switch_sequence(self, to: Self) -> String {
+        let parts = || self.sequences().into_iter().zip(to.sequences());
         let left = parts().rev().filter(|((used, ..), (wanted, ..))| *used && !wanted);
         let entered = parts().filter(|((used, ..), (wanted, ..))| !used && *wanted);
         left.map(|((.., leave), _)| leave).chain(entered.map(|(_, (_, enter, ..))| enter)).collect()
     }
 
     /// Returns the text that gives the terminal back, whatever it is in the middle of.
-    pub(super) fn leave(self) -> String {
+    pub(super) fn leave_sequence(self) -> String {
         let leave: String =
-            self.parts().into_iter().rev().filter(|(used, ..)| *used).map(|(.., leave)| leave).collect();
+            self.sequences().into_iter().rev().filter(|(used, ..)| *used).map(|(.., leave)| leave).collect();
         // A frame may be half written: it is over, nothing is coloured, and the cursor is seen.
         format!("\x1b[?2026l\x1b[m{leave}\x1b[?25h")
     }
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn what_is_switched_on_is_switched_off() {
-        let modes = Modes { inline: false, alternate: true, mouse: true, modern: true };
-        let (enter, leave) = (modes.enter(), modes.leave());
+        let modes = TerminalModes { inline: false, alternate: true, mouse: true, modern: true };
+        let (enter, leave) = (modes.enter_sequence(), modes.leave_sequence());
         for number in ["1049", "2004", "1000", "1002", "1006"] {
             assert!(enter.contains(&format!("\x1b[?{number}h")), "{number}");
             assert!(leave.contains(&format!("\x1b[?{number}l")), "{number}");
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_the_terminal_keeps_on_a_stack_is_put_there_once() {
-        let again = Modes { inline: false, alternate: true, mouse: true, modern: true }.enter_again();
+        let again = TerminalModes { inline: false, alternate: true, mouse: true, modern: true }.reenter_sequence();
         for pushed in ["\x1b[>1u", "\x1b[22;2t"] {
             assert!(!again.contains(pushed), "{again:?}");
         }
@@ -98,19 +98,19 @@ mod tests {
 
     #[test]
     fn an_old_terminal_is_told_nothing_that_it_would_show() {
-        let modes = Modes { inline: false, alternate: false, mouse: false, modern: false };
-        assert_eq!(modes.enter(), "\x1b[?2004h");
-        assert_eq!(modes.leave(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
+        let modes = TerminalModes { inline: false, alternate: false, mouse: false, modern: false };
+        assert_eq!(modes.enter_sequence(), "\x1b[?2004h");
+        assert_eq!(modes.leave_sequence(), "\x1b[?2026l\x1b[m\x1b[?2004l\x1b[?25h");
     }
     #[test]
     fn the_terminals_own_screen_is_left_for_a_while_and_come_back_to() {
-        let own = Modes { inline: true, alternate: false, mouse: false, modern: true };
-        let other = Modes { alternate: true, ..own };
-        assert_eq!(own.enter(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
-        assert_eq!(own.turn(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
-        assert_eq!(other.turn(own), "\x1b[<1u\x1b[?1049l");
-        assert_eq!(own.turn(own), "");
+        let own = TerminalModes { inline: true, alternate: false, mouse: false, modern: true };
+        let other = TerminalModes { alternate: true, ..own };
+        assert_eq!(own.enter_sequence(), "\x1b[22;2t\x1b[>1u\x1b[?2004h");
+        assert_eq!(own.switch_sequence(other), "\x1b[?1049h\x1b[2J\x1b[H\x1b[>1u");
+        assert_eq!(other.switch_sequence(own), "\x1b[<1u\x1b[?1049l");
+        assert_eq!(own.switch_sequence(own), "");
         let leave = "\x1b[?2026l\x1b[m\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[<1u\r\x1b[J\x1b[23;2t\x1b[?25h";
-        assert_eq!(other.leave(), leave);
+        assert_eq!(other.leave_sequence(), leave);
     }
 }

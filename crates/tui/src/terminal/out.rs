@@ -12,19 +12,19 @@ pub(super) fn write(text: &str) -> io::Result<()> {
         match out.write(rest) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-            Err(error) => patience(error)?,
+            Err(error) => wait_if_blocked(error)?,
         }
     }
     loop {
         match out.flush() {
             Ok(()) => return Ok(()),
-            Err(error) => patience(error)?,
+            Err(error) => wait_if_blocked(error)?,
         }
     }
 }
 
 /// Whoever shares the terminal may have made it one that does not block.
-fn patience(error: io::Error) -> io::Result<()> {
+fn wait_if_blocked(error: io::Error) -> io::Result<()> {
     let kind = error.kind();
     if kind == ErrorKind::WouldBlock {
         std::thread::sleep(timeouts::TAKES_NOTHING);

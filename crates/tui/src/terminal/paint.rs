@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use ratatui_core::buffer::{Buffer, Cell, CellWidth as _};
 use ratatui_core::layout::{Position, Rect};
 
-use super::images::{Hung, Wall};
-use super::sgr::Pen;
+use super::images::{PlacedImage, ImageLayer};
+use super::sgr::CellStyle;
 
 /// A frame begins: nothing of it is shown before its end.
 pub(super) const BEGIN: &str = "\x1b[?2026h";
@@ -19,49 +19,49 @@ pub(super) const SHOW: &str = "\x1b[?25h";
 
 /// From pictures to what the terminal is written.
 #[derive(Debug, Default)]
-pub struct Painter {
+pub struct ScreenPainter {
     /// The content of the screen. None: nobody knows.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
     next: Buffer,
     cursor: Option<Position>,
-    wall: Wall,
+    image_layer: ImageLayer,
 }
 
 /// The parts of a frame beside its cells.
 #[derive(Debug, Default)]
-pub(super) struct Drawn {
+pub(super) struct FrameParts {
     pub(super) cursor: Option<(u16, u16)>,
-    pub(super) images: Vec<Hung>,
+    pub(super) images: Vec<PlacedImage>,
 }
 
-impl From<Option<(u16, u16)>> for Drawn {
+impl From<Option<(u16, u16)>> for FrameParts {
     fn from(cursor: Option<(u16, u16)>) -> Self {
         Self { cursor, images: Vec::new() }
     }
 }
 
-impl Painter {
+impl ScreenPainter {
     /// Whatever is on the screen is not what was drawn: the next frame draws everything.
-    pub fn forget(&mut self) {
+    pub fn forget_screen(&mut self) {
         self.shown = None;
     }
 
     /// Returns the text that takes all images from the terminal, before it is given away.
-    pub(super) fn farewell(&mut self) -> String {
-        self.wall.forget()
+    pub(super) fn clear_images(&mut self) -> String {
+        self.image_layer.forget_images()
     }
 
     /// Returns the text that makes the screen show what is drawn; empty when it does.
-    pub fn frame(
+    pub fn render_frame(
         &mut self,
         area: Rect,
         draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
     ) -> String {
-        self.frame_of(area, draw)
+        self.render_frame_with(area, draw)
     }
 
-    pub(super) fn frame_of<D: Into<Drawn>>(
+    pub(super) fn render_frame_with<D: Into<FrameParts>>(
         &mut self,
         area: Rect,
         draw: impl FnOnce(Rect, &mut Buffer) -> D,
@@ -69,26 +69,26 @@ impl Painter {
         self.next.resize(area);
         self.next.reset();
         let inside = |position: &Position| area.contains(*position);
-        let Drawn { cursor, images } = draw(area, &mut self.next).into();
+        let FrameParts { cursor, images } = draw(area, &mut self.next).into();
         let cursor = cursor.map(Position::from).filter(inside);
         let mut out = String::new();
         let anew = self.shown.as_ref().is_none_or(|shown| shown.area != area);
         if anew {
             self.shown = None;
             self.cursor = None;
-            out.push_str(&self.wall.forget());
+            out.push_str(&self.image_layer.forget_images());
             out.push_str("\x1b[0m\x1b[2J");
         }
         let shown = self.shown.get_or_insert_with(|| Buffer::empty(area));
-        out.push_str(&self.wall.take_down(&images, shown));
+        out.push_str(&self.image_layer.remove_missing(&images, shown));
         let diff = || shown.diff_iter(&self.next);
-        let below = diff().filter(|(x, y, _)| self.wall.is_below(*x, *y)).map(|(x, y, _)| (x, y));
+        let below = diff().filter(|(x, y, _)| self.image_layer.covers_cell(*x, *y)).map(|(x, y, _)| (x, y));
         let below: Vec<_> = below.collect();
         push_cells(&mut out, diff(), push_position);
-        self.wall.written(&below);
-        out.push_str(&self.wall.hang(images));
+        self.image_layer.forget_overwritten(&below);
+        out.push_str(&self.image_layer.show_images(images));
         if !out.is_empty() || cursor != self.cursor {
-            out = self.framed(&out, cursor, anew);
+            out = self.wrap_frame(&out, cursor, anew);
         }
         if let Some(shown) = &mut self.shown {
             std::mem::swap(shown, &mut self.next);
@@ -97,7 +97,7 @@ impl Painter {
         out
     }
 
-    fn framed(&self, cells: &str, cursor: Option<Position>, anew: bool) -> String {
+    fn wrap_frame(&self, cells: &str, cursor: Option<Position>, anew: bool) -> String {
         let hide = if self.cursor.is_some() || anew { HIDE } else { "" };
         let mut out = format!("{BEGIN}{hide}{cells}");
         if let Some(position) = cursor {
@@ -123,28 +123,28 @@ pub(super) fn push_cells<'a>(
         if at != Some(position) {
             go(out, position);
         }
-        let wanted = Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
+        let wanted = CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
         if pen != Some(wanted) {
             wanted.push_to(out);
             pen = Some(wanted);
         }
-        let symbol = shown(cell.symbol());
+        let symbol = safe_symbol(cell.symbol());
         out.push_str(symbol);
         // Terminals do not agree how wide graphemes of several characters are, nor all wide ones.
-        let sure = symbol.is_ascii() || (symbol.chars().count() == 1 && width(symbol) == 1);
+        let sure = symbol.is_ascii() || (symbol.chars().count() == 1 && symbol_width(symbol) == 1);
         at = sure.then_some(Position { x: x + 1, y });
     }
-    if pen.is_some_and(|pen| pen != Pen::default()) {
+    if pen.is_some_and(|pen| pen != CellStyle::default()) {
         out.push_str("\x1b[0m");
     }
 }
 
 /// The last fence: what comes here is clean, and if it ever was not, the terminal would not hear of it.
-pub(super) fn shown(symbol: &str) -> &str {
+pub(super) fn safe_symbol(symbol: &str) -> &str {
     if symbol.is_empty() || symbol.chars().any(char::is_control) { " " } else { symbol }
 }
 
-pub(super) fn width(symbol: &str) -> u16 {
+pub(super) fn symbol_width(symbol: &str) -> u16 {
     symbol.cell_width()
 }
 
@@ -173,54 +173,54 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_written() {
-        let mut painter = Painter::default();
-        let first = painter.frame(area(), write(0, "hello", Style::new()));
+        let mut painter = ScreenPainter::default();
+        let first = painter.render_frame(area(), write(0, "hello", Style::new()));
         assert_eq!(
             first,
             "\x1b[?2026h\x1b[?25l\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhello\x1b[2;1H\x1b[?25h\x1b[?2026l"
         );
-        assert_eq!(painter.frame(area(), write(0, "hello", Style::new())), "");
-        let red = painter.frame(area(), write(0, "help!", Style::new().fg(Color::Red)));
+        assert_eq!(painter.render_frame(area(), write(0, "hello", Style::new())), "");
+        let red = painter.render_frame(area(), write(0, "help!", Style::new().fg(Color::Red)));
         assert!(red.contains("\x1b[1;1H\x1b[0;31mhelp!\x1b[0m"), "{red:?}");
-        let one = painter.frame(area(), write(0, "helps", Style::new().fg(Color::Red)));
+        let one = painter.render_frame(area(), write(0, "helps", Style::new().fg(Color::Red)));
         assert!(one.contains("\x1b[1;5H\x1b[0;31ms\x1b[0m\x1b[2;1H"), "{one:?}");
-        painter.forget();
-        assert!(painter.frame(area(), write(0, "helps", Style::new())).contains("\x1b[2J"));
+        painter.forget_screen();
+        assert!(painter.render_frame(area(), write(0, "helps", Style::new())).contains("\x1b[2J"));
     }
 
     #[test]
     fn the_cursor_moves_and_goes() {
-        let mut painter = Painter::default();
-        painter.frame(area(), |_, _| Some((1, 1)));
+        let mut painter = ScreenPainter::default();
+        painter.render_frame(area(), |_, _| Some((1, 1)));
         assert_eq!(
-            painter.frame(area(), |_, _| Some((3, 0))),
+            painter.render_frame(area(), |_, _| Some((3, 0))),
             "\x1b[?2026h\x1b[?25l\x1b[1;4H\x1b[?25h\x1b[?2026l"
         );
-        assert_eq!(painter.frame(area(), |_, _| None), "\x1b[?2026h\x1b[?25l\x1b[?2026l");
-        assert_eq!(painter.frame(area(), |_, _| Some((99, 0))), "");
+        assert_eq!(painter.render_frame(area(), |_, _| None), "\x1b[?2026h\x1b[?25l\x1b[?2026l");
+        assert_eq!(painter.render_frame(area(), |_, _| Some((99, 0))), "");
     }
 
     #[test]
     fn another_size_is_drawn_anew() {
-        let mut painter = Painter::default();
-        painter.frame(area(), write(0, "hello", Style::new()));
-        let wide = painter.frame(Rect::new(0, 0, 20, 3), write(0, "hello", Style::new()));
+        let mut painter = ScreenPainter::default();
+        painter.render_frame(area(), write(0, "hello", Style::new()));
+        let wide = painter.render_frame(Rect::new(0, 0, 20, 3), write(0, "hello", Style::new()));
         assert!(wide.contains("\x1b[2J") && wide.contains("hello"), "{wide:?}");
     }
 
     #[test]
     fn after_what_terminals_do_not_agree_about_the_place_is_told() {
-        let mut painter = Painter::default();
-        painter.frame(area(), |_, _| None);
-        let out = painter.frame(area(), write(0, "a日b│c", Style::new()));
+        let mut painter = ScreenPainter::default();
+        painter.render_frame(area(), |_, _| None);
+        let out = painter.render_frame(area(), write(0, "a日b│c", Style::new()));
         assert!(out.contains("a日\x1b[1;4Hb│c"), "{out:?}");
     }
 
     #[test]
     fn no_control_character_gets_through() {
-        let mut painter = Painter::default();
-        painter.frame(area(), |_, _| None);
-        let out = painter.frame(area(), |_, buffer| {
+        let mut painter = ScreenPainter::default();
+        painter.render_frame(area(), |_, _| None);
+        let out = painter.render_frame(area(), |_, buffer| {
             if let Some(cell) = buffer.cell_mut((0, 0)) {
                 cell.set_symbol("\x1b]0;x\x07");
             }

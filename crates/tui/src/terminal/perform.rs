@@ -7,14 +7,14 @@ use super::TerminalError;
 use crate::app::{Effect, Event};
 
 /// A loop around an interface.
-pub(super) trait Performs {
-    fn hears(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+pub(super) trait EffectPerformer {
+    fn update_interface(&mut self, now: Instant, event: Event) -> Vec<Effect>;
 
     /// Does one thing. What is over at once makes an event.
     async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError>;
 
-    async fn tell_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
-        let effects = self.hears(now, event);
+    async fn send_event_at(&mut self, now: Instant, event: Event) -> Result<(), TerminalError> {
+        let effects = self.update_interface(now, event);
         self.perform_all(effects).await
     }
 
@@ -23,7 +23,7 @@ pub(super) trait Performs {
         let mut due = VecDeque::from(effects);
         while let Some(effect) = due.pop_front() {
             if let Some(event) = self.perform(effect).await? {
-                due.extend(self.hears(Instant::now(), event));
+                due.extend(self.update_interface(Instant::now(), event));
             }
         }
         Ok(())

@@ -18,13 +18,13 @@ const MODIFIERS: &[(Modifier, u8)] = &[
 
 /// The look of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Pen {
+pub(super) struct CellStyle {
     pub(super) fg: Color,
     pub(super) bg: Color,
     pub(super) modifier: Modifier,
 }
 
-impl Pen {
+impl CellStyle {
     /// Adds what makes the terminal write like this from here on, whatever it wrote like before.
     pub(super) fn push_to(self, out: &mut String) {
         out.push_str("\x1b[0");
@@ -77,7 +77,7 @@ mod tests {
     #[track_caller]
     fn check(fg: Color, bg: Color, modifier: Modifier, expect: &str) {
         let mut out = String::new();
-        Pen { fg, bg, modifier }.push_to(&mut out);
+        CellStyle { fg, bg, modifier }.push_to(&mut out);
         assert_eq!(out, expect);
     }
 

@@ -20,7 +20,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 
 /// The rows below what was printed.
 #[derive(Debug, Default)]
-pub struct Strip {
+pub struct InlineViewport {
     /// The content of the strip. None: nothing that is known, and the cursor is where it begins.
     shown: Option<Buffer>,
     /// For the next picture; kept for its memory.
@@ -34,27 +34,27 @@ pub struct Strip {
     cuts: bool,
 }
 
-impl Strip {
+impl InlineViewport {
     /// For a terminal that cuts rows when it becomes narrower, or wraps them.
     pub fn new(cuts: bool) -> Self {
         Self { cuts, ..Self::default() }
     }
 
     /// Nobody knows what stands on the terminal: the next frame begins at the cursor.
-    pub fn forget(&mut self) {
+    pub fn forget_screen(&mut self) {
         self.shown = None;
     }
 
     /// Forgets the content, which may not be what was written.
-    pub fn again(&mut self) {
+    pub fn force_redraw(&mut self) {
         self.anew = true;
     }
 
     /// Returns the text that takes it from the terminal: the cursor stands where it began.
-    pub fn farewell(&mut self) -> String {
+    pub fn clear_viewport(&mut self) -> String {
         let Some(shown) = self.shown.take() else { return String::new() };
         let mut out = BEGIN.to_owned();
-        self.push_begin(&mut out, &shown, shown.area.width);
+        self.push_move_to_start(&mut out, &shown, shown.area.width);
         out.push_str(CLEAR_BELOW);
         out.push_str(END);
         self.cursor = None;
@@ -63,7 +63,7 @@ impl Strip {
 
     /// Returns the text that prints rows, and makes so many rows below them show what is drawn; empty when they do, and
     /// nothing is printed.
-    pub fn frame(
+    pub fn render_frame(
         &mut self,
         size: (u16, u16),
         printed: &[Line<'static>],
@@ -83,7 +83,7 @@ impl Strip {
             None => {
                 out.push_str(HIDE);
                 match &shown {
-                    Some(shown) => self.push_begin(&mut out, shown, area.width),
+                    Some(shown) => self.push_move_to_start(&mut out, shown, area.width),
                     None => out.push_str("\r\x1b[0m"),
                 }
                 tail::push_rows(&mut out, CLEAR_ROW, printed, area.width, depth);
@@ -91,7 +91,7 @@ impl Strip {
             }
         }
         if !out.is_empty() || cursor != self.cursor {
-            out = self.framed(&out, cursor);
+            out = self.wrap_frame(&out, cursor);
         }
         self.shown = Some(shown.unwrap_or_default());
         if let Some(shown) = &mut self.shown {
@@ -101,7 +101,7 @@ impl Strip {
         out
     }
 
-    fn framed(&mut self, cells: &str, cursor: Option<Position>) -> String {
+    fn wrap_frame(&mut self, cells: &str, cursor: Option<Position>) -> String {
         let hide = if self.cursor.is_some() && !cells.starts_with(HIDE) { HIDE } else { "" };
         let mut out = format!("{BEGIN}{hide}{cells}");
         if let Some(position) = cursor {
@@ -113,12 +113,12 @@ impl Strip {
     }
 
     /// Adds what goes to where it begins, on a terminal that is so wide now.
-    fn push_begin(&self, out: &mut String, shown: &Buffer, columns: u16) {
+    fn push_move_to_start(&self, out: &mut String, shown: &Buffer, columns: u16) {
         let columns = columns.max(1);
         let up = if self.cuts || columns >= shown.area.width {
             self.at.y
         } else {
-            let above: u16 = (0..self.at.y).map(|row| length(shown, row).max(1).div_ceil(columns)).sum();
+            let above: u16 = (0..self.at.y).map(|row| row_length(shown, row).max(1).div_ceil(columns)).sum();
             above + self.at.x.min(shown.area.width - 1) / columns
         };
         out.push('\r');
@@ -155,7 +155,7 @@ impl Strip {
     }
 }
 
-fn length(shown: &Buffer, row: u16) -> u16 {
+fn row_length(shown: &Buffer, row: u16) -> u16 {
     let is_blank = |cell: &Cell| *cell == Cell::EMPTY;
     let width = shown.area.width;
     let last = (0..width).rev().find(|x| shown.cell((*x, row)).is_some_and(|cell| !is_blank(cell)));

@@ -5,11 +5,11 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 use ratatui_core::widgets::Widget as _;
 
-use super::sgr::Pen;
+use super::sgr::CellStyle;
 use crate::theme::ColorDepth;
 
 /// The rows as text for a terminal that scrolls, each ended. Drawn in no other way than everything is.
-pub fn text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
+pub fn tail_text(rows: &[Line<'static>], width: u16, depth: ColorDepth) -> String {
     let mut out = String::new();
     push_rows(&mut out, "", rows, width, depth);
     out
@@ -40,23 +40,23 @@ pub(super) fn push_row<'a>(
     cells: impl Iterator<Item = (u16, &'a Cell)>,
     depth: ColorDepth,
 ) {
-    let is_blank = |symbol: &str, pen: Pen| symbol == " " && pen == Pen::default();
-    let mut pen = Pen::default();
+    let is_blank = |symbol: &str, pen: CellStyle| symbol == " " && pen == CellStyle::default();
+    let mut pen = CellStyle::default();
     let mut column = 0;
     for (x, cell) in cells {
         let wanted = match depth {
-            ColorDepth::None => Pen { modifier: cell.modifier, ..Pen::default() },
+            ColorDepth::None => CellStyle { modifier: cell.modifier, ..CellStyle::default() },
             ColorDepth::Sixteen | ColorDepth::Indexed | ColorDepth::True => {
-                Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
+                CellStyle { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
             }
         };
-        let symbol = super::paint::shown(cell.symbol());
+        let symbol = super::paint::safe_symbol(cell.symbol());
         if is_blank(symbol, wanted) {
             continue;
         }
         let gap = usize::from(x.saturating_sub(column));
-        if gap > 0 && pen != Pen::default() {
-            pen = Pen::default();
+        if gap > 0 && pen != CellStyle::default() {
+            pen = CellStyle::default();
             pen.push_to(out);
         }
         out.extend(std::iter::repeat_n(' ', gap));
@@ -65,10 +65,10 @@ pub(super) fn push_row<'a>(
             pen = wanted;
         }
         out.push_str(symbol);
-        column = x + super::paint::width(symbol);
+        column = x + super::paint::symbol_width(symbol);
     }
-    if pen != Pen::default() {
-        Pen::default().push_to(out);
+    if pen != CellStyle::default() {
+        CellStyle::default().push_to(out);
     }
 }
 
@@ -84,14 +84,14 @@ mod tests {
         let style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
         let row = Line::from(vec![span("a ", Style::new()), span("日b", style), span(" c  ", Style::new())]);
         let rows = [row, Line::default()];
-        assert_eq!(text(&rows, 20, ColorDepth::Sixteen), "a \x1b[0;1;31m日b\x1b[0m c\r\n\r\n");
-        assert_eq!(text(&rows, 20, ColorDepth::None), "a \x1b[0;1m日b\x1b[0m c\r\n\r\n");
-        assert_eq!(text(&rows, 3, ColorDepth::None), "a\r\n\r\n");
+        assert_eq!(tail_text(&rows, 20, ColorDepth::Sixteen), "a \x1b[0;1;31m日b\x1b[0m c\r\n\r\n");
+        assert_eq!(tail_text(&rows, 20, ColorDepth::None), "a \x1b[0;1m日b\x1b[0m c\r\n\r\n");
+        assert_eq!(tail_text(&rows, 3, ColorDepth::None), "a\r\n\r\n");
     }
 
     #[test]
     fn a_ground_is_kept() {
         let row = Line::from(vec![span("a  ", Style::new().bg(Color::Blue))]);
-        assert_eq!(text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
+        assert_eq!(tail_text(&[row], 20, ColorDepth::Sixteen), "\x1b[0;44ma  \x1b[0m\r\n");
     }
 }

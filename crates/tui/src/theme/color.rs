@@ -47,7 +47,7 @@ const SIXTEEN: [Color; 16] = [
 ];
 
 /// A colour in a word: a name, an index or `#rrggbb`.
-pub(super) fn word(word: &str) -> Option<Color> {
+pub(super) fn parse_word(word: &str) -> Option<Color> {
     if let Some(digits) = word.strip_prefix('#') {
         let plain = digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let bytes = u32::from_str_radix(digits, 16).ok().filter(|_| plain)?;
@@ -63,7 +63,7 @@ pub(super) fn word(word: &str) -> Option<Color> {
 }
 
 /// A colour as zot's themes may have it: `{"mode": "256", "index": 254}`, and the same with `ansi` and `rgb`.
-pub(super) fn object(fields: &Map<String, Value>) -> Option<Color> {
+pub(super) fn parse_object(fields: &Map<String, Value>) -> Option<Color> {
     let number = |name| fields.get(name).and_then(Value::as_u64).and_then(|number| u8::try_from(number).ok());
     match fields.get("mode")?.as_str()? {
         "256" => number("index").map(Color::Indexed),
@@ -81,21 +81,21 @@ pub(super) fn object(fields: &Map<String, Value>) -> Option<Color> {
 
 /// The colour of a terminal with fewer; `None` where it has none. `behind` is for what stands behind a text: only the
 /// colours that a theme names itself stay there, because what is nearest to a faint tint hides the text.
-pub(super) fn reduced(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
+pub(super) fn reduce_color(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
     let rgb = if let Color::Rgb(red, green, blue) = color {
         [red, green, blue]
     } else if let (Color::Indexed(index), ColorDepth::Sixteen) = (color, depth) {
         match SIXTEEN.get(usize::from(index)) {
             Some(named) => return Some(*named),
-            None => of_index(index),
+            None => indexed_rgb(index),
         }
     } else {
         return (depth != ColorDepth::None).then_some(color);
     };
     match depth {
         ColorDepth::True => Some(color),
-        ColorDepth::Indexed => Some(Color::Indexed(nearest(rgb))),
-        ColorDepth::Sixteen => (!behind).then(|| one_of_sixteen(rgb)),
+        ColorDepth::Indexed => Some(Color::Indexed(nearest_index(rgb))),
+        ColorDepth::Sixteen => (!behind).then(|| nearest_of_sixteen(rgb)),
         ColorDepth::None => None,
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn reduced(color: Color, depth: ColorDepth, behind: bool) -> Option<C
 const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 /// Returns one of the 240 colours above the sixteen.
-fn of_index(index: u8) -> [u8; 3] {
+fn indexed_rgb(index: u8) -> [u8; 3] {
     match index {
         232..=255 => [8 + (index - 232) * 10; 3],
         _ => {
@@ -116,16 +116,16 @@ fn of_index(index: u8) -> [u8; 3] {
 }
 
 /// The nearest of the 240 colours above the sixteen, which are the same in every terminal.
-fn nearest(rgb: [u8; 3]) -> u8 {
+fn nearest_index(rgb: [u8; 3]) -> u8 {
     let distance = |index: &u8| -> u32 {
-        let parts = rgb.into_iter().zip(of_index(*index));
+        let parts = rgb.into_iter().zip(indexed_rgb(*index));
         parts.map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
     };
     (16..=255).min_by_key(distance).unwrap_or(16)
 }
 
 /// One of the sixteen, by hue first: what is nearest by distance is nearly always a grey.
-fn one_of_sixteen(rgb: [u8; 3]) -> Color {
+fn nearest_of_sixteen(rgb: [u8; 3]) -> Color {
     let [red, green, blue] = rgb.map(i32::from);
     let most = red.max(green).max(blue);
     let least = red.min(green).min(blue);
@@ -164,13 +164,13 @@ mod tests {
             ("grene", None),
             ("", None),
         ] {
-            assert_eq!(word(written), expect, "{written}");
+            assert_eq!(parse_word(written), expect, "{written}");
         }
     }
 
     #[test]
     fn fewer_colours_keep_the_hue() {
-        let sixteen = |written| reduced(word(written).unwrap(), ColorDepth::Sixteen, false);
+        let sixteen = |written| reduce_color(parse_word(written).unwrap(), ColorDepth::Sixteen, false);
         for (written, expect) in [
             ("#88c0d0", Color::LightCyan),
             ("#b00020", Color::Red),
@@ -188,18 +188,18 @@ mod tests {
     #[test]
     fn of_a_cube_each_colour_is_nearest_to_itself() {
         for index in 16..=255 {
-            let rgb = of_index(index);
-            assert_eq!(of_index(nearest(rgb)), rgb);
+            let rgb = indexed_rgb(index);
+            assert_eq!(indexed_rgb(nearest_index(rgb)), rgb);
         }
     }
 
     #[test]
     fn tints_go_and_names_stay() {
         let tint = Color::Rgb(0x20, 0x30, 0x20);
-        assert_eq!(reduced(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
-        assert_eq!(reduced(tint, ColorDepth::Sixteen, true), None);
-        assert_eq!(reduced(Color::Blue, ColorDepth::Sixteen, true), Some(Color::Blue));
-        assert_eq!(reduced(Color::Blue, ColorDepth::None, true), None);
-        assert_eq!(reduced(tint, ColorDepth::True, true), Some(tint));
+        assert_eq!(reduce_color(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
+        assert_eq!(reduce_color(tint, ColorDepth::Sixteen, true), None);
+        assert_eq!(reduce_color(Color::Blue, ColorDepth::Sixteen, true), Some(Color::Blue));
+        assert_eq!(reduce_color(Color::Blue, ColorDepth::None, true), None);
+        assert_eq!(reduce_color(tint, ColorDepth::True, true), Some(tint));
     }
 }

@@ -31,17 +31,17 @@ pub enum ThemeError {
 /// A field that was left out because of what it says. The rest of the theme counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {wrong}")]
-pub struct Problem {
+pub struct ThemeProblem {
     /// Where it is: `styles.heading.fg`. Safe to be shown.
     pub field: String,
     /// The mistake.
-    pub wrong: Wrong,
+    pub wrong: FieldError,
 }
 
 /// The mistake in one field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum FieldError {
     /// No colour.
     #[error("{0} is no colour; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
     NoColor(String),
@@ -90,16 +90,16 @@ fn did_you_mean(similar: &Option<String>) -> String {
     similar.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-impl Wrong {
-    pub(super) fn color(value: &Value) -> Self {
-        Self::NoColor(shown(&value.to_string()))
+impl FieldError {
+    pub(super) fn invalid_color(value: &Value) -> Self {
+        Self::NoColor(short_excerpt(&value.to_string()))
     }
 
-    pub(super) fn word(word: &str) -> Self {
-        Self::NoWord(shown(word))
+    pub(super) fn invalid_word(word: &str) -> Self {
+        Self::NoWord(short_excerpt(word))
     }
 
-    pub(super) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+    pub(super) fn unknown_field<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
         let near =
             known.map(|known| (strsim::jaro_winkler(known, name), known)).filter(|(near, _)| *near > 0.8);
         let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
@@ -108,7 +108,7 @@ impl Wrong {
 }
 
 /// A part of the file, short and safe.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn short_excerpt(text: &str) -> String {
     let mut line = sanitize_line(text);
     if let Some((cut, _)) = line.char_indices().nth(40) {
         line.truncate(cut);

@@ -87,11 +87,11 @@ roles! {
 }
 
 impl Role {
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|role| role.name() == name)
     }
 
-    pub(super) const fn at(self) -> usize {
+    pub(super) const fn index(self) -> usize {
         self as usize
     }
 }
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn the_table_is_in_order() {
         for (at, role) in Role::ALL.iter().enumerate() {
-            assert_eq!(role.at(), at);
-            assert_eq!(Role::named(role.name()), Some(*role));
+            assert_eq!(role.index(), at);
+            assert_eq!(Role::from_name(role.name()), Some(*role));
             assert!(
-                role.follows().is_none_or(|parent| parent.at() < at),
+                role.follows().is_none_or(|parent| parent.index() < at),
                 "{role:?} stands before whom it follows"
             );
         }

@@ -1,14 +1,14 @@
 //! Nothing that comes from outside does anything on a screen.
 
 use haft_protocol::RawJson;
-use haft_test_support::terminal::{ATTACKS, Hostile, deceives, obeys};
-use haft_tui::clean::{Clean, CleanLine, Cleaner, span};
+use haft_test_support::terminal::{ATTACKS, HostileTexts, is_deceptive, terminal_actions};
+use haft_tui::clean::{CleanText, CleanLine, StreamCleaner, span};
 use haft_tui::diff::Diff;
 use haft_tui::highlight::highlight;
 use haft_tui::image::ImageFacts;
 use haft_tui::markdown;
 use haft_tui::theme::{Appearance, Theme};
-use haft_tui::wrap::{Hang, Mode, wrap};
+use haft_tui::wrap::{RowPrefixes, WrapMode, wrap};
 use proptest::prelude::*;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -26,9 +26,9 @@ fn all(text: &str) -> Vec<Line<'static>> {
     let diff = Diff::from_details(&RawJson::from_value(&details).unwrap()).unwrap();
     lines.push(diff.title(&theme));
     lines.extend(diff.lines(30, &theme));
-    lines.extend(highlight("rust", &Clean::new(text), &theme).unwrap().into_iter().map(Line::from));
-    lines.push(ImageFacts::named(text, 1).line(&theme));
-    lines.extend(wrap(&[span(CleanLine::new(text), Style::new())], 7, &Hang::default(), Mode::Words));
+    lines.extend(highlight("rust", &CleanText::new(text), &theme).unwrap().into_iter().map(Line::from));
+    lines.push(ImageFacts::from_mime_type(text, 1).label_line(&theme));
+    lines.extend(wrap(&[span(CleanLine::new(text), Style::new())], 7, &RowPrefixes::default(), WrapMode::Words));
     let file =
         serde_json::json!({"name": text, "styles": {text: text}, text: 1, "spinner": {"messages": [text]}});
     let parsed = Theme::parse(&file.to_string(), Appearance::Dark).unwrap();
@@ -46,9 +46,9 @@ fn check(text: &str) {
     for line in all(text) {
         for span in &line.spans {
             assert!(!span.content.contains(char::is_control), "{text:?} became {span:?}");
-            assert!(obeys(span.content.as_bytes()).is_empty(), "{text:?} became {span:?}");
+            assert!(terminal_actions(span.content.as_bytes()).is_empty(), "{text:?} became {span:?}");
         }
-        assert!(!deceives(&line.to_string()), "{text:?} became {line:?}");
+        assert!(!is_deceptive(&line.to_string()), "{text:?} became {line:?}");
     }
 }
 
@@ -62,7 +62,7 @@ fn no_attack_reaches_a_span() {
 
 #[test]
 fn no_random_text_reaches_a_span() {
-    let mut hostile = Hostile::new(9);
+    let mut hostile = HostileTexts::new(9);
     let mut text = String::new();
     for _ in 0..TEXTS {
         hostile.next_into(&mut text);
@@ -91,15 +91,15 @@ fn what_markdown_writes_as_numbers_is_cleaned_too() {
 fn tabs_lead_to_the_next_stop_however_the_text_is_cut() {
     let text = "\ta\tbc\t日\td\n\te";
     let expect = "    a   bc  日  d\n    e";
-    assert_eq!(Clean::new(text).as_str(), expect);
-    let mut cleaner = Cleaner::default();
+    assert_eq!(CleanText::new(text).as_str(), expect);
+    let mut cleaner = StreamCleaner::default();
     let pieces: String = text.chars().map(|c| cleaner.push(&c.to_string()).as_str().to_owned()).collect();
     assert_eq!(pieces, expect);
 }
 
 #[test]
 fn a_line_is_shortened_between_graphemes() {
-    let short = |text: &str, most| CleanLine::new(text).shortened(most).to_string();
+    let short = |text: &str, most| CleanLine::new(text).truncate_to_width(most).to_string();
     assert_eq!(short("abc", 3), "abc");
     assert_eq!(short("abcd", 3), "ab…");
     assert_eq!(short("日本語", 4), "日…");

@@ -10,9 +10,9 @@ use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
-use haft_tui::dialog::{Dialog, Question, Reply, Wanted};
+use haft_tui::dialog::{Dialog, Question, DialogKeyOutcome, AnswerKind};
 use haft_tui::keys::Keymap;
-use haft_tui::look::Look;
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 
 use crate::shown::screen;
@@ -29,8 +29,8 @@ impl Open {
         Self { dialog: Dialog::open(question, now), now }
     }
 
-    fn look(&self) -> Look {
-        Look { theme: Theme::dark(), now: self.now, images: None }
+    fn look(&self) -> DrawContext {
+        DrawContext { theme: Theme::dark(), now: self.now, images: None }
     }
 
     fn later(mut self, millis: u64) -> Self {
@@ -48,13 +48,13 @@ impl Open {
     fn shown_at(&mut self, width: u16, height: u16) -> String {
         let look = self.look();
         let shown = screen((width, height), |area, buffer| self.dialog.draw(area, buffer, &look));
-        self.dialog.was_drawn(self.now);
+        self.dialog.mark_drawn(self.now);
         shown
     }
 
     /// Keys, one after the other; what came of the last one.
-    fn keys(&mut self, keys: &str) -> Reply {
-        let mut reply = Reply::Open;
+    fn keys(&mut self, keys: &str) -> DialogKeyOutcome {
+        let mut reply = DialogKeyOutcome::Open;
         for key in keys.split(' ') {
             reply = self.dialog.key(&Keymap::default().press(key.parse().unwrap()), self.now);
         }
@@ -62,7 +62,7 @@ impl Open {
     }
 }
 
-fn question(wanted: Wanted) -> Question {
+fn question(wanted: AnswerKind) -> Question {
     Question {
         owner: None,
         wanted,
@@ -75,7 +75,7 @@ fn question(wanted: Wanted) -> Question {
     }
 }
 
-fn asked_by_todo(wanted: Wanted) -> Question {
+fn asked_by_todo(wanted: AnswerKind) -> Question {
     Question { owner: Some("todo".to_owned()), ..question(wanted) }
 }
 
@@ -97,7 +97,7 @@ fn approve(args: &str) -> Question {
     let args = RawJson::parse(args).unwrap();
     let call = ToolCall { id: ToolCallId::new("t1"), name: "bash".to_owned(), args };
     let title = "Run bash?".to_owned();
-    Question::of(&UiRequest { extension: None, title, call: Some(call), ..request(UiKind::Approve) })
+    Question::from_request(&UiRequest { extension: None, title, call: Some(call), ..request(UiKind::Approve) })
 }
 
 fn gate() -> Question {
@@ -105,7 +105,7 @@ fn gate() -> Question {
     let title = "Extension todo keeps failing, and nothing happens without it".to_owned();
     let message = "3 times in a row; last: no answer in 5 s".to_owned();
     let default = UiAnswer::Value("stop".to_owned());
-    Question::of(&UiRequest { options, title, message, default, ..request(UiKind::GateFailing) })
+    Question::from_request(&UiRequest { options, title, message, default, ..request(UiKind::GateFailing) })
 }
 
 fn long_call() -> Question {
@@ -113,8 +113,8 @@ fn long_call() -> Question {
     approve(&serde_json::json!({"path": "a.txt", "content": lines.join("\n")}).to_string())
 }
 
-fn numbered(count: usize) -> Wanted {
-    Wanted::Select((1..=count).map(|number| format!("choice {number}")).collect())
+fn numbered(count: usize) -> AnswerKind {
+    AnswerKind::Select((1..=count).map(|number| format!("choice {number}")).collect())
 }
 
 /// Both widths, one below the other.
@@ -125,17 +125,17 @@ fn both(question: Question) -> String {
 
 #[test]
 fn a_confirmation() {
-    insta::assert_snapshot!(both(asked_by_todo(Wanted::Confirm)));
+    insta::assert_snapshot!(both(asked_by_todo(AnswerKind::Confirm)));
 }
 
 #[test]
 fn haft_asks_in_its_own_name() {
-    insta::assert_snapshot!(both(Question { message: String::new(), ..question(Wanted::Confirm) }));
+    insta::assert_snapshot!(both(Question { message: String::new(), ..question(AnswerKind::Confirm) }));
 }
 
 #[test]
 fn a_countdown() {
-    let asked = Question::of(&UiRequest { title: "Go on?".to_owned(), ..request(UiKind::Confirm) });
+    let asked = Question::from_request(&UiRequest { title: "Go on?".to_owned(), ..request(UiKind::Confirm) });
     let mut open = Open::new(asked);
     let shown = [0, 500, 1000, 40_500, 42_000, 99_000].map(|millis| {
         let mut at = Open { dialog: Dialog::open(open.dialog.question().clone(), open.now), now: open.now }
@@ -151,7 +151,7 @@ fn a_countdown() {
     ╰─ y yes · n no · enter wh… ─╯
     ");
     let within = Some(Duration::from_secs(754));
-    insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(Wanted::Confirm) }).shown(60), @"
+    insta::assert_snapshot!(Open::new(Question { within, ..asked_by_todo(AnswerKind::Confirm) }).shown(60), @"
     ╭─ [todo] asks ───────────── closes itself in 12 min 34 s ─╮
     │ Delete the branch?                                       │
     │ It has 3 commits that are nowhere else.                  │
@@ -163,7 +163,7 @@ fn a_countdown() {
 
 #[test]
 fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
-    let mut open = Open::new(Question::of(&request(UiKind::Confirm)));
+    let mut open = Open::new(Question::from_request(&request(UiKind::Confirm)));
     let start = open.now;
     let mut wakes = Vec::new();
     while let Some(at) = open.dialog.wakes_at(open.now) {
@@ -176,8 +176,8 @@ fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
         open.dialog.wakes_at(start + Duration::from_millis(1300)),
         Some(start + Duration::from_secs(2))
     );
-    assert_eq!(Open::new(question(Wanted::Confirm)).dialog.wakes_at(start), None);
-    let forever = Question { within: Some(Duration::MAX), ..question(Wanted::Confirm) };
+    assert_eq!(Open::new(question(AnswerKind::Confirm)).dialog.wakes_at(start), None);
+    let forever = Question { within: Some(Duration::MAX), ..question(AnswerKind::Confirm) };
     assert_eq!(Open::new(forever).dialog.wakes_at(start), None);
 }
 
@@ -185,8 +185,8 @@ fn a_countdown_wakes_once_a_second_and_not_when_it_is_over() {
 fn a_selection() {
     let options =
         vec!["main".to_owned(), "a-branch-with-a-rather-long-name-to-it".to_owned(), "日本".to_owned()];
-    insta::assert_snapshot!(both(asked_by_todo(Wanted::Select(options))));
-    insta::assert_snapshot!(Open::new(asked_by_todo(Wanted::Select(vec![]))).shown(50), @"
+    insta::assert_snapshot!(both(asked_by_todo(AnswerKind::Select(options))));
+    insta::assert_snapshot!(Open::new(asked_by_todo(AnswerKind::Select(vec![]))).shown(50), @"
     ╭─ [todo] asks ──────────────────────────────────╮
     │ Delete the branch?                             │
     │ It has 3 commits that are nowhere else.        │
@@ -211,7 +211,7 @@ fn a_selection() {
 
 #[test]
 fn an_input() {
-    let mut open = Open::new(asked_by_todo(Wanted::Input { secret: false }));
+    let mut open = Open::new(asked_by_todo(AnswerKind::Input { secret: false }));
     open.keys("a b");
     open.dialog.paste("c\nd\r\n", open.now);
     insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
@@ -224,7 +224,7 @@ fn an_input() {
 
 #[test]
 fn a_secret_is_dots() {
-    let mut open = Open::new(question(Wanted::Input { secret: true }));
+    let mut open = Open::new(question(AnswerKind::Input { secret: true }));
     open.dialog.paste("sk-1é日👩‍🔬\n", open.now);
     open.keys("left left");
     let shown = open.shown(40);
@@ -238,7 +238,7 @@ fn a_secret_is_dots() {
     ╰─ enter answers · esc leaves it ──────╯
     ");
     assert!(!format!("{open:?}", open = open.dialog).contains("sk-1"));
-    assert_eq!(open.keys("enter"), Reply::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
+    assert_eq!(open.keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Value("sk-1é日👩‍🔬".to_owned())));
     open.dialog.paste(&"x".repeat(50), open.now);
     insta::assert_snapshot!(open.shown(30), @"
     ╭─ haft asks ────────────────╮
@@ -253,12 +253,12 @@ fn a_secret_is_dots() {
 
 #[test]
 fn a_text_of_several_lines() {
-    let mut open = Open::new(asked_by_todo(Wanted::Editor("one\ntwo".to_owned())));
+    let mut open = Open::new(asked_by_todo(AnswerKind::Editor("one\ntwo".to_owned())));
     open.keys("shift+enter x");
     insta::assert_snapshot!([80, 30].map(|width| open.shown(width)).join("\n\n"));
-    assert_eq!(open.keys("ctrl+g"), Reply::OpenEditor("one\ntwo\nx".to_owned()));
-    open.dialog.edited("other\u{1b}[2J\n");
-    assert_eq!(open.keys("up enter"), Reply::Answered(UiAnswer::Value("other".to_owned())));
+    assert_eq!(open.keys("ctrl+g"), DialogKeyOutcome::OpenEditor("one\ntwo\nx".to_owned()));
+    open.dialog.apply_edited_text("other\u{1b}[2J\n");
+    assert_eq!(open.keys("up enter"), DialogKeyOutcome::Answered(UiAnswer::Value("other".to_owned())));
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn what_is_granted_is_shown() {
     let script = "for f in *.rs; do\n\tsed -i 's/\\bfoo\\b/\"bar\"/' \"$f\"\ndone\n";
     insta::assert_snapshot!(both(approve(&serde_json::json!({"command": script, "timeout": 5}).to_string())));
     insta::assert_snapshot!(both(gate()));
-    insta::assert_snapshot!(both(Question { grants: true, ..question(Wanted::Confirm) }));
+    insta::assert_snapshot!(both(Question { grants: true, ..question(AnswerKind::Confirm) }));
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_file_that_is_changed_is_named_first_and_shows_what_goes_and_what_comes() {
     let of = |name: &str, args: String| {
         let call = approve(&args).call.map(|call| ToolCall { name: name.to_owned(), ..call });
         let title = format!("Run {name}?");
-        Question::of(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
+        Question::from_request(&UiRequest { extension: None, title, call, ..request(UiKind::Approve) })
             .in_directory("/p")
     };
     insta::assert_snapshot!(both(of("edit", edit.to_string())));

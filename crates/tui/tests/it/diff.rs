@@ -28,7 +28,7 @@ fn the_details_of_a_result() {
 #[test]
 fn without_colours_the_signs_say_it() {
     let diff = Diff::from_details(&details(UNIFIED, false)).unwrap();
-    let theme = Theme::light().reduced(ColorDepth::None);
+    let theme = Theme::light().with_color_depth(ColorDepth::None);
     assert_snapshot!(styled(&diff.lines(60, &theme)));
 }
 
@@ -38,7 +38,7 @@ fn any_unified_diff() {
         "diff --git a/x b/x\nindex 1..2 100644\n{UNIFIED}\x1b[31m-coloured\x1b[0m\n+plus\nBinary files a and b differ\n"
     );
     let diff = Diff::from_details(&details(&git, false)).unwrap();
-    let theme = Theme::dark().reduced(ColorDepth::Sixteen);
+    let theme = Theme::dark().with_color_depth(ColorDepth::Sixteen);
     assert_snapshot!(styled(&diff.lines(60, &theme)));
 }
 

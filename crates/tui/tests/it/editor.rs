@@ -4,7 +4,7 @@ mod images;
 
 use std::path::Path;
 
-use haft_tui::editor::{Editor, Outcome, Pasted};
+use haft_tui::editor::{Editor, EditOutcome, PasteOutcome};
 use haft_tui::keys::{ACTIONS, Action, Edit};
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -66,12 +66,12 @@ fn run(editor: &mut Editor, steps: &[Step], width: u16) {
                 editor.paste(text, |_| false);
             }
             Step::Attach => {
-                if let Pasted::Images { text, paths } = editor.paste("/pictures/a.png", |_| true) {
+                if let PasteOutcome::Images { text, paths } = editor.paste("/pictures/a.png", |_| true) {
                     editor.fold_images(&text, paths);
                 }
             }
             Step::Act(edit) => {
-                let _ = editor.act(*edit, width);
+                let _ = editor.apply_edit(*edit, width);
             }
         }
         check_sound(editor);
@@ -110,17 +110,17 @@ proptest! {
         run(&mut edited, &steps, width);
         let after = edited.text().to_owned();
         for _ in 0..200 {
-            let _ = edited.act(Edit::Undo, width);
+            let _ = edited.apply_edit(Edit::Undo, width);
             check_sound(&edited);
         }
         // The first step was what the text was before.
         prop_assert_eq!(edited.text(), "");
         if !before.is_empty() {
-            let _ = edited.act(Edit::Redo, width);
+            let _ = edited.apply_edit(Edit::Redo, width);
             prop_assert_eq!(edited.text(), &before);
         }
         for _ in 0..200 {
-            let _ = edited.act(Edit::Redo, width);
+            let _ = edited.apply_edit(Edit::Redo, width);
             check_sound(&edited);
         }
         prop_assert_eq!(edited.text(), &after);
@@ -133,7 +133,7 @@ proptest! {
         let layout = editor.layout(width);
         prop_assert!(layout.row < layout.len() && layout.column < usize::from(width));
         for row in 0..layout.len() {
-            let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+            let shown: String = editor.row_pieces(&layout, row).into_iter().map(|piece| piece.text).collect();
             prop_assert!(!shown.contains(char::is_control), "{:?}", shown);
             let columns = haft_tui::editor::columns(&shown);
             prop_assert!(columns <= usize::from(width), "{:?} is {} wide", shown, columns);
@@ -144,14 +144,14 @@ proptest! {
     fn up_and_down_come_back(steps in steps(), width in 3_u16..24) {
         let mut editor = Editor::new();
         run(&mut editor, &steps, width);
-        let _ = editor.act(Edit::LineStart, width);
+        let _ = editor.apply_edit(Edit::LineStart, width);
         let (start, mut rows) = (editor.cursor(), 0);
-        while editor.act(Edit::RowDown, width) == Outcome::Done {
+        while editor.apply_edit(Edit::RowDown, width) == EditOutcome::Done {
             check_sound(&editor);
             rows += 1;
         }
         for _ in 0..rows {
-            prop_assert_eq!(editor.act(Edit::RowUp, width), Outcome::Done);
+            prop_assert_eq!(editor.apply_edit(Edit::RowUp, width), EditOutcome::Done);
         }
         prop_assert_eq!(editor.cursor(), start);
     }
@@ -163,7 +163,7 @@ proptest! {
         let expect = plain.take().text;
         let mut editor = Editor::new();
         let pasted = editor.paste(&paste, |_| false);
-        if pasted == Pasted::Folded {
+        if pasted == PasteOutcome::Folded {
             prop_assert_eq!(editor.text().chars().count(), 1);
         }
         prop_assert_eq!(editor.take().text, expect);
@@ -174,7 +174,7 @@ proptest! {
 fn drawn(editor: &Editor, width: u16) -> String {
     let layout = editor.layout(width);
     let rows = (0..layout.len()).map(|row| {
-        let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+        let shown: String = editor.row_pieces(&layout, row).into_iter().map(|piece| piece.text).collect();
         if row != layout.row {
             return format!("{shown}\n");
         }
@@ -205,7 +205,7 @@ fn with_text(text: &str) -> Editor {
 
 fn act(editor: &mut Editor, edits: &[Edit]) {
     for edit in edits {
-        let _ = editor.act(*edit, 20);
+        let _ = editor.apply_edit(*edit, 20);
     }
 }
 
@@ -255,7 +255,7 @@ fn wide_characters_and_tabs_take_their_columns() {
 fn a_long_line_is_laid_out_at_once() {
     let mut editor = with_text(&"a word ".repeat(40_000));
     assert_eq!(editor.layout(15).len(), 20_000);
-    assert_eq!(editor.act(Edit::RowUp, 15), Outcome::Done);
+    assert_eq!(editor.apply_edit(Edit::RowUp, 15), EditOutcome::Done);
     assert_eq!(editor.layout(15).row, 19_998);
 }
 
@@ -263,7 +263,7 @@ fn a_long_line_is_laid_out_at_once() {
 fn a_long_paste_is_one_character() {
     let mut editor = with_text("see ");
     let paste = "line\n".repeat(120);
-    assert_eq!(editor.paste(&paste, |_| false), Pasted::Folded);
+    assert_eq!(editor.paste(&paste, |_| false), PasteOutcome::Folded);
     editor.insert(" please");
     insta::assert_snapshot!(drawn(&editor, 40), @"see [paste #1: 120 lines] please│");
     insta::assert_snapshot!(drawn(&editor, 12), @"
@@ -328,10 +328,10 @@ fn rows_keep_the_column() {
     b
     another line
     ");
-    assert_eq!(editor.act(Edit::RowUp, 20), Outcome::AtTop);
+    assert_eq!(editor.apply_edit(Edit::RowUp, 20), EditOutcome::AtTop);
     act(&mut editor, &[Edit::RowDown, Edit::RowDown]);
     assert_eq!(editor.cursor(), editor.text().len());
-    assert_eq!(editor.act(Edit::RowDown, 20), Outcome::AtBottom);
+    assert_eq!(editor.apply_edit(Edit::RowDown, 20), EditOutcome::AtBottom);
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn text_from_outside_is_made_fit() {
     assert_eq!(typed.text(), "👩\u{200d}🔬");
     act(&mut typed, &[Edit::DeleteBack]);
     assert!(typed.is_empty());
-    assert_eq!(typed.act(Edit::DeleteOrQuit, 20), Outcome::Empty);
+    assert_eq!(typed.apply_edit(Edit::DeleteOrQuit, 20), EditOutcome::Empty);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn prompts_come_back_with_what_was_in_them() {
     let second = editor.take();
     editor.insert("draft ");
     editor.paste(&"z\n".repeat(13), |_| false);
-    editor.put_before([&first.content, &second.content]);
+    editor.prepend_prompts([&first.content, &second.content]);
     insta::assert_snapshot!(drawn(&editor, 60), @"
     first [paste #1: 11 lines]
 

@@ -24,7 +24,7 @@ fn picture() -> String {
 
 #[cfg(unix)]
 mod terminal {
-    use haft_test_support::pty::{Ended, Pty, Setup};
+    use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 
     use super::*;
     use crate::terminal::peer;
@@ -33,7 +33,7 @@ mod terminal {
     const ITERM: &[(&str, &str)] = &[("TERM_PROGRAM", "iTerm.app")];
     const FOOT: &[(&str, &str)] = &[("TERM", "foot")];
 
-    fn setup(variables: &[(&str, &str)], image: &str) -> Setup {
+    fn setup(variables: &[(&str, &str)], image: &str) -> PtySetup {
         let setup = peer(&[&format!("image={image}")]).pixels(10, 20);
         variables.iter().fold(setup, |setup, (name, value)| setup.env(name, value))
     }
@@ -46,7 +46,7 @@ mod terminal {
 
     fn quit(pty: &Pty) {
         pty.press(&["ctrl+d"]);
-        assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+        assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
     }
 
     fn written(pty: &Pty, from: usize) -> String {

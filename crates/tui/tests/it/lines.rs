@@ -1,12 +1,12 @@
 //! The loop of printed and typed lines, in a pseudo-terminal that can do nothing else.
 
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 use rustix::process::Signal;
 
 use super::terminal::PEER;
 
 fn running() -> Pty {
-    let pty = Setup::new(&*PEER).args(["lines"]).env("TERM", "dumb").spawn();
+    let pty = PtySetup::new(&*PEER).args(["lines"]).env("TERM", "dumb").spawn();
     pty.wait_for("lines of 80");
     pty
 }
@@ -14,7 +14,7 @@ fn running() -> Pty {
 /// How it ended, and that nothing but lines was printed.
 #[track_caller]
 fn ends_with(pty: &Pty, code: u32) {
-    assert_eq!(pty.wait_for_end(), Ended { code, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code, signal: None });
     assert!(!pty.bytes().contains(&0x1b), "{pty:?}");
 }
 

@@ -84,8 +84,8 @@ fn styles_of_everything() {
     for (name, theme) in [
         ("dark", Theme::dark()),
         ("light", Theme::light()),
-        ("16", Theme::dark().reduced(ColorDepth::Sixteen)),
-        ("none", Theme::dark().reduced(ColorDepth::None)),
+        ("16", Theme::dark().with_color_depth(ColorDepth::Sixteen)),
+        ("none", Theme::dark().with_color_depth(ColorDepth::None)),
     ] {
         assert_snapshot!(format!("styles_of_everything_{name}"), styled(&render(EVERYTHING, 60, &theme)));
     }

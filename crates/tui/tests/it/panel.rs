@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use haft_protocol::ids::{ExtensionName, PanelId};
 use haft_protocol::rpc::{Command, PanelContent};
-use haft_test_support::terminal::{ATTACKS, Hostile};
+use haft_test_support::terminal::{ATTACKS, HostileTexts};
 use haft_tui::keys::Keymap;
-use haft_tui::look::Look;
-use haft_tui::panel::Panel;
+use haft_tui::look::DrawContext;
+use haft_tui::panel::ExtensionPanel;
 use haft_tui::theme::Theme;
 use proptest::prelude::*;
 use ratatui_core::layout::Rect;
@@ -19,12 +19,12 @@ fn content(title: &str, lines: &[&str], footer: &str) -> PanelContent {
     PanelContent { panel_id: PanelId::new("main"), title: title.to_owned(), lines, footer: footer.to_owned() }
 }
 
-fn open(title: &str, lines: &[&str], footer: &str) -> Panel {
-    Panel::open(ExtensionName::new("todo"), content(title, lines, footer))
+fn open(title: &str, lines: &[&str], footer: &str) -> ExtensionPanel {
+    ExtensionPanel::open(ExtensionName::new("todo"), content(title, lines, footer))
 }
 
-fn shown(panel: &Panel, size: (u16, u16)) -> String {
-    let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
+fn shown(panel: &ExtensionPanel, size: (u16, u16)) -> String {
+    let look = DrawContext { theme: Theme::dark(), now: Instant::now(), images: None };
     screen(size, |area, buffer| {
         panel.draw(area, buffer, &look);
         None
@@ -84,7 +84,7 @@ fn what_is_too_much_says_so() {
 #[test]
 fn new_content_takes_the_place_of_the_old() {
     let mut panel = open("Todos", &["one"], "foot");
-    panel.render(content("", &["two"], ""));
+    panel.update_content(content("", &["two"], ""));
     insta::assert_snapshot!(shown(&panel, (30, 6)), @"
     ╭─ [todo] Todos ─────────────╮
     │ two                        │
@@ -117,7 +117,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
     │ y/n?                                 │
     ╰─ esc closes ─────────────────────────╯
     ");
-    let mut hostile = Hostile::new(5);
+    let mut hostile = HostileTexts::new(5);
     let mut text = String::new();
     for round in 0..ATTACKS.len() + 40 {
         match ATTACKS.get(round) {
@@ -125,7 +125,7 @@ fn what_is_hostile_is_harmless_and_stays_inside() {
             None => hostile.next_into(&mut text),
         }
         let panel = open(&text, &[&text, &text.repeat(9)], &text);
-        let look = Look { theme: Theme::light(), now: Instant::now(), images: None };
+        let look = DrawContext { theme: Theme::light(), now: Instant::now(), images: None };
         harmless((40, 9), |area, buffer| {
             panel.draw(area, buffer, &look);
             None
@@ -140,7 +140,7 @@ fn the_room_that_is_told_is_the_room_that_is_drawn() {
         let wide = "x".repeat(100);
         let lines = vec![wide.as_str(); 100];
         let mut panel = open("Todos", &lines, "");
-        let Some(Command::PanelResize(room)) = panel.resized(Rect::new(0, 0, width, height)) else {
+        let Some(Command::PanelResize(room)) = panel.resize(Rect::new(0, 0, width, height)) else {
             panic!("nothing was told");
         };
         let rows = shown(&panel, (width, height));
@@ -154,9 +154,9 @@ proptest! {
     #[test]
     fn at_any_size(text in ".{0,60}", width in 0..60_u16, height in 0..20_u16, c in any::<char>()) {
         let mut panel = open(&text, &[&text, &text], &text);
-        let look = Look { theme: Theme::dark(), now: Instant::now(), images: None };
-        panel.resized(Rect::new(0, 0, width, height));
-        let chord = haft_tui::keys::Chord::new(haft_tui::keys::Code::Char(c), Default::default());
+        let look = DrawContext { theme: Theme::dark(), now: Instant::now(), images: None };
+        panel.resize(Rect::new(0, 0, width, height));
+        let chord = haft_tui::keys::Chord::new(haft_tui::keys::ChordKey::Char(c), Default::default());
         panel.key(&Keymap::default().press(chord));
         if let Some(Command::PanelKey(key)) = panel.paste(&text) {
             let text = key.text.unwrap();

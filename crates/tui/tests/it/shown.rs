@@ -1,6 +1,6 @@
 //! Lines as they are drawn, for snapshots and for properties.
 
-use haft_test_support::terminal::obeys;
+use haft_test_support::terminal::terminal_actions;
 use haft_tui::theme::Theme;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::buffer::Buffer;
@@ -99,6 +99,6 @@ pub(crate) fn harmless(
     assert!(cursor.is_none_or(|at| buffer.area.contains(at.into())), "the cursor is at {cursor:?}");
     for cell in &buffer.content {
         assert!(!cell.symbol().contains(char::is_control), "{:?} is drawn", cell.symbol());
-        assert!(obeys(cell.symbol().as_bytes()).is_empty(), "{:?} is drawn", cell.symbol());
+        assert!(terminal_actions(cell.symbol().as_bytes()).is_empty(), "{:?} is drawn", cell.symbol());
     }
 }

@@ -1,6 +1,6 @@
 //! Markdown that is still being written.
 
-use haft_tui::markdown::{Streaming, render};
+use haft_tui::markdown::{StreamingMarkdown, render};
 use haft_tui::theme::Theme;
 use proptest::prelude::*;
 use ratatui_core::text::Line;
@@ -75,7 +75,7 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| source.floor_char_boundary(cut)).collect();
         cuts.extend([0, source.len()]);
         cuts.sort_unstable();
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         for cut in cuts.windows(2) {
             text.push(&source[cut[0]..cut[1]]);
             text.lines(WIDTH, &theme);
@@ -87,7 +87,7 @@ proptest! {
     #[test]
     fn a_new_width_is_as_if_it_had_been_so_from_the_beginning(source in source(), width in 1..60_u16) {
         let theme = Theme::dark();
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         text.push(&source);
         text.lines(WIDTH, &theme);
         text.finish();
@@ -113,13 +113,13 @@ fn long() -> String {
 fn a_piece_costs_the_same_however_much_came_before() {
     let source = long();
     let theme = Theme::dark();
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     let mut most = 0;
     for piece in source.as_bytes().chunks(7) {
-        let before = text.rendered();
+        let before = text.rendered_blocks();
         text.push(std::str::from_utf8(piece).unwrap());
         text.lines(WIDTH, &theme);
-        most = most.max(text.rendered() - before);
+        most = most.max(text.rendered_blocks() - before);
     }
     text.finish();
     text.lines(WIDTH, &theme);
@@ -131,21 +131,21 @@ fn a_piece_costs_the_same_however_much_came_before() {
 #[test]
 fn asking_again_costs_nothing() {
     let theme = Theme::dark();
-    let mut text = Streaming::default();
+    let mut text = StreamingMarkdown::default();
     text.push(&long());
     text.lines(WIDTH, &theme);
-    let rendered = text.rendered();
+    let rendered = text.rendered_blocks();
     for _ in 0..10 {
         text.lines(WIDTH, &theme);
         text.lines(WIDTH, &theme.clone());
     }
-    assert_eq!(text.rendered(), rendered);
+    assert_eq!(text.rendered_blocks(), rendered);
     // Pieces cost nothing until somebody looks.
     for piece in ["a", "b", "c"] {
         text.push(piece);
     }
     text.lines(WIDTH, &theme);
-    assert_eq!(text.rendered(), rendered + 1);
+    assert_eq!(text.rendered_blocks(), rendered + 1);
 }
 
 #[test]
@@ -185,15 +185,15 @@ fn a_long_block_costs_no_more_than_its_end() {
         ("1. one\n", "\n1. an item\n\n   of two paragraphs\n"),
         ("```rust\n", "    let a = 1;\n"),
     ] {
-        let mut text = Streaming::default();
+        let mut text = StreamingMarkdown::default();
         text.push(&format!("{begin}{}", piece.repeat(750)));
         text.lines(WIDTH, &theme);
-        let (mut most, mut read) = (0, text.read());
+        let (mut most, mut read) = (0, text.bytes_read());
         for _ in 0..50 {
             text.push(piece);
             text.lines(WIDTH, &theme);
-            most = most.max(text.read() - read);
-            read = text.read();
+            most = most.max(text.bytes_read() - read);
+            read = text.bytes_read();
         }
         assert!(most < 10 << 10, "{piece:?}: {most} of {}", text.text().as_str().len());
         let now = text.text().as_str().to_owned();

@@ -1,9 +1,9 @@
 //! What is printed and what is drawn below it, on terminals that wrap rows when they become narrower and that cut them.
 
 use haft_test_support::pty::vt100;
-use haft_test_support::terminal::{Hostile, deceives, obeys};
+use haft_test_support::terminal::{HostileTexts, is_deceptive, terminal_actions};
 use haft_tui::clean::{CleanLine, span};
-use haft_tui::terminal::written::Strip;
+use haft_tui::terminal::written::InlineViewport;
 use haft_tui::theme::ColorDepth;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
@@ -14,7 +14,7 @@ use ratatui_core::text::Line;
 /// A terminal, and what shall stand on it.
 struct Page {
     terminal: vt100::Parser,
-    strip: Strip,
+    strip: InlineViewport,
     columns: u16,
     rows: u16,
     wraps: bool,
@@ -27,7 +27,7 @@ impl Page {
         let mut terminal = vt100::Parser::new(cells(rows), cells(columns), 10_000);
         terminal.process(b"$ haft\r\n");
         let (printed, live) = (vec!["$ haft".to_owned()], Vec::new());
-        Self { terminal, strip: Strip::new(!wraps), columns, rows, wraps, printed, live }
+        Self { terminal, strip: InlineViewport::new(!wraps), columns, rows, wraps, printed, live }
     }
 
     fn frame(&mut self, printed: &[&str], live: &[&str]) -> String {
@@ -40,7 +40,7 @@ impl Page {
             }
             Some((1, area.height - 1))
         };
-        let text = self.strip.frame((self.columns, height), &lines, ColorDepth::True, draw);
+        let text = self.strip.render_frame((self.columns, height), &lines, ColorDepth::True, draw);
         self.terminal.process(text.as_bytes());
         let cut = |text: &&str| text.chars().take(usize::from(self.columns)).collect::<String>();
         self.printed.extend(printed.iter().map(cut));
@@ -51,7 +51,7 @@ impl Page {
     /// Another width. What stood there is wrapped to it, where the terminal does that.
     fn resize(&mut self, columns: u16) {
         self.columns = columns;
-        self.strip.again();
+        self.strip.force_redraw();
         if !self.wraps {
             self.terminal.screen_mut().set_size(cells(self.rows), cells(columns));
             return;
@@ -129,7 +129,7 @@ fn rows_are_printed_above_and_what_is_below_is_drawn_anew() {
     page.frame(&[], &["›", "status"]);
     page.is_right();
     assert_eq!(page.frame(&[], &["›", "status"]), "");
-    let bye = page.strip.farewell();
+    let bye = page.strip.clear_viewport();
     page.terminal.process(bye.as_bytes());
     page.live.clear();
     page.is_right();
@@ -162,7 +162,7 @@ fn a_narrower_terminal_wraps_what_was_drawn() {
 
 #[test]
 fn a_terminal_obeys_nothing_but_the_strip_itself() {
-    let (mut hostile, mut texts) = (Hostile::new(12), 0);
+    let (mut hostile, mut texts) = (HostileTexts::new(12), 0);
     let own = ["h", "l", "m", "A", "B", "G", "J", "K"].map(|action| format!("control sequence {action}"));
     let own = |deed: &String| own.contains(deed) || deed == "execute 0x0d";
     for round in 0..500 {
@@ -172,10 +172,10 @@ fn a_terminal_obeys_nothing_but_the_strip_itself() {
             texts += 6;
             let text =
                 page.frame(&printed.each_ref().map(String::as_str), &live.each_ref().map(String::as_str));
-            let deeds: Vec<String> = obeys(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
+            let deeds: Vec<String> = terminal_actions(text.as_bytes()).into_iter().filter(|deed| !own(deed)).collect();
             assert_eq!(deeds, [""; 0], "{printed:?} {live:?}");
             let shown = text.split('\x1b').map(|part| part.trim_start_matches(|c: char| c.is_ascii()));
-            assert!(!shown.into_iter().any(deceives), "{printed:?} {live:?}");
+            assert!(!shown.into_iter().any(is_deceptive), "{printed:?} {live:?}");
         }
     }
     assert_eq!(texts, 30_000);

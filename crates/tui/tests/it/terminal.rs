@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use haft_test_support::example;
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::example_path;
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 use rustix::process::Signal;
 
 pub(crate) static PEER: LazyLock<PathBuf> = LazyLock::new(|| {
-    example("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
+    example_path("haft-tui", "terminal-peer", &["crates/tui/src", "crates/tui/tests/peers", "crates/core/src"])
 });
 
-pub(crate) fn peer(args: &[&str]) -> Setup {
-    Setup::new(&*PEER).args(args)
+pub(crate) fn peer(args: &[&str]) -> PtySetup {
+    PtySetup::new(&*PEER).args(args)
 }
 
 fn running(args: &[&str]) -> Pty {
@@ -24,7 +24,7 @@ fn running(args: &[&str]) -> Pty {
 
 fn quit(pty: &Pty) {
     pty.press(&["ctrl+d"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
 }
 
 /// Everything that was switched on is switched off again, and the other way round.
@@ -48,7 +48,7 @@ fn takes_the_terminal_and_gives_it_back() {
     let screen = pty.screen();
     assert!(screen.alternate_screen() && screen.bracketed_paste(), "{pty:?}");
     assert_eq!(screen.mouse_protocol_mode(), haft_test_support::pty::vt100::MouseProtocolMode::ButtonMotion);
-    assert_eq!(pty.told().titles, ["peer"]);
+    assert_eq!(pty.terminal_commands().titles, ["peer"]);
     quit(&pty);
     is_restored(&pty);
     // The end of the transcript stays.
@@ -59,7 +59,7 @@ fn takes_the_terminal_and_gives_it_back() {
 fn the_mode_of_the_line_is_as_it_was() {
     let script = "stty -a > before; \"$PEER\"; stty -a > after; cmp before after && echo same";
     let home = tempfile::tempdir().unwrap();
-    let setup = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).cwd(home.path());
+    let setup = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).cwd(home.path());
     let pty = setup.spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+d"]);
@@ -99,7 +99,7 @@ fn signals_end_it() {
     for (signal, number) in [(Signal::TERM, 15), (Signal::HUP, 1), (Signal::INT, 2)] {
         let pty = running(&["mouse"]);
         pty.signal(signal);
-        assert_eq!(pty.wait_for_end(), Ended { code: 128 + number, signal: None });
+        assert_eq!(pty.wait_for_end(), ProgramExit { code: 128 + number, signal: None });
         is_restored(&pty);
     }
 }
@@ -159,12 +159,12 @@ fn lines_are_many_and_frames_are_few() {
 fn the_clipboard_is_told_and_too_much_is_not() {
     let pty = running(&[]);
     pty.press(&["ctrl+y"]);
-    pty.wait_until_told("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
+    pty.wait_for_commands("a copy", |told| told.copied == [("c".to_owned(), "Y29waWVk".to_owned())]);
     pty.wait_for("copied Ok(())");
     pty.press(&["ctrl+n"]);
     pty.wait_for("copied Err(\"The text is longer than the 73 KiB");
     pty.press(&["ctrl+b"]);
-    pty.wait_until_told("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
+    pty.wait_for_commands("a bell", |told| told.bells == 1 && told.titles == ["peer", "the title"]);
     quit(&pty);
 }
 
@@ -177,7 +177,7 @@ fn the_background_is_asked_for() {
     assert_eq!(light.rows()[1], "key x", "an answer is no key: {light:?}");
     let dark = peer(&[]).background("rgb:1e1e/1e1e/2e2e").env("COLORFGBG", "0;15").spawn();
     dark.wait_for("peer 80x24 Dark");
-    let deaf = peer(&[]).deaf().env("COLORFGBG", "0;15").spawn();
+    let deaf = peer(&[]).without_answers().env("COLORFGBG", "0;15").spawn();
     deaf.wait_for("peer 80x24 Light");
     let told = peer(&["dark"]).background("rgb:ffff/ffff/ffff").spawn();
     told.wait_for("peer 80x24 Dark");
@@ -186,7 +186,7 @@ fn the_background_is_asked_for() {
 
 #[test]
 fn an_answer_that_comes_late_is_no_text() {
-    let pty = peer(&[]).deaf().spawn();
+    let pty = peer(&[]).without_answers().spawn();
     pty.wait_for("peer 80x24 Dark");
     pty.send("a\x1b]11;rgb:ffff/ffff/ffff\x1b\\b");
     pty.wait_for("peer 80x24 Light");
@@ -196,7 +196,7 @@ fn an_answer_that_comes_late_is_no_text() {
 
 #[test]
 fn keys_that_are_typed_before_anything_is_drawn_count() {
-    let pty = peer(&[]).deaf().spawn();
+    let pty = peer(&[]).without_answers().spawn();
     pty.wait_for_bytes(0, b"\x1b]11;?");
     pty.send("xy");
     pty.wait_for("key x\nkey y");
@@ -291,7 +291,7 @@ fn who_is_ended_while_an_editor_is_open_leaves_that_alone() {
     pty.press(&["ctrl+e"]);
     pty.wait_for("OPEN");
     pty.signal(Signal::TERM);
-    assert_eq!(pty.wait_for_end(), Ended { code: 143, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 143, signal: None });
     let bytes = pty.bytes();
     assert!(String::from_utf8_lossy(&bytes).trim_end().ends_with("OPEN"), "{pty:?}");
     let draft = std::fs::read_to_string(editor.with_extension("path")).unwrap();
@@ -312,7 +312,7 @@ fn an_editor_that_is_not_there_is_said() {
 #[test]
 fn a_shell_stops_it_and_has_it_go_on() {
     let script = "set -m; \"$PEER\"; echo stopped; read x; fg; echo over";
-    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    let pty = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["ctrl+z"]);
     pty.wait_for("stopped");
@@ -352,7 +352,7 @@ fn without_a_shell_nothing_stops() {
 
 #[test]
 fn without_a_terminal_it_does_not_begin() {
-    let pty = Setup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
+    let pty = PtySetup::new("sh").args(["-c", "\"$PEER\" < /dev/null"]).env("PEER", &*PEER).spawn();
     assert_eq!(pty.wait_for_end().code, 2);
     assert!(pty.rows()[0].starts_with("standard input is no terminal"), "{pty:?}");
 }

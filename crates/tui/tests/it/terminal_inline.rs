@@ -1,6 +1,6 @@
 //! The loop on the terminal's own screen, in a pseudo-terminal.
 
-use haft_test_support::pty::{Ended, Pty, Setup};
+use haft_test_support::pty::{ProgramExit, Pty, PtySetup};
 
 use super::terminal::{PEER, is_restored, peer};
 
@@ -17,7 +17,7 @@ fn written(pty: &Pty) -> Vec<String> {
 
 fn quits(pty: &Pty, wanted: &[&str]) {
     pty.press(&["ctrl+d"]);
-    assert_eq!(pty.wait_for_end(), Ended { code: 0, signal: None });
+    assert_eq!(pty.wait_for_end(), ProgramExit { code: 0, signal: None });
     is_restored(pty);
     assert_eq!(written(pty), wanted, "{pty:?}");
 }
@@ -64,7 +64,7 @@ fn a_panic_leaves_what_was_printed() {
 #[test]
 fn a_shell_stops_it_and_has_it_go_on() {
     let script = "set -m; \"$PEER\" inline; echo stopped; read x; fg; echo over";
-    let pty = Setup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
+    let pty = PtySetup::new("sh").args(["-c", script]).env("PEER", &*PEER).spawn();
     pty.wait_for("peer 80x24");
     pty.press(&["a", "ctrl+z"]);
     pty.wait_for("stopped");

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use haft_tui::theme::{Appearance, ColorDepth, Parsed, Role, Theme, ThemeError};
+use haft_tui::theme::{Appearance, ColorDepth, ParsedTheme, Role, Theme, ThemeError};
 use insta::assert_snapshot;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::shown::table;
 
-fn parse(text: &str) -> Parsed {
+fn parse(text: &str) -> ParsedTheme {
     Theme::parse(text, Appearance::Dark).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn built_in() {
             (ColorDepth::Sixteen, "16"),
             (ColorDepth::None, "none"),
         ] {
-            assert_snapshot!(format!("built_in_{name}_{suffix}"), table(&theme.reduced(depth)));
+            assert_snapshot!(format!("built_in_{name}_{suffix}"), table(&theme.with_color_depth(depth)));
         }
     }
 }
@@ -35,7 +35,7 @@ fn built_in() {
 #[test]
 fn without_colours_there_is_none() {
     for theme in [Theme::dark(), Theme::light()] {
-        let theme = theme.reduced(ColorDepth::None);
+        let theme = theme.with_color_depth(ColorDepth::None);
         for role in Role::ALL {
             let style = theme.style(*role);
             assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
@@ -58,7 +58,7 @@ fn a_role_follows_another() {
 #[test]
 fn styles_are_written_in_three_ways() {
     let accent = |written: &str| {
-        let Parsed { theme, problems } = parse(&format!(r#"{{"styles": {{"accent": {written}}}}}"#));
+        let ParsedTheme { theme, problems } = parse(&format!(r#"{{"styles": {{"accent": {written}}}}}"#));
         assert_eq!(problems, [], "{written}");
         theme.style(Role::Accent)
     };
@@ -107,7 +107,7 @@ fn themes_of_zot() {
         "spinner_messages": ["shipping"], "dark": {"fg": 253, "tool": "#8fbcbb", "selection_bg": 24, "selection_fg": 231,
         "user_bubble_bg": "#42454b", "spinner_frames": ["◢", "◣"], "syntax_base_style": "monokai",
         "syntax": {"keyword": "#81a1c1 bold", "name_builtin": "#88c0d0", "comment": "#616e88 italic"}}}}"##;
-    let Parsed { theme, problems } = parse(text);
+    let ParsedTheme { theme, problems } = parse(text);
     assert_eq!(problems, []);
     assert_eq!((theme.name().as_str(), theme.description().as_str()), ("z", "d"));
     assert_eq!(theme.spinner().frames.len(), 2);

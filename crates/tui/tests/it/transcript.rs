@@ -18,8 +18,8 @@ use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Stop, Time};
-use haft_tui::image::Images;
-use haft_tui::look::Look;
+use haft_tui::image::ImageDisplay;
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use haft_tui::transcript::Transcript;
 use ratatui_core::buffer::Buffer;
@@ -32,7 +32,7 @@ pub(crate) struct Shown {
     pub(crate) now: Instant,
     pub(crate) theme: Theme,
     pub(crate) size: (u16, u16),
-    pub(crate) images: Option<Arc<Images>>,
+    pub(crate) images: Option<Arc<ImageDisplay>>,
     pub(crate) buffer: Buffer,
 }
 
@@ -53,7 +53,7 @@ impl Shown {
     }
 
     pub(crate) fn event(&mut self, event: &E) {
-        self.transcript.event(event, self.now);
+        self.transcript.handle_event(event, self.now);
     }
 
     pub(crate) fn events(&mut self, events: &[E]) {
@@ -64,7 +64,7 @@ impl Shown {
     pub(crate) fn draw(&mut self) -> String {
         let (width, height) = self.size;
         self.buffer = Buffer::empty(Rect::new(0, 0, width, height));
-        let look = Look { theme: self.theme.clone(), now: self.now, images: self.images.clone() };
+        let look = DrawContext { theme: self.theme.clone(), now: self.now, images: self.images.clone() };
         self.transcript.draw(self.buffer.area, &mut self.buffer, &look);
         text(&self.buffer)
     }

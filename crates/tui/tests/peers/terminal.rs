@@ -11,10 +11,10 @@ use haft_protocol::content::Image;
 use haft_protocol::rpc::{Abort, CommandKind, Line, NoData, Payload, Request, Response};
 use haft_tui::app::{Answer, Ask, Effect, Event, Printed};
 use haft_tui::clean::{CleanLine, span};
-use haft_tui::image::{ImageFacts, Placement};
-use haft_tui::look::Look;
+use haft_tui::image::{ImageFacts, ImagePlacement};
+use haft_tui::look::DrawContext;
 use haft_tui::terminal::{
-    Below, Connection, End, Environment, Interface, Printing, Program, Setup, run, run_lines,
+    Below, Connection, ExitReason, Environment, Interface, Printing, ProgramServices, TerminalSetup, run, run_linear,
 };
 use haft_tui::theme::{Appearance, Role, Theme};
 use ratatui_core::buffer::Buffer;
@@ -49,7 +49,7 @@ struct Pictures {
     image: Option<Arc<Image>>,
     row: u16,
     covered: bool,
-    shown: Vec<Placement>,
+    shown: Vec<ImagePlacement>,
     hidden: bool,
 }
 
@@ -63,15 +63,15 @@ impl Pictures {
         }
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
         self.shown.clear();
         let Some(image) = &self.image else { return };
-        let facts = ImageFacts::of(image);
-        buffer.set_line(60, self.row, &facts.line(&look.theme), 20);
-        let size = look.images.as_ref().and_then(|images| images.space(image, &facts, 20, area.height));
+        let facts = ImageFacts::from_image(image);
+        buffer.set_line(60, self.row, &facts.label_line(&look.theme), 20);
+        let size = look.images.as_ref().and_then(|images| images.image_cells(image, &facts, 20, area.height));
         if let Some((width, height)) = size {
             let space = Rect { x: 60, y: self.row, width: 20, height };
-            self.shown.push(Placement::mark(image.clone(), Rect { width, ..space }, space, buffer));
+            self.shown.push(ImagePlacement::mark_area(image.clone(), Rect { width, ..space }, space, buffer));
         }
         if self.covered {
             buffer.set_span(61, self.row + 1, &span(CleanLine::new("over"), look.theme.style(Role::Text)), 4);
@@ -162,7 +162,7 @@ impl Interface for Peer {
         effects
     }
 
-    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
         let (columns, rows) = self.size;
         let head = format!("peer {columns}x{rows} {:?}, {} lines", self.appearance, self.lines);
         let head = span(CleanLine::new(&head), look.theme.style(Role::Error));
@@ -181,7 +181,7 @@ impl Interface for Peer {
 
     fn was_hidden(&mut self) {}
 
-    fn below(&mut self, _: Rect, look: &Look) -> Option<Below> {
+    fn below(&mut self, _: Rect, look: &DrawContext) -> Option<Below> {
         if self.is_whole() {
             return None;
         }
@@ -193,7 +193,7 @@ impl Interface for Peer {
         !self.pictures.hidden
     }
 
-    fn images(&self) -> &[Placement] {
+    fn images(&self) -> &[ImagePlacement] {
         &self.pictures.shown
     }
 
@@ -210,7 +210,7 @@ impl Interface for Peer {
         Theme::built_in(self.appearance)
     }
 
-    fn tail(&mut self, _: u16, rows: usize, look: &Look) -> Vec<Row<'static>> {
+    fn tail(&mut self, _: u16, rows: usize, look: &DrawContext) -> Vec<Row<'static>> {
         let style = look.theme.style(Role::Error);
         let from = if self.inline { self.printed } else { self.told.len().saturating_sub(rows) };
         self.printed = self.told.len();
@@ -241,7 +241,7 @@ impl Printing for Peer {
 struct Knows;
 
 #[async_trait::async_trait]
-impl Program for Knows {
+impl ProgramServices for Knows {
     async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
         assert!(matches!(ask, Ask::Branch), "the program fails");
         answers.send(Answer::Branch(Some("main".to_owned()))).await.unwrap();
@@ -271,8 +271,8 @@ fn main() {
     let (requests, received) = mpsc::unbounded_channel();
     let (sender, lines) = mpsc::channel(64);
     let flood = if argument("flood") { 50_000 } else { 0 };
-    let setup = Setup {
-        environment: Environment::of_process(),
+    let setup = TerminalSetup {
+        environment: Environment::from_process(),
         inline: argument("inline"),
         mouse: argument("mouse"),
         appearance: argument("dark").then_some(Appearance::Dark),
@@ -287,7 +287,7 @@ fn main() {
             tokio::spawn(serve(received, sender, flood));
         }
         if argument("lines") {
-            return run_lines(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
+            return run_linear(Peer::default(), Arc::new(Knows), Connection { requests, lines }).await;
         }
         let image = std::env::args().find_map(|arg| arg.strip_prefix("image=").map(str::to_owned));
         let image =
@@ -302,8 +302,8 @@ fn main() {
         .await
     });
     std::process::exit(match end {
-        Ok(End::Quit) => 0,
-        Ok(End::Signal(number)) => 128 + number,
+        Ok(ExitReason::Quit) => 0,
+        Ok(ExitReason::Signal(number)) => 128 + number,
         Err(error) => {
             use io::Write as _;
             let _ = writeln!(io::stderr(), "{error}");

@@ -7,11 +7,11 @@ use haft_packages::Origin;
 use haft_packages::install::{Row, State};
 use haft_packages::manifest::Exec;
 
-use super::super::list::told;
+use super::super::list::problem_lines;
 use super::*;
-use crate::hooks::Loosened;
+use crate::hooks::GateRelaxation;
 
-fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
+fn row(name: &str, origin: Origin, state: State, dir: &str) -> ListedExtension {
     let exec = Some(Exec { program: "./run".into(), args: Vec::new() });
     let row = Row {
         origin,
@@ -26,12 +26,12 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         entry: None,
         state,
     };
-    Listed {
+    ListedExtension {
         row,
         failure: None,
         is_slow: false,
-        behind: None,
-        loosened: Loosened::default(),
+        shadowed_by: None,
+        relaxation: GateRelaxation::default(),
         hook: None,
         trusted: false,
         sandbox: Some(SandboxLevel::None),
@@ -39,14 +39,14 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
 }
 
 /// It failed five minutes after the beginning of time.
-fn failed(listed: Listed, code: &str) -> Listed {
+fn failed(listed: ListedExtension, code: &str) -> ListedExtension {
     let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
     let message = "exited with status 1: Name\x1b[31mError: x".into();
-    Listed { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
+    ListedExtension { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
 }
 
-fn places() -> Places {
-    Places { cwd: "/w".into(), home: Some("/u".into()) }
+fn places() -> PathShortener {
+    PathShortener { cwd: "/w".into(), home: Some("/u".into()) }
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn columns_are_aligned_and_nothing_escapes() {
         failed(row("q", Origin::Project, State::Enabled, "/w/q"), "exited"),
         failed(row("pinned", Origin::Global, State::Enabled, "/u/ext/pinned"), "pin_mismatch"),
     ];
-    insta::assert_snapshot!(text(&rows, &places(), 80), @"
+    insta::assert_snapshot!(render_table(&rows, &places(), 80), @"
     NAME        VERSION  SCOPE    STATE       SANDBOX   FROM
     todo-panel  1.0      global   enabled     standard  ~/ext/todo
     unread      1.0.0    global   enabled     ?         /srv/off
@@ -82,7 +82,7 @@ fn columns_are_aligned_and_nothing_escapes() {
     pinned      1.0.0    global   failed      none      ~/ext/pinned
     ");
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
-    insta::assert_snapshot!(rows.iter().flat_map(|row| told(row, now)).collect::<Vec<_>>().join("\n"), @"
+    insta::assert_snapshot!(rows.iter().flat_map(|row| problem_lines(row, now)).collect::<Vec<_>>().join("\n"), @"
     p: is not run, because the project is not trusted; `haft trust` shows and allows it
     b: why
     c: run (changed)
@@ -103,7 +103,7 @@ fn every_line_fits_the_terminal() {
         State::Enabled,
         "/very/deep/directory/somewhere/on/this/machine/src/deep",
     );
-    insta::assert_snapshot!(text(&[long, deep], &places(), 80), @"
+    insta::assert_snapshot!(render_table(&[long, deep], &places(), 80), @"
     NAME  VERSION         SCOPE    STATE       SANDBOX  FROM
     nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
           1.0.0-alpha.2…  project  unapproved  -        ./.haft/extensions/long
@@ -113,7 +113,7 @@ fn every_line_fits_the_terminal() {
 
 #[track_caller]
 fn check(text: &str, room: usize, expect: (&str, &str)) {
-    assert_eq!((beginning_of(text, room).as_str(), end_of(text, room).as_str()), expect);
+    assert_eq!((truncate_end(text, room).as_str(), truncate_start(text, room).as_str()), expect);
 }
 
 #[test]

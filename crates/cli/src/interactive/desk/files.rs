@@ -12,7 +12,7 @@ use haft_core::image;
 use haft_protocol::content::Image;
 use ignore::WalkBuilder;
 
-use super::Ground;
+use super::UiContext;
 
 /// More files than this are not named.
 const MOST: usize = 50_000;
@@ -24,7 +24,7 @@ const LONGEST: u64 = 4096;
 const SHORT: usize = 8;
 
 /// The files below a directory as git sees them, hidden ones included, with `/` between names and behind directories.
-pub(super) fn below(dir: &Path) -> Vec<String> {
+pub(super) fn list_files(dir: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(dir)
         .hidden(false)
         .require_git(false)
@@ -41,15 +41,15 @@ pub(super) fn below(dir: &Path) -> Vec<String> {
 }
 
 /// The branch, where the project is trusted or brings nothing that anybody could distrust. Nothing is run for it.
-pub(super) fn branch(ground: &Ground) -> Option<String> {
-    let project = ground.decision().ok()?.project;
+pub(super) fn current_branch(ground: &UiContext) -> Option<String> {
+    let project = ground.trust_decision().ok()?.project;
     let brings_nothing =
         || Snapshot::take(&ground.home, &project.dir).is_ok_and(|snapshot| snapshot.files().is_empty());
-    if project.is_trusted() || brings_nothing() { head(&project.dir) } else { None }
+    if project.is_trusted() || brings_nothing() { read_head(&project.dir) } else { None }
 }
 
-fn head(dir: &Path) -> Option<String> {
-    let text = read_text(&repository(dir)?.join("HEAD"), LONGEST).ok()?;
+fn read_head(dir: &Path) -> Option<String> {
+    let text = read_text(&find_git_dir(dir)?.join("HEAD"), LONGEST).ok()?;
     let text = text.trim();
     match text.strip_prefix("ref: ") {
         Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
@@ -61,7 +61,7 @@ fn head(dir: &Path) -> Option<String> {
 }
 
 /// The `.git` of the nearest directory that has one; a file of that name says where it is.
-fn repository(dir: &Path) -> Option<PathBuf> {
+fn find_git_dir(dir: &Path) -> Option<PathBuf> {
     let (place, git) =
         dir.ancestors().map(|place| (place, place.join(".git"))).find(|(_, git)| git.exists())?;
     if git.is_dir() {
@@ -72,8 +72,8 @@ fn repository(dir: &Path) -> Option<PathBuf> {
 }
 
 /// Reads an image; what it is, its bytes say. `~/` is the home directory.
-pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
-    let path = placed(cwd, path);
+pub(super) fn read_image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
+    let path = resolve_path(cwd, path);
     let shown = path.display();
     let about = fs::metadata(&path).with_context(|| format!("cannot read {shown}"))?;
     anyhow::ensure!(about.is_file(), "{shown} is no file");
@@ -92,7 +92,7 @@ pub(super) fn image(cwd: &Path, path: &Path) -> anyhow::Result<Image> {
     Ok(Image { mime_type, data: BASE64_STANDARD.encode(&bytes).into() })
 }
 
-pub(super) fn placed(cwd: &Path, path: &Path) -> PathBuf {
+pub(super) fn resolve_path(cwd: &Path, path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => home.join(below),
         _ => cwd.join(path),
@@ -118,8 +118,8 @@ mod tests {
         }
         write(dir.path().join(".gitignore"), "target\n");
         let expect = [".github/", ".github/ci.yml", ".gitignore", "a b.txt", "src/", "src/main.rs"];
-        assert_eq!(below(dir.path()), expect);
-        assert_eq!(below(&dir.path().join("gone")), Vec::<String>::new());
+        assert_eq!(list_files(dir.path()), expect);
+        assert_eq!(list_files(&dir.path().join("gone")), Vec::<String>::new());
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         let head_is = |text: &str| {
             write(dir.path().join(".git/HEAD"), text);
             fs::create_dir_all(dir.path().join("a/b")).unwrap();
-            head(&dir.path().join("a/b"))
+            read_head(&dir.path().join("a/b"))
         };
         assert_eq!(head_is("ref: refs/heads/fix/one\n").as_deref(), Some("fix/one"));
         assert_eq!(head_is("0123456789abcdef0123456789abcdef01234567\n").as_deref(), Some("01234567"));
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(head_is(""), None);
         write(dir.path().join("tree/.git"), "gitdir: ../.git/worktrees/tree\n");
         write(dir.path().join(".git/worktrees/tree/HEAD"), "ref: refs/heads/two\n");
-        assert_eq!(head(&dir.path().join("tree")).as_deref(), Some("two"));
+        assert_eq!(read_head(&dir.path().join("tree")).as_deref(), Some("two"));
     }
 
     const GIF: &[u8] = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;";
@@ -145,9 +145,9 @@ mod tests {
     fn an_image_is_what_its_bytes_are() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("a.png"), GIF).unwrap();
-        let shown = image(dir.path(), Path::new("a.png")).unwrap();
+        let shown = read_image(dir.path(), Path::new("a.png")).unwrap();
         assert_eq!(shown.mime_type, "image/gif");
-        assert_eq!(shown, image(Path::new("/"), &dir.path().join("a.png")).unwrap());
+        assert_eq!(shown, read_image(Path::new("/"), &dir.path().join("a.png")).unwrap());
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         fs::write(dir.path().join("text.png"), "text").unwrap();
         File::create(dir.path().join("big.png")).unwrap().set_len(6 * 1024 * 1024).unwrap();
         let told = |name: &str| {
-            let error = format!("{:#}", image(dir.path(), Path::new(name)).unwrap_err());
+            let error = format!("{:#}", read_image(dir.path(), Path::new(name)).unwrap_err());
             error.replace(&dir.path().display().to_string(), "DIR")
         };
         assert!(told("text.png").starts_with("DIR/text.png cannot be shown: its bytes are no PNG"));

@@ -10,23 +10,23 @@ use haft_core::session::entry::Name;
 use haft_protocol::message::Message;
 use haft_protocol::rpc::{ErrorCode, Failure};
 
-use super::Ground;
-use super::files::placed;
-use crate::session::{Sessions, add, explained, into_file, short};
+use super::UiContext;
+use super::files::resolve_path;
+use crate::session::{SessionFinder, add_entry, explain_error, export_to_file, short_id};
 
 #[derive(Default)]
-pub(in crate::interactive) struct Open(Mutex<Known>);
+pub(in crate::interactive) struct OpenSessions(Mutex<OpenSessionsState>);
 
 #[derive(Default)]
-struct Known {
+struct OpenSessionsState {
     sessions: BTreeMap<String, Session>,
     current: Option<String>,
 }
 
-impl Open {
+impl OpenSessions {
     /// A session was opened. The first one is what the person sees.
     pub(in crate::interactive) fn add(&self, session: &Session) {
-        self.with(|known| {
+        self.with_state(|known| {
             let id = session.id().to_string();
             known.current.get_or_insert_with(|| id.clone());
             known.sessions.insert(id, session.clone());
@@ -34,13 +34,13 @@ impl Open {
     }
 
     pub(in crate::interactive) fn current(&self) -> Option<Session> {
-        self.with(|known| known.sessions.get(known.current.as_ref()?).cloned())
+        self.with_state(|known| known.sessions.get(known.current.as_ref()?).cloned())
     }
 
     /// The messages of the session that the person sees from here on. The others are about to be closed, and a session is
     /// open to nobody else as long as anybody holds it.
-    pub(super) fn conversation(&self, id: &str) -> Result<Arc<Vec<Message>>, Failure> {
-        let session = self.with(|known| {
+    pub(super) fn switch_to(&self, id: &str) -> Result<Arc<Vec<Message>>, Failure> {
+        let session = self.with_state(|known| {
             let session = known.sessions.get(id).cloned()?;
             known.sessions.retain(|other, _| other == id);
             known.current = Some(id.to_owned());
@@ -51,17 +51,17 @@ impl Open {
     }
 
     fn find(&self, id: &str) -> Option<Session> {
-        self.with(|known| known.sessions.get(id).cloned())
+        self.with_state(|known| known.sessions.get(id).cloned())
     }
 
-    fn with<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+    fn with_state<T>(&self, change: impl FnOnce(&mut OpenSessionsState) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Writes a session into a file, once all that was said is on the disk.
 pub(super) async fn export(
-    ground: Arc<Ground>,
+    ground: Arc<UiContext>,
     session: String,
     to: Option<String>,
 ) -> anyhow::Result<PathBuf> {
@@ -70,29 +70,29 @@ pub(super) async fn export(
             open.flush().await?;
             open.path().filter(|path| path.exists()).context("nothing of this session is recorded yet")?
         }
-        None => Sessions::new(&ground.home, &ground.cwd).by_id(&session)?.path,
+        None => SessionFinder::new(&ground.home, &ground.cwd).by_id(&session)?.path,
     };
-    let to = to.map(|to| placed(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
-    let written = move || into_file(&path, to.as_deref(), &ground.cwd);
+    let to = to.map(|to| resolve_path(&ground.cwd, to.as_ref()).to_string_lossy().into_owned());
+    let written = move || export_to_file(&path, to.as_deref(), &ground.cwd);
     tokio::task::spawn_blocking(written).await.context("haft failed while it wrote the file")?
 }
 
 /// Names a session that is not open, and says what it is called then.
-pub(super) fn rename(ground: &Ground, session: &str, name: &str) -> anyhow::Result<(String, Option<String>)> {
-    let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
+pub(super) fn rename(ground: &UiContext, session: &str, name: &str) -> anyhow::Result<(String, Option<String>)> {
+    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
     // The screen is the interface's: what was mended goes into the log.
-    add(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;
+    add_entry(&found, Name { name: name.to_owned() }, |repair| tracing::warn!("{repair}"))?;
     Ok((found.id.to_string(), Some(name.to_owned()).filter(|name| !name.is_empty())))
 }
 
-pub(super) fn delete(ground: &Ground, session: &str) -> anyhow::Result<String> {
-    let found = Sessions::new(&ground.home, &ground.cwd).by_id(session)?;
+pub(super) fn delete(ground: &UiContext, session: &str) -> anyhow::Result<String> {
+    let found = SessionFinder::new(&ground.home, &ground.cwd).by_id(session)?;
     let id = found.id;
     anyhow::ensure!(
         ground.open.find(&id.to_string()).is_none(),
         "session {} is the one that is open here; go to another one first",
-        short(id)
+        short_id(id)
     );
-    found.remove().map_err(|error| explained(error, id))?;
+    found.remove().map_err(|error| explain_error(error, id))?;
     Ok(id.to_string())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{
-    Auth, Config, ExposeSecret as _, Home, Key, Layer, Place, Row, SecretString, all_keys, read_text,
+    AuthFile, Config, ExposeSecret as _, Home, ConfigKey, ConfigLayer, LayerSource, ConfigRow, SecretString, all_keys, read_text,
     value_text,
 };
 use haft_packages::Launch;
@@ -14,30 +14,30 @@ use haft_packages::discovery::Discovery;
 use haft_providers::{KeyHome, Models, PRESETS, key_home};
 use haft_tui::app::{Provider, SettingRow};
 
-use super::Ground;
+use super::UiContext;
 use crate::{login, setup};
 
 /// All of them; those that can be made out where a file has a mistake.
-pub(super) fn rows(ground: &Ground) -> Vec<SettingRow> {
-    let rows = holding(ground).map(|config| config.rows());
+pub(super) fn setting_rows(ground: &UiContext) -> Vec<SettingRow> {
+    let rows = effective_config(ground).map(|config| config.rows());
     let rows = rows.inspect_err(|error| tracing::warn!(%error, "the settings are not shown"));
-    rows.unwrap_or_default().iter().map(shown).collect()
+    rows.unwrap_or_default().iter().map(setting_row).collect()
 }
 
-pub(super) fn set(ground: &Ground, name: &str, value: &str) -> anyhow::Result<SettingRow> {
-    haft_config::set(&ground.home.config_file(), name, value)?;
-    let rows = holding(ground)?.rows();
-    rows.iter().find(|row| row.key == name).map(shown).context("the setting is written and not found again")
+pub(super) fn set(ground: &UiContext, name: &str, value: &str) -> anyhow::Result<SettingRow> {
+    haft_config::set_key(&ground.home.config_file(), name, value)?;
+    let rows = effective_config(ground)?.rows();
+    rows.iter().find(|row| row.key == name).map(setting_row).context("the setting is written and not found again")
 }
 
-pub(super) fn holding(ground: &Ground) -> anyhow::Result<Config> {
-    let project = ground.decision()?.project;
-    let env = Layer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| Layer::empty(Place::Env));
+pub(super) fn effective_config(ground: &UiContext) -> anyhow::Result<Config> {
+    let project = ground.trust_decision()?.project;
+    let env = ConfigLayer::from_env(|name| std::env::var(name).ok()).unwrap_or_else(|_| ConfigLayer::empty(LayerSource::Env));
     let flags = ground.args.model.layer(&ground.args.agent);
-    Ok(setup::read_what_can_be(&ground.home, &project, flags, env).0)
+    Ok(setup::read_leniently(&ground.home, &project, flags, env).0)
 }
 
-fn shown(row: &Row) -> SettingRow {
+fn setting_row(row: &ConfigRow) -> SettingRow {
     let key = all_keys().find(|key| key.path == row.key);
     let choices = key.map(|key| key.kind.choices()).unwrap_or_default();
     SettingRow {
@@ -45,7 +45,7 @@ fn shown(row: &Row) -> SettingRow {
         value: row.value.as_ref().map_or_else(|| row.default.clone(), value_text),
         origin: row.origin.to_string(),
         choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
-        about: key.map(Key::summary).unwrap_or_default(),
+        about: key.map(ConfigKey::summary).unwrap_or_default(),
     }
 }
 
@@ -54,13 +54,13 @@ const LONGEST: u64 = 256 * 1024;
 
 /// Where each is, for people, and its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one.
 /// What is not approved, and what an untrusted project brings, is not among them.
-pub(super) fn themes(ground: &Ground) -> Vec<(String, String)> {
-    let mut themes = users(&ground.home.themes_dir());
-    themes.extend(of_extensions(ground).unwrap_or_default());
+pub(super) fn list_themes(ground: &UiContext) -> Vec<(String, String)> {
+    let mut themes = user_themes(&ground.home.themes_dir());
+    themes.extend(extension_themes(ground).unwrap_or_default());
     themes
 }
 
-fn users(dir: &Path) -> Vec<(String, String)> {
+fn user_themes(dir: &Path) -> Vec<(String, String)> {
     let files = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
@@ -71,10 +71,10 @@ fn users(dir: &Path) -> Vec<(String, String)> {
         .collect()
 }
 
-fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
-    let project = ground.decision()?.project;
-    let config = holding(ground)?;
-    let search = setup::search(&ground.args.ext, &ground.home, &config, project);
+fn extension_themes(ground: &UiContext) -> anyhow::Result<Vec<(String, String)>> {
+    let project = ground.trust_decision()?.project;
+    let config = effective_config(ground)?;
+    let search = setup::extension_search(&ground.args.ext, &ground.home, &config, project);
     let specs = Discovery::run(&search).specs;
     let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
     let named = themes.filter_map(|spec| {
@@ -88,9 +88,9 @@ fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 /// The providers that there are, and where the key of each comes from.
-pub(super) fn providers(home: &Home) -> Vec<Provider> {
+pub(super) fn list_providers(home: &Home) -> Vec<Provider> {
     let models = Models::load(&home.models_file()).unwrap_or_default();
-    let auth = Auth::load(&home.auth_file()).unwrap_or_default();
+    let auth = AuthFile::load(&home.auth_file()).unwrap_or_default();
     let names = PRESETS.iter().map(|preset| preset.name).chain(models.providers());
     let provider = |name: &str| {
         let KeyHome { stored_as, variable } = key_home(name, &models)?;
@@ -107,14 +107,14 @@ pub(super) fn providers(home: &Home) -> Vec<Provider> {
 
 /// Stores a key, once the provider has taken it.
 pub(super) async fn login(
-    ground: Arc<Ground>,
+    ground: Arc<UiContext>,
     provider: String,
     key: SecretString,
 ) -> anyhow::Result<String> {
     let home = &ground.home;
-    let key = login::usable(key.expose_secret())?;
+    let key = login::parse_key(key.expose_secret())?;
     let models = Models::load(&home.models_file())?;
-    let probed = login::probe(home, &provider, &key, &models, |_| {}).await;
+    let probed = login::verify_key(home, &provider, &key, &models, |_| {}).await;
     probed.map_err(|error| error.context("nothing was stored; check the key"))?;
     Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_setting_says_what_it_is_for() {
-        let unfinished = all_keys().map(Key::summary).filter(|about| !about.ends_with(['.', '…']));
+        let unfinished = all_keys().map(ConfigKey::summary).filter(|about| !about.ends_with(['.', '…']));
         assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
@@ -143,7 +143,7 @@ mod tests {
         fs::create_dir(dir.path().join("d.json")).unwrap();
         fs::write(dir.path().join("e.json"), " ".repeat(300 * 1024)).unwrap();
         let named = |name: &str| (dir.path().join(name).display().to_string(), "{}".to_owned());
-        assert_eq!(users(dir.path()), [named("a.JSON"), named("b.json")]);
-        assert_eq!(users(&dir.path().join("gone")), []);
+        assert_eq!(user_themes(dir.path()), [named("a.JSON"), named("b.json")]);
+        assert_eq!(user_themes(&dir.path().join("gone")), []);
     }
 }

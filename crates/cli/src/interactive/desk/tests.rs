@@ -8,11 +8,11 @@ use haft_protocol::rpc::ErrorCode;
 use tempfile::TempDir;
 
 use super::*;
-use crate::session::Sessions;
+use crate::session::SessionFinder;
 
 struct World {
     dir: TempDir,
-    desk: Desk,
+    desk: UiBackend,
 }
 
 impl World {
@@ -20,13 +20,13 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         let cwd = dir.path().join("project");
         fs::create_dir(&cwd).unwrap();
-        let ground = Ground {
+        let ground = UiContext {
             home: Home::at(dir.path().join("home")),
             cwd: cwd.canonicalize().unwrap(),
             args: Arc::default(),
             open: Arc::default(),
         };
-        let desk = Desk { runtime: Handle::current(), ground: Arc::new(ground), shells: Arc::default() };
+        let desk = UiBackend { runtime: Handle::current(), context: Arc::new(ground), shells: Arc::default() };
         Self { dir, desk }
     }
 
@@ -46,7 +46,7 @@ impl World {
     }
 
     async fn session(&self) -> haft_core::session::Session {
-        let session = Sessions::new(&self.desk.ground.home, &self.desk.ground.cwd).create();
+        let session = SessionFinder::new(&self.desk.context.home, &self.desk.context.cwd).create();
         session.append(Name { name: "tidy".into() }, Durability::Now).await.unwrap();
         session
     }
@@ -82,11 +82,11 @@ async fn a_command_can_be_stopped() {
 #[tokio::test]
 async fn a_question_that_is_lost_is_answered_all_the_same() {
     let desk = World::new().desk;
-    let lost: Vec<String> = desk.read(|_| panic!("a mistake of haft's own")).await;
+    let lost: Vec<String> = desk.read_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert_eq!(lost, Vec::<String>::new());
-    let lost: Result<(), Failure> = desk.attempt(|_| panic!("a mistake of haft's own")).await;
+    let lost: Result<(), Failure> = desk.try_off_thread(|_| panic!("a mistake of haft's own")).await;
     assert!(lost.unwrap_err().error.starts_with("haft failed here"));
-    let lost: Result<(), Failure> = desk.spawned(async { panic!("a mistake of haft's own") }).await;
+    let lost: Result<(), Failure> = desk.spawn_task(async { panic!("a mistake of haft's own") }).await;
     assert!(lost.unwrap_err().error.starts_with("haft failed here"));
 }
 
@@ -98,12 +98,12 @@ async fn a_session_is_shown_written_and_deleted() {
     let gone = world.ask(Ask::Conversation { session: id.clone() }).await;
     let is_not_open = |answer: &Answer| matches!(answer, Answer::Conversation(_, Err(failure)) if failure.code == ErrorCode::SessionNotFound);
     assert!(is_not_open(&gone[0]), "{gone:?}");
-    world.desk.ground.open.add(&session);
+    world.desk.context.open.add(&session);
     let shown = world.shown(Ask::Conversation { session: id.clone() }).await;
     assert!(shown.ends_with("Ok([]))"), "{shown}");
     let written = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert_eq!(written, "Export(Ok(\"DIR/project/x.jsonl\"))");
-    let text = fs::read_to_string(world.desk.ground.cwd.join("x.jsonl")).unwrap();
+    let text = fs::read_to_string(world.desk.context.cwd.join("x.jsonl")).unwrap();
     assert!(text.starts_with('{'), "{text}");
     let again = world.shown(Ask::Export { session: id.clone(), to: Some("x.jsonl".into()) }).await;
     assert!(again.contains("cannot make DIR/project/x.jsonl; name another file"), "{again}");
@@ -113,7 +113,7 @@ async fn a_session_is_shown_written_and_deleted() {
     assert!(open.contains("is the one that is open here"), "{open}");
     // What the person sees from here on is another one.
     let other = world.session().await;
-    world.desk.ground.open.add(&other);
+    world.desk.context.open.add(&other);
     world.shown(Ask::Conversation { session: other.id().to_string() }).await;
     let path = session.path().unwrap();
     drop(session);
@@ -127,7 +127,7 @@ async fn a_session_is_shown_written_and_deleted() {
 #[tokio::test]
 async fn exactly_what_was_shown_is_trusted() {
     let world = World::new();
-    let settings = world.desk.ground.cwd.join(".haft/config.toml");
+    let settings = world.desk.context.cwd.join(".haft/config.toml");
     fs::create_dir(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "base_url = 'http://evil'\n").unwrap();
     let shown = || async {

@@ -25,27 +25,27 @@ fn install(dir: &Path, tool: &str) {
     fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
+async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> RunningAgent {
     let model = Scripted::from_json(r#"{"steps":[]}"#).unwrap();
     let search = Search {
         explicit: vec![root.join("named")],
         global: (!no_ext).then(|| root.join("extensions")),
         ..Search::default()
     };
-    let plain = Parts::plain(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
-    let parts = Parts { tools, ..plain };
-    let (ends, _) = Ends::printed(None);
-    join(parts, ends).await.unwrap()
+    let plain = RunParts::with_defaults(Session::in_memory(root), Arc::new(model), Home::at(root), root, search);
+    let parts = RunParts { tools, ..plain };
+    let (ends, _) = SessionOutputs::for_printing(None);
+    build_agent(parts, ends).await.unwrap()
 }
 
 /// The extensions' tools that the model is offered.
-fn offered(joined: &Joined) -> Vec<String> {
+fn offered(joined: &RunningAgent) -> Vec<String> {
     let tools = joined.agent.tools();
     let foreign = tools.iter().filter(|spec| !haft_tools::NAMES.contains(&spec.name.as_str()));
     foreign.map(|spec| spec.name.clone()).collect()
 }
 
-async fn reloaded(joined: &mut Joined) -> ReloadStats {
+async fn reloaded(joined: &mut RunningAgent) -> ReloadStats {
     let stats = joined.host.reload().await;
     assert!(joined.changes.has_changed().unwrap(), "the run is told");
     joined.changes.mark_unchanged();

@@ -50,7 +50,7 @@ for frame in frames():
 /// True if this machine has the level; if not, that is said.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 pub(super) fn has_standard() -> bool {
-    let standard = haft_launch::sandbox::available().standard;
+    let standard = haft_launch::sandbox::detect_support().standard;
     standard.inspect_err(|why| eprintln!("SKIP: no sandbox here: {why}")).is_ok()
 }
 
@@ -116,7 +116,7 @@ fn in_a_sandbox_it_may_what_is_granted() {
 #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
 fn without_landlock(scene: &Scene, args: &[&str]) -> Ran {
     let haft = scene.command(args);
-    let mut command = Command::new(haft_test_support::bin("sandbox-probe"));
+    let mut command = Command::new(haft_test_support::test_binary("sandbox-probe"));
     command.args(["--without", "landlock", "--"]).arg(haft.get_program()).args(haft.get_args());
     command.env_clear().envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(scene.world.project()).stdin(Stdio::null());

@@ -1,7 +1,7 @@
 //! What extensions say, on its way to the person and to the model.
 
 use haft_test_support::model_server::Scenario;
-use haft_test_support::terminal::{deceives, obeys};
+use haft_test_support::terminal::{is_deceptive, terminal_actions};
 use serde_json::json;
 
 use super::requests::{said, system};
@@ -126,8 +126,8 @@ sys.exit(3)
     let bytes = terminal::run(&scene.command(&["-p", "hi"]));
     // The terminal's driver puts a carriage return before every newline.
     let text = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
-    assert_eq!(obeys(text.as_bytes()), Vec::<String>::new(), "{text:?}");
-    assert!(!deceives(&text), "{text:?}");
+    assert_eq!(terminal_actions(text.as_bytes()), Vec::<String>::new(), "{text:?}");
+    assert!(!is_deceptive(&text), "{text:?}");
     let screen = terminal::screen(&text);
     assert!(screen.iter().any(|row| row.starts_with("[sly] haft: Allow?")), "{screen:#?}");
     assert!(screen.iter().any(|row| row.starts_with("  | haft: Allow?")), "{screen:#?}");

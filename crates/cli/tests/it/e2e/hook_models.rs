@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
@@ -41,7 +41,7 @@ struct Two {
 
 /// A model of `lab` that calls tools as often as there are answers but the last.
 fn two(lab: Vec<Scenario>, dn: Vec<Scenario>) -> Two {
-    let spawned = |scenarios| ModelServer::spawn_thread(Wire::OpenAiChat, scenarios);
+    let spawned = |scenarios| ModelServer::spawn_thread(WireFormat::OpenAiChat, scenarios);
     let (world, lab, dn) = (World::new(), spawned(lab), spawned(dn));
     let thinks = json!({"window": 64000, "thinking": ["off", "low", "high"]});
     let plain = json!({"window": 32000, "thinking": ["off"]});

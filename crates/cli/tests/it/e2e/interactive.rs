@@ -21,7 +21,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use haft_test_support::model_server::Scenario;
-use haft_test_support::pty::Setup;
+use haft_test_support::pty::PtySetup;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -227,7 +227,7 @@ fn the_persons_own_editor_has_the_terminal() {
 #[test]
 fn without_a_provider_the_reason_is_on_the_normal_screen() {
     let scene = Scene::new(Vec::new());
-    let pty = Setup::new(env!("CARGO_BIN_EXE_haft"))
+    let pty = PtySetup::new(env!("CARGO_BIN_EXE_haft"))
         .args(["--provider", "anthropic"])
         .env("HAFT_HOME", scene.world.home())
         .cwd(&scene.world.project())

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::json;
 
 use super::running::eventually;
@@ -46,7 +46,7 @@ fn check_gone(pids: &[String]) {
 
 #[test]
 fn a_model_that_hangs_is_left() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("witness", WITNESS);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("witness", WITNESS);
     let running = scene.start(&["--json", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -98,7 +98,7 @@ mark(f"pid {os.getpid()}")
 while True:
     emit("notify", message="flood")
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("flood", flood);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("flood", flood);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -118,7 +118,7 @@ for frame in frames():
 mark("asked")
 time.sleep(600)  # sleep: longer than the test
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", stubborn);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", stubborn);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 1);
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -142,7 +142,7 @@ emit("ready")
 mark(f"pid {os.getpid()}")
 time.sleep(600)  # sleep: longer than the test
 "#;
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", body);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]).python("stubborn", body);
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 2);
     running.kill();

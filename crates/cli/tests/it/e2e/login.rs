@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use super::running::Running;
@@ -28,16 +28,16 @@ fn stored(world: &World) -> String {
 #[test]
 fn a_key_from_a_pipe_is_probed_stored_used_and_removed() {
     let cases = [
-        (Wire::Anthropic, "anthropic", "/v1/models?limit=1", "x-api-key"),
-        (Wire::OpenAiResponses, "openai", "/v1/models", "authorization"),
-        (Wire::Gemini, "gemini", "/v1beta/models?pageSize=1", "x-goog-api-key"),
+        (WireFormat::Anthropic, "anthropic", "/v1/models?limit=1", "x-api-key"),
+        (WireFormat::OpenAiResponses, "openai", "/v1/models", "authorization"),
+        (WireFormat::Gemini, "gemini", "/v1beta/models?pageSize=1", "x-goog-api-key"),
     ];
     for (wire, provider, path, header) in cases {
         let server = ModelServer::spawn_thread(wire, vec![Scenario::text("Hi.")]);
         let (world, url) = (World::new(), server.base_url());
         let (code, said) = haft(&world, &["login", provider], &url, &format!("{KEY}\n"));
         assert!(code == 0 && said.contains(&format!("stored the key of {provider}")), "{said}");
-        let probe = &server.lookups()[0];
+        let probe = &server.get_requests()[0];
         assert!(probe.path == path && probe.header(header).unwrap().contains(KEY), "{probe:?}");
         assert!(stored(&world).contains(KEY));
         let (code, said) = haft(&world, &["-p", "hi"], &url, "");
@@ -53,7 +53,7 @@ fn a_key_from_a_pipe_is_probed_stored_used_and_removed() {
 
 #[test]
 fn a_refused_key_is_not_stored_unless_nobody_is_asked() {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let (world, url) = (World::new(), server.base_url());
     // The key of two presets is one.
     let (code, said) = haft(&world, &["login", "openai-chat"], &url, "sk-refused-1");
@@ -70,8 +70,8 @@ fn a_refused_key_is_not_stored_unless_nobody_is_asked() {
 
 #[test]
 fn the_address_of_the_settings_is_asked_and_named() {
-    let usual = ModelServer::spawn_thread(Wire::Anthropic, Vec::new());
-    let corp = ModelServer::spawn_thread(Wire::Anthropic, Vec::new());
+    let usual = ModelServer::spawn_thread(WireFormat::Anthropic, Vec::new());
+    let corp = ModelServer::spawn_thread(WireFormat::Anthropic, Vec::new());
     let (world, url) = (World::new(), usual.base_url());
     fs::create_dir_all(world.home()).unwrap();
     let file = format!("provider = 'anthropic'\nbase_url = '{}'\n", corp.base_url());
@@ -80,11 +80,11 @@ fn the_address_of_the_settings_is_asked_and_named() {
     assert!(code == 6 && said.contains("--no-probe") && said.contains(&corp.base_url()), "{said}");
     let (code, said) = haft(&world, &["login", "anthropic"], &url, KEY);
     assert_eq!(code, 0, "{said}");
-    assert_eq!((corp.lookups().len(), usual.lookups().len()), (2, 0));
+    assert_eq!((corp.get_requests().len(), usual.get_requests().len()), (2, 0));
     // The address belongs to the provider beside it.
     let (code, said) = haft(&world, &["login", "openai"], "http://127.0.0.1:1/v1", KEY);
     assert!(code == 5 && said.contains("http://127.0.0.1:1/v1"), "{said}");
-    assert_eq!(corp.lookups().len(), 2);
+    assert_eq!(corp.get_requests().len(), 2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
@@ -31,8 +31,8 @@ fn run(world: &World, args: &[&str], vars: &[(&str, &str)]) -> Ran {
 
 #[test]
 fn a_server_of_ones_own_answers_with_its_headers_levels_and_prices() {
-    let tokens = Tokens { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
+    let tokens = TokenCounts { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
     let world = lab(&server);
     let vars = [("LAB_KEY", KEY), ("LAB_TEAM", "7")];
     let ran = run(&world, &["--json", "--model", "lab/small", "--thinking", "medium", "hi"], &vars);
@@ -60,7 +60,7 @@ fn a_mistake_in_the_file_is_told() {
 
 #[test]
 fn the_list_has_a_model_a_line() {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     let all = world.haft(&["--list-models"]);
     assert_eq!((all.code, all.stderr.as_str()), (0, ""));
@@ -81,9 +81,9 @@ fn the_list_has_a_model_a_line() {
 #[test]
 fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
     let refused = Scenario::status(401, "authentication_error", "expired key {key}");
-    let first = ModelServer::spawn_thread(Wire::Anthropic, vec![refused]);
+    let first = ModelServer::spawn_thread(WireFormat::Anthropic, vec![refused]);
     let second =
-        ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here."), Scenario::text("Here.")]);
+        ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Here."), Scenario::text("Here.")]);
     let world = lab(&second);
     let file = "provider = 'anthropic'\nmodel = 'm'\nfallback = ['lab/small']\n";
     fs::write(world.home().join("config.toml"), file).unwrap();
@@ -117,9 +117,9 @@ fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
 #[test]
 fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_key() {
     let refused = || Scenario::status(401, "authentication_error", "no");
-    let usual = ModelServer::spawn_thread(Wire::Anthropic, vec![Scenario::text("Wrong.")]);
+    let usual = ModelServer::spawn_thread(WireFormat::Anthropic, vec![Scenario::text("Wrong.")]);
     let corp = ModelServer::spawn_thread(
-        Wire::Anthropic,
+        WireFormat::Anthropic,
         vec![refused(), Scenario::text("Here."), refused(), Scenario::text("Here.")],
     );
     let usual_url = usual.base_url();
@@ -152,8 +152,8 @@ fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
 #[test]
 fn a_models_own_provider_is_asked_whichever_the_settings_name() {
     let answers = |count| (0..count).map(|_| Scenario::text("Hi.")).collect();
-    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, answers(4));
-    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, answers(5));
+    let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(4));
+    let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, answers(5));
     let config = format!("provider = 'lab'\nmodel = 'big'\nbase_url = '{}'\n", lab.base_url());
     let world = two(&lab, &dn, &config);
     for (args, vars) in [
@@ -187,8 +187,8 @@ fn a_models_own_provider_is_asked_whichever_the_settings_name() {
 #[test]
 fn a_fallback_named_with_its_provider_is_asked_there() {
     let down = Scenario::status(401, "authentication_error", "no");
-    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here.")]);
-    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, vec![down]);
+    let lab = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![Scenario::text("Here.")]);
+    let dn = ModelServer::spawn_thread(WireFormat::OpenAiChat, vec![down]);
     let world = two(&lab, &dn, "provider = 'lab'\nmodel = 'big'\nfallback = ['lab/tiny']\n");
     let ran = run(&world, &["-p", "--model", "dn/x", "hi"], &[]);
     ran.expect(0);
@@ -197,7 +197,7 @@ fn a_fallback_named_with_its_provider_is_asked_there() {
 
 #[test]
 fn the_list_is_not_narrowed_by_a_models_own_provider() {
-    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let server = ModelServer::spawn_thread(WireFormat::OpenAiChat, Vec::new());
     let world = lab(&server);
     fs::write(world.home().join("config.toml"), "model = 'lab/small'\n").unwrap();
     let all = world.haft(&["--list-models"]);

@@ -1,30 +1,30 @@
 //! The same journey in each of the three dialects, and what can go wrong on the way.
 
-use haft_test_support::model_server::{Fault, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
 use super::scene::{KEY, Scene, bash};
 use crate::world::World;
 
-const WIRES: [Wire; 3] = [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses];
+const WIRES: [WireFormat; 3] = [WireFormat::Anthropic, WireFormat::OpenAiChat, WireFormat::OpenAiResponses];
 
 #[test]
 fn the_whole_journey_cut_at_every_byte_anthropic() {
-    journey(Wire::Anthropic);
+    journey(WireFormat::Anthropic);
 }
 
 #[test]
 fn the_whole_journey_cut_at_every_byte_chat() {
-    journey(Wire::OpenAiChat);
+    journey(WireFormat::OpenAiChat);
 }
 
 #[test]
 fn the_whole_journey_cut_at_every_byte_responses() {
-    journey(Wire::OpenAiResponses);
+    journey(WireFormat::OpenAiResponses);
 }
 
-fn journey(wire: Wire) {
+fn journey(wire: WireFormat) {
     let steps = vec![
         Scenario::new().say("Ich frage für Zürich 🌦.").tool("t1", "weather", r#"{"city":"Zürich \"🏔\""}"#),
         bash("t2", "rm -rf build"),
@@ -58,7 +58,7 @@ fn journey(wire: Wire) {
     assert_eq!(ran.events().last().unwrap()["type"], "done");
     let third = scene.server.requests()[2].body.to_string();
     assert!(third.contains("°C") && third.contains("refused: matches danger pattern"), "{third}");
-    assert_eq!((ran.faults(), scene.server.left()), (vec![], 0));
+    assert_eq!((ran.faults(), scene.server.scenarios_left()), (vec![], 0));
 }
 
 fn deltas(ran: &Ran) -> String {
@@ -80,14 +80,14 @@ fn a_limit_is_waited_for() {
 
 /// Runs against one fault; the run fails once, says why, and keeps the order of its events.
 #[track_caller]
-fn fails(wire: Wire, scenarios: Vec<Scenario>, code: i32) -> Ran {
+fn fails(wire: WireFormat, scenarios: Vec<Scenario>, code: i32) -> Ran {
     let scene = Scene::speaking(wire, scenarios);
     let ran = scene.haft(&["--json", "hi"]);
     ran.expect(code);
     let kinds: Vec<Value> = ran.events().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds[kinds.len() - 3..], ["turn_end", "error", "done"], "{wire:?}");
     assert_eq!(ran.of("turn_end")[0]["stop"], "error");
-    assert_eq!((ran.of("error").len(), scene.server.left()), (1, 0), "{wire:?}");
+    assert_eq!((ran.of("error").len(), scene.server.scenarios_left()), (1, 0), "{wire:?}");
     assert!(!format!("{ran:?}{}", scene.logs()).contains(KEY), "{wire:?}: the key shows");
     ran
 }
@@ -99,7 +99,7 @@ fn message(ran: &Ran) -> String {
 #[test]
 fn an_overloaded_provider_is_asked_four_times() {
     for wire in WIRES {
-        let overloaded = Scenario::new().fault(Fault::Status {
+        let overloaded = Scenario::new().fault(AnswerFault::Status {
             status: 529,
             retry_after: Some("0".into()),
             code: "overloaded_error".into(),
@@ -114,7 +114,7 @@ fn an_overloaded_provider_is_asked_four_times() {
 #[test]
 fn an_error_in_mid_answer_is_told() {
     for wire in WIRES {
-        let fault = Fault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
+        let fault = AnswerFault::ErrorEvent { code: "server_error".into(), message: "the cook is ill".into() };
         let ran = fails(wire, vec![Scenario::text("Half an ans").fault(fault)], 5);
         assert!(message(&ran).contains("the cook is ill"), "{wire:?}: {}", message(&ran));
         assert_eq!(deltas(&ran), "Half an ans", "{wire:?}");
@@ -124,7 +124,7 @@ fn an_error_in_mid_answer_is_told() {
 #[test]
 fn a_connection_that_is_cut_is_told() {
     for wire in WIRES {
-        let ran = fails(wire, vec![Scenario::text("Half an ans").fault(Fault::Reset)], 5);
+        let ran = fails(wire, vec![Scenario::text("Half an ans").fault(AnswerFault::Reset)], 5);
         assert_eq!(deltas(&ran), "Half an ans", "{wire:?}");
     }
 }
@@ -133,7 +133,7 @@ fn a_connection_that_is_cut_is_told() {
 fn an_end_without_the_final_event_is_told() {
     for wire in WIRES {
         let half = Scenario::new().say("Half").tool("t1", "bash", r#"{"command":"touch touched"}"#);
-        let ran = fails(wire, vec![half.fault(Fault::NoFinalEvent)], 5);
+        let ran = fails(wire, vec![half.fault(AnswerFault::NoFinalEvent)], 5);
         assert_eq!(ran.of("tool_result"), Vec::<Value>::new(), "{wire:?}: an unfinished call must not run");
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
@@ -171,7 +171,7 @@ fn what_is_set_for_one_provider_is_not_sent_to_another() {
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_with_what_was_said_on_the_disk() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let mut client = Client::of(&scene, &["--record"]);
     client.done("prompt", &json!({"message": "remember this"}));
     assert!(eventually(|| scene.server.requests().len() == 1));
@@ -185,7 +185,7 @@ fn a_signal_ends_it_with_what_was_said_on_the_disk() {
 
 #[test]
 fn a_client_ends_it_at_once() {
-    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]);
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let mut client = Client::of(&scene, &[]);
     client.done("prompt", &json!({"message": "take your time"}));
     let waits = client.send("prompt", &json!({"message": "and then"}));

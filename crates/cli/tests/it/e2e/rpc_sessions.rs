@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::rpc_client::{Client, text_of};
@@ -106,7 +106,7 @@ fn two_sessions_are_worked_in_at_once() {
     let scene = Scene::new(Vec::new());
     scene.server.answer_with(|request| {
         let hangs = request.body.to_string().contains("take your time");
-        if hangs { Scenario::text("I begin").fault(Fault::Hang) } else { Scenario::text("At once.") }
+        if hangs { Scenario::text("I begin").fault(AnswerFault::Hang) } else { Scenario::text("At once.") }
     });
     let mut client = Client::of(&scene, &[]);
     let first = client.done("hello", &json!({}))["session"].as_str().unwrap().to_owned();

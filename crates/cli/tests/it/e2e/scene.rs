@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::running::{Ran, Running};
@@ -29,18 +29,18 @@ pub(crate) struct Scene {
 impl Scene {
     /// A model that says this, by Chat Completions.
     pub(crate) fn new(scenarios: Vec<Scenario>) -> Self {
-        Self::speaking(Wire::OpenAiChat, scenarios)
+        Self::speaking(WireFormat::OpenAiChat, scenarios)
     }
 
     /// A model that says this in that dialect.
-    pub(crate) fn speaking(wire: Wire, scenarios: Vec<Scenario>) -> Self {
+    pub(crate) fn speaking(wire: WireFormat, scenarios: Vec<Scenario>) -> Self {
         let server = ModelServer::spawn_thread(wire, scenarios);
         let provider = match wire {
-            Wire::Anthropic => "anthropic",
-            Wire::OpenAiChat => "openai-chat",
-            Wire::OpenAiResponses => "openai",
-            Wire::Gemini => "gemini",
-            Wire::Ollama => "ollama",
+            WireFormat::Anthropic => "anthropic",
+            WireFormat::OpenAiChat => "openai-chat",
+            WireFormat::OpenAiResponses => "openai",
+            WireFormat::Gemini => "gemini",
+            WireFormat::Ollama => "ollama",
         };
         let url = server.base_url();
         let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
@@ -108,7 +108,7 @@ impl Scene {
     /// With the extension that has this fault, with the usual deadlines and this in its manifest.
     pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
         let mut manifest =
-            json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
+            json!({"name": fault, "exec": haft_test_support::test_binary("misbehave"), "args": [fault, fault]});
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let dir = self.world.extension(fault, &manifest.to_string());
         self.grant(fault, "HAFT_MARKER");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 use serde_json::{Value, json};
 
 use super::requests::said;
@@ -117,7 +117,7 @@ fn where_nobody_can_choose_there_is_a_list() {
 
 #[test]
 fn without_a_prompt_an_unanswered_message_is_answered() {
-    let scene = Scene::new(vec![Scenario::text("never seen").fault(Fault::Hang), Scenario::text("At last.")]);
+    let scene = Scene::new(vec![Scenario::text("never seen").fault(AnswerFault::Hang), Scenario::text("At last.")]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     running.kill();
@@ -148,7 +148,7 @@ fn a_tool_that_was_killed_is_not_run_again() {
 #[test]
 fn a_session_that_is_open_elsewhere_can_be_forked() {
     let scene =
-        Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang), Scenario::text("From the fork.")]);
+        Scene::new(vec![Scenario::text("I begin").fault(AnswerFault::Hang), Scenario::text("From the fork.")]);
     let running = scene.start(&["-p", "first"], None);
     assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
     let id = only(&scene);
@@ -242,7 +242,7 @@ fn programs_are_told_what_was_mended_and_where_the_session_goes_on() {
 
 #[test]
 fn half_an_answer_is_kept_and_another_one_takes_its_place() {
-    let half = Scenario::text("Half an answer").fault(Fault::NoFinalEvent);
+    let half = Scenario::text("Half an answer").fault(AnswerFault::NoFinalEvent);
     let scene = Scene::new(vec![half, Scenario::text("A whole one.")]);
     let ran = scene.haft(&["-p", "first"]);
     assert!(ran.code != 0 && ran.stdout.is_empty(), "half an answer is none: {ran:?}");

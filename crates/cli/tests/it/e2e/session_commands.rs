@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::model_server::{Scenario, Tokens};
-use haft_test_support::terminal::obeys;
+use haft_test_support::model_server::{Scenario, TokenCounts};
+use haft_test_support::terminal::terminal_actions;
 use serde_json::{Value, json};
 
 use super::scene::{Scene, bash, bash_args};
@@ -19,7 +19,7 @@ fn recorded(scenarios: Vec<Scenario>) -> (Scene, String) {
 }
 
 fn twice() -> Vec<Scenario> {
-    let tokens = Tokens { input: 20, output: 5, cache_read: 100, cache_write: 3 };
+    let tokens = TokenCounts { input: 20, output: 5, cache_read: 100, cache_write: 3 };
     vec![
         Scenario::text("Let me see.").tool("t1", "bash", &bash_args("echo once")),
         Scenario::text("Twice.").usage(tokens),
@@ -54,7 +54,7 @@ fn a_session_is_listed_and_shown() {
     let lines: Vec<&str> = list.lines().collect();
     assert_eq!(lines[0], "ID        WHEN         MESSAGES     COST  SESSION");
     assert_eq!(lines[1], format!("{}  just now            4        -  Say", &id[..8]));
-    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80) && obeys(list.as_bytes()).is_empty());
+    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80) && terminal_actions(list.as_bytes()).is_empty());
     let shown = session(&scene, &["show", &id[..4]]).stdout.replace(&id, "ID");
     let (head, rest) = shown.split_once("\n\n").unwrap();
     assert!(head.starts_with("session   ID\n") && head.contains("\nmodel     openai-chat/m\n"), "{head}");
@@ -95,7 +95,7 @@ fn whoever_came_in_between_is_shown() {
     let shown = session(&scene, &["show", &id]).stdout;
     assert!(shown.contains("\n! bash: result changed by vault, other\n"), "{shown}");
     assert!(
-        shown.contains("\n! not shown because of censor\n") && obeys(shown.as_bytes()).is_empty(),
+        shown.contains("\n! not shown because of censor\n") && terminal_actions(shown.as_bytes()).is_empty(),
         "{shown}"
     );
     let json: Value = serde_json::from_str(&session(&scene, &["show", &id, "--json"]).stdout).unwrap();
@@ -206,6 +206,6 @@ fn nothing_that_a_terminal_obeys_is_shown() {
     for args in [&["list"][..], &["list", "--all"], &["show", "last"], &["tree", "last"]] {
         let shown = session(&scene, args);
         assert!(shown.stdout.contains("done"), "{shown:?}");
-        assert_eq!(obeys(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
+        assert_eq!(terminal_actions(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_test_support::model_server::{Fault, Scenario, Tokens, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, TokenCounts, WireFormat};
 use serde_json::{Value, json};
 
 use super::requests::said;
@@ -22,8 +22,8 @@ for frame in frames():
 "#;
 
 /// A session in which three numbers were said, and then these answers.
-fn counted(wire: Wire, more: Vec<Scenario>) -> Scene {
-    let used = Tokens { input: 3_000, output: 7, cache_read: 0, cache_write: 0 };
+fn counted(wire: WireFormat, more: Vec<Scenario>) -> Scene {
+    let used = TokenCounts { input: 3_000, output: 7, cache_read: 0, cache_write: 0 };
     let number = |number: &str| Scenario::text(format!("{number}. {}", "And so on. ".repeat(50))).usage(used);
     let scenarios = ["One", "Two", "Three"].map(number).into_iter().chain(more);
     let scene = Scene::speaking(wire, scenarios.collect());
@@ -43,9 +43,9 @@ fn shown(scene: &Scene) -> Value {
 
 #[test]
 fn the_model_sums_up_what_was_said_and_heeds_what_the_user_wants() {
-    let used = Tokens { input: 400, output: 20, cache_read: 0, cache_write: 0 };
+    let used = TokenCounts { input: 400, output: 20, cache_read: 0, cache_write: 0 };
     let answers = vec![Scenario::text(SUMMARY).usage(used), Scenario::text("Four.")];
-    let scene = counted(Wire::OpenAiChat, answers);
+    let scene = counted(WireFormat::OpenAiChat, answers);
     let ran = compact(&scene, &["last", "mind", "the even ones"]);
     ran.expect(0);
     let lines: Vec<&str> = ran.stdout.lines().collect();
@@ -65,7 +65,7 @@ fn the_model_sums_up_what_was_said_and_heeds_what_the_user_wants() {
 
 #[test]
 fn programs_are_told_by_events_what_it_cost() {
-    let scene = counted(Wire::Anthropic, vec![Scenario::text(SUMMARY)]);
+    let scene = counted(WireFormat::Anthropic, vec![Scenario::text(SUMMARY)]);
     let models =
         json!({"providers": {"anthropic": {"models": {"m": {"prices": {"input": 1e5, "output": 0}}}}}});
     std::fs::write(scene.world.home().join("models.json"), models.to_string()).unwrap();
@@ -82,7 +82,7 @@ fn programs_are_told_by_events_what_it_cost() {
 
 #[test]
 fn another_model_may_write_the_summary_and_the_session_keeps_its_own() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text(SUMMARY), Scenario::text("Four.")]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text(SUMMARY), Scenario::text("Four.")]);
     let url = scene.server.base_url();
     let other =
         ["session", "compact", "last", "--provider", "openai-chat", "--model", "cheap", "--base-url", &url];
@@ -97,7 +97,7 @@ fn another_model_may_write_the_summary_and_the_session_keeps_its_own() {
 
 #[test]
 fn an_extension_writes_the_summary() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("Four."), Scenario::text(SUMMARY)]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("Four."), Scenario::text(SUMMARY)]);
     let recap = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/recap");
     let scene = scene.with(recap);
     let ran = compact(&scene, &["last"]);
@@ -114,7 +114,7 @@ fn an_extension_writes_the_summary() {
 
 #[test]
 fn an_extension_refuses() {
-    let scene = counted(Wire::OpenAiChat, Vec::new()).python("tests-first", REFUSES);
+    let scene = counted(WireFormat::OpenAiChat, Vec::new()).python("tests-first", REFUSES);
     let before = shown(&scene);
     let ran = compact(&scene, &["last", "briefly"]);
     ran.expect(4);
@@ -149,7 +149,7 @@ fn what_cannot_be_summed_up_is_told() {
 
 #[test]
 fn a_provider_that_fails_changes_nothing() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::status(400, "bad", "no"), Scenario::text(" ")]);
     let before = shown(&scene)["leaf"].clone();
     let ran = compact(&scene, &["last"]);
     ran.expect(5);
@@ -162,7 +162,7 @@ fn a_provider_that_fails_changes_nothing() {
 
 #[test]
 fn a_session_that_is_open_elsewhere_is_left_alone() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("I begin").fault(Fault::Hang)]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("I begin").fault(AnswerFault::Hang)]);
     let running = scene.start(&["-p", "-c", "Wait."], None);
     assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
     let ran = compact(&scene, &["last"]);
@@ -177,7 +177,7 @@ fn a_session_that_is_open_elsewhere_is_left_alone() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_it_and_nothing_changes() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("The us").fault(Fault::Hang)]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("The us").fault(AnswerFault::Hang)]);
     let before = shown(&scene)["leaf"].clone();
     let running = Running::start(scene.command_of(&["session", "compact"], &["last"]), None);
     assert!(scene.server.wait_for_requests(4, haft_test_support::PATIENCE));
@@ -189,7 +189,7 @@ fn an_interrupt_ends_it_and_nothing_changes() {
 
 #[test]
 fn a_run_that_tells_what_happens_ends_with_what_it_cost() {
-    let scene = counted(Wire::OpenAiChat, vec![Scenario::text("Four."); 2]);
+    let scene = counted(WireFormat::OpenAiChat, vec![Scenario::text("Four."); 2]);
     let models =
         json!({"providers": {"openai-chat": {"models": {"m": {"prices": {"input": 1e5, "output": 0}}}}}});
     std::fs::write(scene.world.home().join("models.json"), models.to_string()).unwrap();
@@ -210,7 +210,7 @@ fn configure(scene: &Scene, keys: &str) {
 
 #[test]
 fn when_and_how_much_is_set_in_the_configuration() {
-    let full = Tokens { input: 5_000, output: 5, cache_read: 0, cache_write: 0 };
+    let full = TokenCounts { input: 5_000, output: 5, cache_read: 0, cache_write: 0 };
     let long = "And so on. ".repeat(800);
     let answers = || vec![Scenario::text(long.clone()).usage(full).cut_every(0); 2];
     let scene = Scene::new([answers(), vec![Scenario::text(SUMMARY), Scenario::text("Three.")]].concat());

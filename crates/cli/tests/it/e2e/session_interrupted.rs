@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use haft_test_support::model_server::{Scenario, Wire};
+use haft_test_support::model_server::{Scenario, WireFormat};
 
 use super::running::eventually;
 use super::scene::{Scene, bash_args};
@@ -39,7 +39,7 @@ fn next(seed: &mut u64) -> usize {
 }
 
 #[track_caller]
-fn check(wire: Wire, mut seed: u64) {
+fn check(wire: WireFormat, mut seed: u64) {
     let rounds = std::env::var("HAFT_INTERRUPTIONS").map_or(INTERRUPTIONS, |count| count.parse().unwrap());
     let scene = Scene::speaking(wire, scenarios(12 * (rounds + 2)));
     scene.haft(&["-p", "begin"]).expect(0);
@@ -77,15 +77,15 @@ fn check(wire: Wire, mut seed: u64) {
 
 #[test]
 fn anthropic_takes_every_transcript() {
-    check(Wire::Anthropic, 0x5eed);
+    check(WireFormat::Anthropic, 0x5eed);
 }
 
 #[test]
 fn openai_takes_every_transcript() {
-    check(Wire::OpenAiChat, 0xfeed);
+    check(WireFormat::OpenAiChat, 0xfeed);
 }
 
 #[test]
 fn openai_takes_every_transcript_as_responses() {
-    check(Wire::OpenAiResponses, 0xbeef);
+    check(WireFormat::OpenAiResponses, 0xbeef);
 }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, RecordedRequest, Scenario, WireFormat};
 use serde_json::{Value, json};
 
 use super::scene::Scene;
@@ -43,7 +43,7 @@ fn answering(server: &ModelServer) -> Arc<AtomicUsize> {
     let shared = step.clone();
     let (mut calls, mut summaries) = (0, 0);
     let mut nth = 0;
-    server.answer_with(move |request: &Recorded| {
+    server.answer_with(move |request: &RecordedRequest| {
         let mut id = || {
             calls += 1;
             format!("call_{calls}")
@@ -122,7 +122,7 @@ fn turn(scene: &Scene, turn: usize) -> Summed {
 }
 
 /// The text of the first message of the user in a request.
-fn first_of_user(request: &Recorded) -> String {
+fn first_of_user(request: &RecordedRequest) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let first = messages.iter().find(|message| message["role"] == "user").unwrap();
     let parts = first["content"].as_array().cloned().unwrap_or_default();
@@ -131,7 +131,7 @@ fn first_of_user(request: &Recorded) -> String {
 }
 
 /// Every file that was written is known to the model: by the list behind the summary, or by a call.
-fn check_files(request: &Recorded, turns: usize) {
+fn check_files(request: &RecordedRequest, turns: usize) {
     let first = first_of_user(request);
     let (_, list) = first.split_once("<files_modified>\n").unwrap();
     let (list, _) = list.split_once("\n</files_modified>").unwrap();
@@ -146,7 +146,7 @@ fn check_files(request: &Recorded, turns: usize) {
     assert!(first.contains("<files_read>\n"), "{first}");
 }
 
-fn check(wire: Wire, model: &Value) -> Scene {
+fn check(wire: WireFormat, model: &Value) -> Scene {
     let turns = std::env::var(FULL).map_or(TURNS, |count| count.parse().unwrap());
     let scene = Scene::speaking(wire, Vec::new()).python("third", THIRD);
     world(&scene, model);
@@ -180,7 +180,7 @@ fn check(wire: Wire, model: &Value) -> Scene {
 }
 
 /// Checks one dialect, and in a full run both; the model is described to haft as the dialect needs it.
-fn check_dialects(models: [(Wire, Value); 2], overflows: bool) {
+fn check_dialects(models: [(WireFormat, Value); 2], overflows: bool) {
     let count = if std::env::var_os(FULL).is_some() { 2 } else { 1 };
     for (wire, model) in models.into_iter().take(count) {
         let scene = check(wire, &model);
@@ -190,14 +190,14 @@ fn check_dialects(models: [(Wire, Value); 2], overflows: bool) {
 
 #[test]
 fn a_known_window_never_overflows() {
-    let openai = (Wire::OpenAiChat, json!({"window": WINDOW}));
-    let anthropic = (Wire::Anthropic, json!({"window": WINDOW, "max_output": 1_024}));
+    let openai = (WireFormat::OpenAiChat, json!({"window": WINDOW}));
+    let anthropic = (WireFormat::Anthropic, json!({"window": WINDOW, "max_output": 1_024}));
     check_dialects([openai, anthropic], false);
 }
 
 #[test]
 fn an_unknown_window_is_found_out_by_refusals() {
-    let anthropic = (Wire::Anthropic, json!({"max_output": 1_024}));
-    let openai = (Wire::OpenAiChat, json!({}));
+    let anthropic = (WireFormat::Anthropic, json!({"max_output": 1_024}));
+    let openai = (WireFormat::OpenAiChat, json!({}));
     check_dialects([anthropic, openai], true);
 }

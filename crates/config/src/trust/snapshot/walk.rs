@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::super::{Digest, digest_of};
+use super::super::{ProjectDigest, digest_of};
 use super::{MAX_BYTES, MAX_FILES, SnapshotError};
 use crate::hooks::{NamedFile, ProcessHook};
 
@@ -30,25 +30,25 @@ const MANIFEST: &str = "extension.json";
 const MAX_MANIFEST: u64 = 1024 * 1024;
 
 /// The state of a walk through a project.
-pub(super) struct Walk<'a> {
+pub(super) struct ProjectWalk<'a> {
     project: &'a Path,
     /// Directories that are the user's own, canonical.
     users: Vec<PathBuf>,
     /// Directories that were gone through, canonical, and how deep: links may lead in circles.
-    been: HashMap<PathBuf, usize>,
-    files: BTreeMap<String, Digest>,
+    visited: HashMap<PathBuf, usize>,
+    files: BTreeMap<String, ProjectDigest>,
     /// The directories of manifests that were seen, and what they are called.
     manifests: Vec<(PathBuf, String)>,
     room: u64,
     most: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ProjectWalk<'a> {
     pub(super) fn new(project: &'a Path, users: Vec<PathBuf>) -> Self {
         Self {
             project,
             users,
-            been: HashMap::new(),
+            visited: HashMap::new(),
             files: BTreeMap::new(),
             manifests: Vec::new(),
             room: MAX_BYTES,
@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn into_files(self) -> BTreeMap<String, Digest> {
+    pub(super) fn into_files(self) -> BTreeMap<String, ProjectDigest> {
         self.files
     }
 
@@ -64,7 +64,7 @@ impl<'a> Walk<'a> {
     pub(super) fn add(&mut self, path: &Path, name: &str) -> Result<(), SnapshotError> {
         // A name of several parts may lead through a link, too: `.agents` itself.
         match fs::symlink_metadata(path) {
-            Ok(metadata) => self.entry(path, name, &metadata, 0),
+            Ok(metadata) => self.add_entry(path, name, &metadata, 0),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
             for word in named_by_manifest(&dir) {
                 let path = dir.join(&word);
                 if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
-                    self.add(&path, &format!("{name} runs {}", self::name(word.as_ref())))?;
+                    self.add(&path, &format!("{name} runs {}", self::escaped_name(word.as_ref())))?;
                 }
             }
         }
@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
 
     /// Adds the files that a hook of the project names, wherever in the project they lie: see [`ProcessHook::code`].
     pub(super) fn add_hook(&mut self, hook: &ProcessHook) -> Result<(), SnapshotError> {
-        let named = hook.code(self.project).into_iter();
+        let named = hook.code_files(self.project).into_iter();
         let named: Vec<_> = named
             .filter(|named| Path::new(&named.word).is_relative() || self.is_projects(&named.path))
             .collect();
@@ -97,10 +97,10 @@ impl<'a> Walk<'a> {
     pub(super) fn add_named(&mut self, who: &str, all: &[NamedFile]) -> Result<(), SnapshotError> {
         let mut files = all.iter().filter(|named| named.path.is_file());
         files
-            .try_for_each(|named| self.add(&named.path, &format!("{who} runs {}", name(named.word.as_ref()))))
+            .try_for_each(|named| self.add(&named.path, &format!("{who} runs {}", escaped_name(named.word.as_ref()))))
     }
 
-    fn entry(
+    fn add_entry(
         &mut self,
         path: &Path,
         name: &str,
@@ -108,11 +108,11 @@ impl<'a> Walk<'a> {
         depth: usize,
     ) -> Result<(), SnapshotError> {
         if metadata.is_dir() {
-            return self.directory(path, name, depth);
+            return self.add_directory(path, name, depth);
         }
         let mut hasher = Sha256::new();
         let metadata = if metadata.is_symlink() {
-            let target = fs::read_link(path).map_err(|source| read(path, source))?;
+            let target = fs::read_link(path).map_err(|source| read_error(path, source))?;
             let target = target.as_os_str().as_encoded_bytes();
             hasher.update(b"link");
             hasher.update((target.len() as u64).to_le_bytes());
@@ -123,9 +123,9 @@ impl<'a> Walk<'a> {
             Some(metadata.clone())
         };
         match metadata {
-            Some(metadata) if metadata.is_file() => self.content(path, &metadata, &mut hasher)?,
+            Some(metadata) if metadata.is_file() => self.hash_content(path, &metadata, &mut hasher)?,
             Some(metadata) if metadata.is_dir() && (depth <= OWN_DEPTH || self.is_projects(path)) => {
-                self.directory(path, name, depth)?;
+                self.add_directory(path, name, depth)?;
             }
             // Pipes and devices are never opened, and what else is outside counts by its name.
             Some(_) => hasher.update(b"other"),
@@ -142,23 +142,23 @@ impl<'a> Walk<'a> {
         path.canonicalize().is_ok_and(|path| path.starts_with(self.project))
     }
 
-    fn directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
-        let real = path.canonicalize().map_err(|source| read(path, source))?;
+    fn add_directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
+        let real = path.canonicalize().map_err(|source| read_error(path, source))?;
         // Where haft looks for itself, more links are followed than further down.
         let known = |before: &usize| *before <= depth || depth > OWN_DEPTH;
-        if self.users.contains(&real) || self.been.get(&real).is_some_and(known) {
+        if self.users.contains(&real) || self.visited.get(&real).is_some_and(known) {
             return Ok(());
         }
-        self.been.insert(real, depth);
-        if depth > MAX_DEPTH || self.been.len() > self.most {
+        self.visited.insert(real, depth);
+        if depth > MAX_DEPTH || self.visited.len() > self.most {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
         let mut entries = Vec::new();
-        for entry in fs::read_dir(path).map_err(|source| read(path, source))? {
+        for entry in fs::read_dir(path).map_err(|source| read_error(path, source))? {
             if entries.len() > self.most {
                 return Err(SnapshotError::TooMany { path: path.into() });
             }
-            entries.push(entry.map_err(|source| read(path, source))?.file_name());
+            entries.push(entry.map_err(|source| read_error(path, source))?.file_name());
         }
         // The order decides by which name a directory goes that several lead to.
         entries.sort();
@@ -167,21 +167,21 @@ impl<'a> Walk<'a> {
         }
         for entry in entries {
             let path = path.join(&entry);
-            let metadata = fs::symlink_metadata(&path).map_err(|source| read(&path, source))?;
-            self.entry(&path, &format!("{name_so_far}/{}", name(&entry)), &metadata, depth + 1)?;
+            let metadata = fs::symlink_metadata(&path).map_err(|source| read_error(&path, source))?;
+            self.add_entry(&path, &format!("{name_so_far}/{}", escaped_name(&entry)), &metadata, depth + 1)?;
         }
         Ok(())
     }
 
-    fn content(&mut self, path: &Path, metadata: &Metadata, into: &mut Sha256) -> Result<(), SnapshotError> {
+    fn hash_content(&mut self, path: &Path, metadata: &Metadata, into: &mut Sha256) -> Result<(), SnapshotError> {
         if metadata.len() > self.room {
             return Err(SnapshotError::TooLarge { path: path.into() });
         }
         into.update(if is_executable(metadata) { b"exec" } else { b"file" });
-        let mut file = File::open(path).map_err(|source| read(path, source))?;
+        let mut file = File::open(path).map_err(|source| read_error(path, source))?;
         let mut piece = vec![0; PIECE];
         loop {
-            let count = file.read(&mut piece).map_err(|source| read(path, source))?;
+            let count = file.read(&mut piece).map_err(|source| read_error(path, source))?;
             let bytes = piece.get(..count).unwrap_or_default();
             if bytes.is_empty() {
                 return Ok(());
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn read(path: &Path, source: io::Error) -> SnapshotError {
+fn read_error(path: &Path, source: io::Error) -> SnapshotError {
     SnapshotError::Read { path: path.into(), source }
 }
 
@@ -215,7 +215,7 @@ fn named_by_manifest(dir: &Path) -> Vec<String> {
 }
 
 /// A name as text: two names are never one text, whatever bytes they are made of.
-pub(super) fn name(name: &OsStr) -> String {
+pub(super) fn escaped_name(name: &OsStr) -> String {
     let plain = name.to_str().filter(|name| !name.contains(|c: char| c == '\\' || c.is_control()));
     plain.map_or_else(|| name.as_encoded_bytes().escape_ascii().to_string(), str::to_owned)
 }
@@ -243,14 +243,14 @@ mod tests {
         for file in ["a/1", "a/2", "a/b/3", "a/b/4", "a/b/5"] {
             fs::write(project.path().join(file), file).unwrap();
         }
-        let mut walk = Walk { most, ..Walk::new(project.path(), Vec::new()) };
+        let mut walk = ProjectWalk { most, ..ProjectWalk::new(project.path(), Vec::new()) };
         walk.add(&project.path().join("a"), "a")?;
         Ok(walk.into_files().len())
     }
 
     #[test]
     fn too_many_files_cannot_be_trusted() {
-        assert_eq!(Walk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
+        assert_eq!(ProjectWalk::new(Path::new("/"), Vec::new()).most, MAX_FILES);
         assert_eq!(walk(5).unwrap(), 5);
         for most in 0..5 {
             assert!(matches!(walk(most), Err(SnapshotError::TooMany { .. })), "{most}");
@@ -261,7 +261,7 @@ mod tests {
     fn a_long_directory_is_not_read_to_its_end() {
         let project = tempfile::tempdir().unwrap();
         (0..4).for_each(|n| drop(File::create(project.path().join(n.to_string())).unwrap()));
-        let mut walk = Walk { most: 2, ..Walk::new(project.path(), Vec::new()) };
+        let mut walk = ProjectWalk { most: 2, ..ProjectWalk::new(project.path(), Vec::new()) };
         let error = walk.add(project.path(), "p").unwrap_err();
         assert!(matches!(error, SnapshotError::TooMany { path } if path == project.path()));
         assert_eq!(walk.into_files().len(), 0);

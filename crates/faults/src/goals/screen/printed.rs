@@ -1,8 +1,8 @@
 //! The same where nothing is drawn and lines are printed.
 
-use super::hand::Place;
-use super::transcript::{answer, calls, image, user};
-use super::{Scene, scene, sink};
+use super::hand::RenderTarget;
+use super::transcript::{answer, calls, image, show_user_messages};
+use super::{ScreenScene, scene, sink};
 
 /// Text that leads to printed lines, too, by every one of its ways.
 const PRINTED: &[&str] = &[
@@ -31,22 +31,22 @@ const PRINTED: &[&str] = &[
 ];
 
 /// Scenes that are printed otherwise than they are drawn: when it is whole.
-const WHOLE: &[Scene] = &[
+const WHOLE: &[ScreenScene] = &[
     scene(
         "said, in lines",
         (60, 24),
-        &[sink("user's messages", 2, user), sink("kinds of images", 1, image), sink("answers", 2, answer)],
+        &[sink("user's messages", 2, show_user_messages), sink("kinds of images", 1, image), sink("answers", 2, answer)],
     ),
     scene("calls, in lines", (90, 60), calls::PRINTED),
 ];
 
 /// The scenes that can be played in lines.
-pub(super) fn scenes(drawn: &[Scene]) -> Vec<Scene> {
-    let is_printed = |scene: &&Scene| PRINTED.contains(&scene.what);
+pub(super) fn scenes(drawn: &[ScreenScene]) -> Vec<ScreenScene> {
+    let is_printed = |scene: &&ScreenScene| PRINTED.contains(&scene.what);
     drawn
         .iter()
         .filter(is_printed)
         .chain(WHOLE)
-        .map(|scene| Scene { place: Place::Lines, ..*scene })
+        .map(|scene| ScreenScene { place: RenderTarget::Lines, ..*scene })
         .collect()
 }

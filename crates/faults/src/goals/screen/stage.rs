@@ -6,18 +6,18 @@ use anyhow::{Context as _, Result};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{self, EventLine, Failure, Line, Request, Response, RpcEvent};
-use haft_test_support::terminal::{Written, oversteps};
+use haft_test_support::terminal::{OutputKind, forbidden_actions};
 use haft_tui::app::settings::Settings;
 use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, State};
-use haft_tui::keys::{Chord, Code, Modifiers};
-use haft_tui::look::Look;
+use haft_tui::keys::{Chord, ChordKey, Modifiers};
+use haft_tui::look::DrawContext;
 use haft_tui::terminal::Interface;
 use haft_tui::terminal::written;
 use haft_tui::theme::ColorDepth;
 use ratatui_core::layout::Rect;
 use serde::Serialize;
 
-use super::hand::{Eye, Hand, Place};
+use super::hand::{CellInspector, FramePainter, RenderTarget};
 
 /// The session.
 pub(super) const SESSION: &str = "0199";
@@ -26,12 +26,12 @@ pub(super) const SESSION: &str = "0199";
 const TAIL: usize = 200;
 
 /// The interactive mode with nobody behind it.
-pub(super) struct Stage {
+pub(super) struct HeadlessInterface {
     state: State,
     now: Instant,
     area: Rect,
-    look: Look,
-    hand: Hand,
+    look: DrawContext,
+    hand: FramePainter,
     /// The requests without a reply.
     requests: Vec<Request>,
     /// The number of the last question.
@@ -46,9 +46,9 @@ pub(super) struct Stage {
     calls: u64,
 }
 
-impl Stage {
+impl HeadlessInterface {
     /// A stage of a size. `keeps` when what was drawn is to be looked at.
-    pub(super) fn new(place: Place, size: (u16, u16), keeps: bool) -> Result<Self> {
+    pub(super) fn new(place: RenderTarget, size: (u16, u16), keeps: bool) -> Result<Self> {
         let now = Instant::now();
         let mut settings = Settings::default();
         settings.set("tui.screen", place.setting()).context("choose the screen")?;
@@ -60,7 +60,7 @@ impl Stage {
             now,
             area: Rect::new(0, 0, size.0, size.1),
             look,
-            hand: Hand::of(place)?,
+            hand: FramePainter::for_target(place)?,
             requests: Vec::new(),
             number: 0,
             found: Vec::new(),
@@ -75,68 +75,68 @@ impl Stage {
             "protocol_version": 1, "version": "0.1.0", "provider": "p", "model": "m", "session": SESSION,
         });
         stage.reply("hello", &hello)?;
-        stage.tell(Event::Answer(Answer::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
+        stage.update(Event::Answer(Answer::Conversation(SESSION.to_owned(), Ok(Vec::new().into()))));
         Ok(stage)
     }
 
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn update(&mut self, event: Event) {
         let effects = app::update(&mut self.state, self.now, event);
         self.carry_out(effects);
     }
 
     pub(super) fn answer(&mut self, answer: Answer) {
-        self.tell(Event::Answer(answer));
+        self.update(Event::Answer(answer));
     }
 
     pub(super) fn event(&mut self, event: AgentEvent) {
         let session = Some(SESSION.to_owned());
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
     }
 
-    pub(super) fn rpc(&mut self, event: RpcEvent) {
+    pub(super) fn rpc_event(&mut self, event: RpcEvent) {
         let session = Some(SESSION.to_owned());
-        self.tell(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
+        self.update(Event::Line(Box::new(Line::Event(EventLine { event: event.into(), session }))));
     }
 
     /// Keys by name, with blanks between them.
     pub(super) fn keys(&mut self, keys: &str) -> Result<()> {
         for key in keys.split_whitespace() {
-            self.tell(Event::Key(key.parse().with_context(|| format!("the key {key}"))?));
+            self.update(Event::Key(key.parse().with_context(|| format!("the key {key}"))?));
         }
         Ok(())
     }
 
     /// Types a text, character by character.
-    pub(super) fn types(&mut self, text: &str) {
+    pub(super) fn type_text(&mut self, text: &str) {
         for c in text.chars() {
-            self.tell(Event::Key(Chord::new(Code::Char(c), Modifiers::default())));
+            self.update(Event::Key(Chord::new(ChordKey::Char(c), Modifiers::default())));
         }
     }
 
     /// Whatever is open is left, and this line is sent.
     pub(super) fn command(&mut self, line: &str) -> Result<()> {
         self.write(line)?;
-        if matches!(self.hand, Hand::Lines) { Ok(()) } else { self.keys("enter") }
+        if matches!(self.hand, FramePainter::Lines) { Ok(()) } else { self.keys("enter") }
     }
 
     /// Whatever is open is left, and this stands in the editor.
     pub(super) fn write(&mut self, text: &str) -> Result<()> {
-        if !matches!(self.hand, Hand::Lines) {
+        if !matches!(self.hand, FramePainter::Lines) {
             self.keys("esc ctrl+c")?;
         }
         self.now += Duration::from_secs(5);
-        self.tell(Event::Tick);
+        self.update(Event::Tick);
         match self.hand {
-            Hand::Lines => {
+            FramePainter::Lines => {
                 // Two may be open, and what answers a question has to be printed first.
                 for line in [":close", ":close", text] {
                     self.draw();
                     self.now += Duration::from_secs(1);
-                    self.tell(Event::Typed(line.to_owned()));
+                    self.update(Event::Typed(line.to_owned()));
                 }
             }
-            Hand::Painter(_) | Hand::Pictures(..) | Hand::Inline(_) => {
-                self.tell(Event::Paste(text.to_owned()))
+            FramePainter::Painter(_) | FramePainter::Pictures(..) | FramePainter::Inline(_) => {
+                self.update(Event::Paste(text.to_owned()))
             }
         }
         Ok(())
@@ -147,7 +147,7 @@ impl Stage {
         let data = RawJson::from_value(data).context("write a reply")?;
         if let Some(request) = self.take(command) {
             let reply = Response::done(request.id.clone(), request.command.kind(), data);
-            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+            self.update(Event::Line(Box::new(Line::Reply(reply))));
         }
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Stage {
         if let Some(request) = self.take(command) {
             let failure = Failure::new(rpc::ErrorCode::Failed, why);
             let reply = Response::failure(request.id.clone(), request.command.kind(), failure);
-            self.tell(Event::Line(Box::new(Line::Reply(reply))));
+            self.update(Event::Line(Box::new(Line::Reply(reply))));
         }
     }
 
@@ -167,7 +167,7 @@ impl Stage {
     }
 
     /// The number of what was asked last and is answered with one.
-    pub(super) fn number(&self) -> u64 {
+    pub(super) fn last_number(&self) -> u64 {
         self.number
     }
 
@@ -189,22 +189,22 @@ impl Stage {
                 Effect::Copy(text) => {
                     // What is too long is not sent.
                     for tmux in [false, true] {
-                        let copied = written::copy(&text, tmux).unwrap_or_default();
-                        self.heard(&copied, Written::Clipboard);
+                        let copied = written::clipboard_sequence(&text, tmux).unwrap_or_default();
+                        self.check_output(&copied, OutputKind::Clipboard);
                     }
                 }
-                Effect::Title(title) => self.heard(&written::title(&title), Written::Title),
+                Effect::Title(title) => self.check_output(&written::title_sequence(&title), OutputKind::Title),
                 Effect::Ask(_) | Effect::OpenEditor(_) => {}
                 Effect::Suspend | Effect::Redraw | Effect::Bell | Effect::Quit => {}
             }
         }
     }
 
-    fn heard(&mut self, text: &str, what: Written) {
+    fn check_output(&mut self, text: &str, what: OutputKind) {
         if text.is_empty() {
             return;
         }
-        self.found.extend(oversteps(text.as_bytes(), what));
+        self.found.extend(forbidden_actions(text.as_bytes(), what));
         if self.keeps {
             self.said.push_str(text);
         }
@@ -219,24 +219,24 @@ impl Stage {
     pub(super) fn draw(&mut self) {
         let Self { state, look, hand, area, now, keeps, .. } = self;
         look.now = *now;
-        let mut eye = Eye { keeps: *keeps, ..Eye::default() };
+        let mut eye = CellInspector { keeps: *keeps, ..CellInspector::default() };
         let written = hand.draw(state, *area, look, &mut eye);
         state.was_drawn(*now);
         self.drawn = eye.drawn;
         self.found.extend(eye.hostile);
-        written.into_iter().for_each(|(text, what)| self.heard(&text, what));
+        written.into_iter().for_each(|(text, what)| self.check_output(&text, what));
     }
 
     /// The rows that are left when it is quit.
-    pub(super) fn leave(&mut self) {
-        if let Some((bye, what)) = self.hand.farewell() {
-            self.heard(&bye, what);
+    pub(super) fn quit(&mut self) {
+        if let Some((bye, what)) = self.hand.remove_drawing() {
+            self.check_output(&bye, what);
         }
         let Self { state, look, area, .. } = self;
         let rows = Interface::tail(state, area.width, TAIL, look);
         for depth in [ColorDepth::None, ColorDepth::True] {
             let text = written::tail(&rows, self.area.width, depth);
-            self.heard(&text, Written::Rows);
+            self.check_output(&text, OutputKind::Rows);
         }
     }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use haft_tools::{Environment, HostEnvironment, Parents};
 use serde_json::json;
 
-use super::Session;
+use super::ToolSession;
 use super::writer::FILE;
 use crate::row::skip;
 use crate::runner;
@@ -39,7 +39,7 @@ const SLEEP: Duration = Duration::from_micros(128);
 const PATIENCE: Duration = Duration::from_secs(runner::PATIENCE.as_secs() / 3);
 
 /// The process itself.
-pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
+pub(crate) fn run_racer(one: &Path, other: &Path) -> ExitCode {
     let over = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&over);
     std::thread::spawn(move || {
@@ -59,14 +59,14 @@ pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
             eprintln!("cannot say that there was a race: {error}");
             return ExitCode::FAILURE;
         }
-        rest(Duration::from_micros(1 << (swaps % RESTS)));
+        pause_for(Duration::from_micros(1 << (swaps % RESTS)));
     }
     println!("{swaps}");
     ExitCode::SUCCESS
 }
 
 /// Long rests leave the processor to others; sleeping for a short one would make it long.
-fn rest(time: Duration) {
+fn pause_for(time: Duration) {
     if time >= SLEEP {
         // sleep: the fault itself, at every moment of a write
         return std::thread::sleep(time);
@@ -89,14 +89,14 @@ fn exchange(_: &Path, _: &Path) -> std::io::Result<()> {
 }
 
 /// The tools may write in the working directory only.
-pub(super) async fn rooted(world: &mut World) -> Result<()> {
-    let mut race = Race::begin(world)?;
+pub(super) async fn stays_below_root(world: &mut World) -> Result<()> {
+    let mut race = SwapRace::begin(world)?;
     let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
-    let session = Session::with(environment.with_root(&race.work)?);
-    let mut tally = Tally::default();
+    let session = ToolSession::with_environment(environment.with_root(&race.work)?);
+    let mut tally = WriteTally::default();
     let path = format!("dir/{FILE}");
     while race.goes_on(&tally) {
-        let new = format!("dir/new-{}/deep/{FILE}", tally.tries() % 64);
+        let new = format!("dir/new-{}/deep/{FILE}", tally.attempts() % 64);
         let line = json!([{"old_text": "line", "new_text": "line"}]);
         tally.read(session.call("read", json!({"path": path})).await?.is_ok());
         tally.count(session.call("write", json!({"path": path, "content": "a line"})).await?.is_ok());
@@ -107,12 +107,12 @@ pub(super) async fn rooted(world: &mut World) -> Result<()> {
 }
 
 /// They may write anywhere, and follow links; but what was found to be inside is written inside.
-pub(super) async fn looked_up(world: &mut World) -> Result<()> {
-    let mut race = Race::begin(world)?;
+pub(super) async fn follows_links_inside(world: &mut World) -> Result<()> {
+    let mut race = SwapRace::begin(world)?;
     let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
-    let mut tally = Tally::default();
+    let mut tally = WriteTally::default();
     while race.goes_on(&tally) {
-        let name = if tally.tries() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.tries()) };
+        let name = if tally.attempts() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.attempts()) };
         let path = race.work.join("dir").join(name);
         let Ok(mut file) = environment.claim(&path, Parents::Exist).await else { continue };
         let inside = file.key().await.is_ok_and(|key| key.path == path);
@@ -126,14 +126,14 @@ pub(super) async fn looked_up(world: &mut World) -> Result<()> {
 
 /// The tally of the tries.
 #[derive(Default)]
-struct Tally {
+struct WriteTally {
     written: usize,
     refused: usize,
     reads: usize,
 }
 
-impl Tally {
-    fn tries(&self) -> usize {
+impl WriteTally {
+    fn attempts(&self) -> usize {
         self.written + self.refused
     }
 
@@ -151,7 +151,7 @@ impl Tally {
 }
 
 /// A race that is on.
-struct Race {
+struct SwapRace {
     work: PathBuf,
     outside: PathBuf,
     before: Vec<SystemTime>,
@@ -161,7 +161,7 @@ struct Race {
     each: usize,
 }
 
-impl Race {
+impl SwapRace {
     fn begin(world: &World) -> Result<Self> {
         if !cfg!(target_os = "linux") {
             return skip("renameat2, to swap two names at once");
@@ -173,7 +173,7 @@ impl Race {
             fs::write(dir.join(FILE), text)?;
         }
         std::os::unix::fs::symlink(&outside, work.join("link"))?;
-        let before = times(&outside)?;
+        let before = change_times(&outside)?;
         #[expect(clippy::disallowed_methods, reason = "the racer, which is no extension")]
         let mut racer = Command::new(std::env::current_exe()?);
         racer.args([Path::new(RACER), &work.join("dir"), &work.join("link")]);
@@ -183,29 +183,29 @@ impl Race {
     }
 
     /// Both must have happened often enough: a write, and that one was refused.
-    fn goes_on(&self, tally: &Tally) -> bool {
+    fn goes_on(&self, tally: &WriteTally) -> bool {
         let is_over = tally.written.min(tally.refused) >= self.each && self.work.join(RACED).exists();
         !is_over && self.start.elapsed() < PATIENCE
     }
 
     /// Nothing was made, changed or removed outside, not even for a moment; and there was a race.
-    fn end(&mut self, world: &World, tally: &Tally) -> Result<()> {
+    fn end(&mut self, world: &World, tally: &WriteTally) -> Result<()> {
         drop(self.racer.stdin.take());
         let mut swaps = String::new();
         self.racer.stdout.take().context("the racer's output")?.read_to_string(&mut swaps)?;
         ensure!(self.racer.wait()?.success(), "the racer failed");
         let swaps: usize = swaps.trim().parse().context("count the swaps")?;
-        let Tally { written, refused, reads } = *tally;
+        let WriteTally { written, refused, reads } = *tally;
         let figures = format!("{swaps} swaps, {written} written, {refused} refused, {reads} read");
         world.mark(&figures)?;
-        world.found(&figures);
+        world.report_finding(&figures);
         ensure!(
             fs::read_to_string(self.outside.join(FILE))? == "theirs",
             "the file outside is changed: {figures}"
         );
         let names = fs::read_dir(&self.outside)?.count();
         ensure!(names == 1, "{} things were made outside: {figures}", names - 1);
-        ensure!(times(&self.outside)? == self.before, "something was outside for a moment: {figures}");
+        ensure!(change_times(&self.outside)? == self.before, "something was outside for a moment: {figures}");
         if swaps < SWAPS || written == 0 || refused == 0 {
             bail!("no race: {figures}");
         }
@@ -213,7 +213,7 @@ impl Race {
     }
 }
 
-impl Drop for Race {
+impl Drop for SwapRace {
     fn drop(&mut self) {
         drop(self.racer.stdin.take());
         _ = self.racer.wait();
@@ -221,7 +221,7 @@ impl Drop for Race {
 }
 
 /// When the directory and the file in it were changed last.
-fn times(outside: &Path) -> Result<Vec<SystemTime>> {
+fn change_times(outside: &Path) -> Result<Vec<SystemTime>> {
     let changed = |path: &Path| fs::metadata(path)?.modified();
     Ok(vec![changed(outside)?, changed(&outside.join(FILE))?])
 }

@@ -55,11 +55,11 @@ const MOST: usize = 100;
 pub(super) const FILE: &str = "file";
 
 /// Returns the old content, and the new one: more than a page each, so that half of one can be seen.
-pub(super) fn old() -> String {
+pub(super) fn old_content() -> String {
     "old line\n".repeat(2_000)
 }
 
-pub(super) fn new() -> String {
+pub(super) fn new_content() -> String {
     "a new line\n".repeat(3_000)
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn write_once(dir: &Path) -> ExitCode {
         return ExitCode::from(2);
     };
     let output = runtime.block_on(async {
-        tokio::task::spawn_blocking(lead).await??;
-        call(dir, Some(FILE), "write", &json!({"path": FILE, "content": new()})).await
+        tokio::task::spawn_blocking(make_lead_calls).await??;
+        call(dir, Some(FILE), "write", &json!({"path": FILE, "content": new_content()})).await
     });
     match output {
         Ok(output) if !output.is_error => ExitCode::SUCCESS,
@@ -105,7 +105,7 @@ pub(crate) fn write_once(dir: &Path) -> ExitCode {
 }
 
 /// Every call that the main thread may make, so often.
-fn lead() -> Result<()> {
+fn make_lead_calls() -> Result<()> {
     for _ in 0..LEAD {
         let mut file = File::options().read(true).write(true).open("/dev/null")?;
         file.write_all(b"-")?;
@@ -119,7 +119,7 @@ fn lead() -> Result<()> {
 
 /// The end of one write.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum WriteEnd {
     Written,
     Refused,
     Killed,
@@ -131,7 +131,7 @@ pub(super) fn at_every_call(
     dir: &Path,
     fault: &str,
     prepare: impl Fn(&Path) -> Result<()>,
-    judge: impl Fn(&Path, &End) -> Result<()>,
+    judge: impl Fn(&Path, &WriteEnd) -> Result<()>,
 ) -> Result<usize> {
     let mut hits = 0;
     for &(call, led) in CALLS {
@@ -141,9 +141,9 @@ pub(super) fn at_every_call(
             prepare(&place.join("work"))?;
             let log = place.join("strace");
             let nth = if led { LEAD + n } else { n };
-            let end = interrupted(&place, &log, call, &format!("{call}:{fault}:when={nth}"))?;
+            let end = write_interrupted(&place, &log, call, &format!("{call}:{fault}:when={nth}"))?;
             judge(&place, &end).with_context(|| format!("{fault} at {call} {n}, then {end:?}"))?;
-            let hit = end == End::Killed || fs::read_to_string(&log)?.contains("(INJECTED)");
+            let hit = end == WriteEnd::Killed || fs::read_to_string(&log)?.contains("(INJECTED)");
             fs::remove_dir_all(&place)?;
             if !hit {
                 break;
@@ -154,14 +154,14 @@ pub(super) fn at_every_call(
     Ok(hits)
 }
 
-fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
+fn write_interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<WriteEnd> {
     let ran = strace::run(&[WRITER.as_ref(), place.as_os_str()], log, call, Some(inject))?;
     if strace::is_killed(&ran) {
-        return Ok(End::Killed);
+        return Ok(WriteEnd::Killed);
     }
     match ran.status.code() {
-        Some(0) => Ok(End::Written),
-        Some(1) => Ok(End::Refused),
+        Some(0) => Ok(WriteEnd::Written),
+        Some(1) => Ok(WriteEnd::Refused),
         _ => anyhow::bail!("the writer ended with {}: {}", ran.status, String::from_utf8_lossy(&ran.stderr)),
     }
 }
@@ -169,7 +169,7 @@ fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End
 /// A file with the old content.
 pub(super) fn with_old(work: &Path) -> Result<()> {
     let mut file = File::create(work.join(FILE))?;
-    file.write_all(old().as_bytes())?;
+    file.write_all(old_content().as_bytes())?;
     Ok(())
 }
 

@@ -7,15 +7,15 @@ use haft_host::GateChoice;
 use serde_json::{Value, json};
 
 use crate::defence::{Defence, take_down};
-use crate::evil::misbehaving;
-use crate::oracle::whole;
-use crate::row::{CASE, Case, Row};
-use crate::world::{Setup, World, last_word};
+use crate::evil::misbehaving_spec;
+use crate::oracle::check_stream;
+use crate::row::{CASE, FaultCase, FaultRow};
+use crate::world::{WorldSetup, World, last_word};
 
-pub(crate) const ROWS: &[Row] = &[Row {
+pub(crate) const ROWS: &[FaultRow] = &[FaultRow {
     id: "T-27",
     title: "changes arguments that a gate has allowed; random chains, some of whose gates fail",
-    cases: &[Case { setup: with_chain, play: |world| Box::pin(runs_what_all_allowed(world)), ..CASE }],
+    cases: &[FaultCase { setup: with_chain, play: |world| Box::pin(runs_what_all_allowed(world)), ..CASE }],
     undefend: Some(|_| take_down(Defence::FinalArguments)),
 }];
 
@@ -25,9 +25,9 @@ const CHAIN: [&str; 6] = ["rewriter", "g-first", "plain", "g-second", "r-last", 
 /// Calls of one message.
 const BATCH: u64 = 20;
 
-fn with_chain(setup: &mut Setup) {
+fn with_chain(setup: &mut WorldSetup) {
     for name in CHAIN {
-        setup.add(misbehaving(setup, "chain", name));
+        setup.add(misbehaving_spec(setup, "chain", name));
     }
 }
 
@@ -35,7 +35,7 @@ async fn runs_what_all_allowed(world: &mut World) -> Result<()> {
     // The gates fail too often for anybody's patience, but a person who is asked wants them to go on.
     world.screen.answer(GateChoice::Restart);
     let (wanted, mut seed, mut ran) = (world.amount(50, 2_000), 0, Vec::new());
-    while noted(world, "failures")?.len() < wanted {
+    while read_notes(world, "failures")?.len() < wanted {
         let say: Vec<Value> = (seed..seed + BATCH)
             // Every third call can come through, so that a gate's patience is not the end of it.
             .map(|seed| json!({"call": {"name": "probe", "args": {"seed": seed, "calm": seed % 3 == 2}}}))
@@ -44,7 +44,7 @@ async fn runs_what_all_allowed(world: &mut World) -> Result<()> {
         let played = world.prompt(&json!([{ "say": say }, last_word()])).await?;
         played.outcome.map_err(anyhow::Error::msg).context("a run")?;
         ran.extend(played.ran);
-        whole(&world.events.all())?;
+        check_stream(&world.events.all())?;
         world.events.forget_turns();
     }
     check(world, &ran)?;
@@ -58,11 +58,11 @@ async fn runs_what_all_allowed(world: &mut World) -> Result<()> {
 }
 
 fn check(world: &World, ran: &[String]) -> Result<()> {
-    let failed = noted(world, "failures")?;
+    let failed = read_notes(world, "failures")?;
     // A gate must have allowed it; the others must have seen it, be it that it is their own change.
     let file =
         |name: &str| if name.starts_with("g-") { format!("allowed-{name}") } else { format!("seen-{name}") };
-    let passed = CHAIN.iter().map(|name| noted(world, &file(name))).collect::<Result<Vec<_>>>()?;
+    let passed = CHAIN.iter().map(|name| read_notes(world, &file(name))).collect::<Result<Vec<_>>>()?;
     let mut changed = 0;
     for args in ran {
         let args: Value = serde_json::from_str(args).context("arguments")?;
@@ -79,7 +79,7 @@ fn check(world: &World, ran: &[String]) -> Result<()> {
 }
 
 /// Returns the notes of extensions under this name.
-fn noted(world: &World, name: &str) -> Result<Vec<Value>> {
+fn read_notes(world: &World, name: &str) -> Result<Vec<Value>> {
     let text = fs::read_to_string(world.dir.join(format!("{name}.jsonl"))).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).context("a note")).collect()
 }

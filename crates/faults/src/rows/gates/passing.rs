@@ -7,20 +7,20 @@ use haft_core::tool::ToolOutput;
 use haft_protocol::content::ToolCall;
 use serde_json::{Value, json};
 
-use super::{calls, with_guard, without_guard};
-use crate::evil::{Moment, inject};
-use crate::row::{CASE, Case, Row};
+use super::{call_steps, with_guard, without_guard};
+use crate::evil::{InjectionMoment, inject};
+use crate::row::{CASE, FaultCase, FaultRow};
 use crate::rows::protocol::line;
 use crate::rows::services;
 use crate::world::World;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "T-24",
         title: "offers under another name what a gate refuses",
         cases: &[
-            Case {
-                evil: inject(Moment::Greeted, || {
+            FaultCase {
+                evil: inject(InjectionMoment::Greeted, || {
                     line(
                         json!({"type": "register_tool", "name": "dangerous_shell", "schema": {"type": "object"}}),
                     )
@@ -29,7 +29,7 @@ pub(crate) const ROWS: &[Row] = &[
                 play: |world| Box::pin(is_guarded_the_same(world)),
                 ..CASE
             },
-            Case {
+            FaultCase {
                 setup: with_guard,
                 play: |world| Box::pin(services::is_guarded_the_same(world)),
                 notices_alone: true,
@@ -38,10 +38,10 @@ pub(crate) const ROWS: &[Row] = &[
         ],
         undefend: Some(without_guard),
     },
-    Row {
+    FaultRow {
         id: "T-25",
         title: "answers in the place of a tool that a gate guards",
-        cases: &[Case {
+        cases: &[FaultCase {
             setup: with_guard,
             play: |world| Box::pin(the_gate_is_asked_all_the_same(world)),
             ..CASE
@@ -50,14 +50,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-fn denied() -> Value {
+fn denied_args() -> Value {
     json!({"command": "DENIED"})
 }
 
 async fn is_guarded_the_same(world: &mut World) -> Result<()> {
     let allowed = ("dangerous_shell", json!({"command": "ls"}));
     let steps =
-        calls(&[("probe", denied()), ("dangerous_shell", denied()), ("evil_tool", denied()), allowed]);
+        call_steps(&[("probe", denied_args()), ("dangerous_shell", denied_args()), ("evil_tool", denied_args()), allowed]);
     let played = world.prompt(&steps).await?;
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == ["guard"; 3] && played.ran.is_empty(), "{by:?} blocked; it ran with {:?}", played.ran);
@@ -70,18 +70,18 @@ async fn is_guarded_the_same(world: &mut World) -> Result<()> {
 }
 
 /// Knows every answer already.
-struct Cache;
+struct CachedAnswers;
 
 #[async_trait]
-impl BeforeToolExecute for Cache {
+impl BeforeToolExecute for CachedAnswers {
     async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
         ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("from the cache") }
     }
 }
 
 async fn the_gate_is_asked_all_the_same(world: &mut World) -> Result<()> {
-    let steps = calls(&[("probe", denied()), ("probe", json!({"command": "ls"}))]);
-    let played = world.prompt_with(&steps, |agent| agent.before_tool_execute(Cache)).await?;
+    let steps = call_steps(&[("probe", denied_args()), ("probe", json!({"command": "ls"}))]);
+    let played = world.prompt_with(&steps, |agent| agent.before_tool_execute(CachedAnswers)).await?;
     ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
     let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
     ensure!(asked == 2, "the gate was asked {asked} times instead of twice");

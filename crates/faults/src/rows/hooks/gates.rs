@@ -7,100 +7,100 @@ use haft_host::ExtensionState;
 use haft_packages::Launch;
 use serde_json::json;
 
-use super::{APPROVE, BEFORE, beside, each, hook, hurried, hurry};
+use super::{APPROVE, BEFORE, add_hook, change_hooks, hook_case, hurried_case, shorten_deadlines};
 use crate::defence::{Defence, take_down};
-use crate::evil::{hook_spec, misbehaving};
-use crate::row::{CASE, Case, EVIL, Faults, Row};
-use crate::rows::gates::calls;
-use crate::world::{Setup, World};
+use crate::evil::{hook_spec, misbehaving_spec};
+use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
+use crate::rows::gates::call_steps;
+use crate::world::{WorldSetup, World};
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "H-01",
         title: "a hook that is asked before a tool: times out, dies, answers garbage, an error, wrong types",
         cases: &[
-            late(BEFORE, "hang"),
-            late(BEFORE, "say-garbage"),
-            Case { play: |world| Box::pin(answers_too_late(world)), ..late(BEFORE, "late") },
-            late(BEFORE, "stop"),
-            bad(BEFORE, "garbage"),
-            bad(BEFORE, "wrong-types"),
-            bad(BEFORE, "unknown-action"),
-            bad(BEFORE, "error"),
-            bad(BEFORE, "key-twice"),
-            dead(BEFORE, "exit", |world| Box::pin(world.blocks_at_once("exited with status 3"))),
-            dead(BEFORE, "abort", |world| Box::pin(world.blocks_at_once("ended by signal 6"))),
-            dead(BEFORE, "half-a-line", |world| Box::pin(world.blocks_at_once("unfinished"))),
-            stalled(),
+            late_case(BEFORE, "hang"),
+            late_case(BEFORE, "say-garbage"),
+            FaultCase { play: |world| Box::pin(answers_too_late(world)), ..late_case(BEFORE, "late") },
+            late_case(BEFORE, "stop"),
+            bad_answer_case(BEFORE, "garbage"),
+            bad_answer_case(BEFORE, "wrong-types"),
+            bad_answer_case(BEFORE, "unknown-action"),
+            bad_answer_case(BEFORE, "error"),
+            bad_answer_case(BEFORE, "key-twice"),
+            dead_hook_case(BEFORE, "exit", |world| Box::pin(world.expect_block_at_once("exited with status 3"))),
+            dead_hook_case(BEFORE, "abort", |world| Box::pin(world.expect_block_at_once("ended by signal 6"))),
+            dead_hook_case(BEFORE, "half-a-line", |world| Box::pin(world.expect_block_at_once("unfinished"))),
+            stalled_case(),
         ],
         undefend: Some(open_gates),
     },
-    Row {
+    FaultRow {
         id: "H-02",
         title: "a hook that approves calls: times out, dies, answers garbage, an error, nothing",
         cases: &[
-            late(APPROVE, "hang"),
-            late(APPROVE, "say-garbage"),
-            bad(APPROVE, "garbage"),
-            bad(APPROVE, "wrong-types"),
-            bad(APPROVE, "error"),
-            bad(APPROVE, "key-twice"),
-            dead(APPROVE, "exit", |world| {
-                Box::pin(world.blocks_at_once("tool approval hook \"evil\" failed"))
+            late_case(APPROVE, "hang"),
+            late_case(APPROVE, "say-garbage"),
+            bad_answer_case(APPROVE, "garbage"),
+            bad_answer_case(APPROVE, "wrong-types"),
+            bad_answer_case(APPROVE, "error"),
+            bad_answer_case(APPROVE, "key-twice"),
+            dead_hook_case(APPROVE, "exit", |world| {
+                Box::pin(world.expect_block_at_once("tool approval hook \"evil\" failed"))
             }),
-            dead(APPROVE, "half-a-line", |world| Box::pin(world.blocks_at_once("failed"))),
+            dead_hook_case(APPROVE, "half-a-line", |world| Box::pin(world.expect_block_at_once("failed"))),
         ],
         undefend: Some(open_gates),
     },
-    Row {
+    FaultRow {
         id: "H-03",
         title: "a hook that never starts, never answers hello, or answers it with garbage",
         cases: &[
-            Case {
+            FaultCase {
                 setup: add_missing,
                 expect: &[(EVIL, "spawn_failed")],
                 play: |world| Box::pin(is_missing(world)),
                 notices_alone: true,
                 ..CASE
             },
-            unborn("hang", "hello_timeout", |world| Box::pin(world.blocks("did not answer hook.hello"))),
-            unborn("garbage", "hello_invalid", |world| Box::pin(world.blocks("its result is no object"))),
-            unborn("error", "hello_invalid", |world| Box::pin(world.blocks("no disk"))),
-            unborn("exit", "exited", |world| Box::pin(world.blocks("exited with status 3"))),
+            failed_start_case("hang", "hello_timeout", |world| Box::pin(world.expect_block("did not answer hook.hello"))),
+            failed_start_case("garbage", "hello_invalid", |world| Box::pin(world.expect_block("its result is no object"))),
+            failed_start_case("error", "hello_invalid", |world| Box::pin(world.expect_block("no disk"))),
+            failed_start_case("exit", "exited", |world| Box::pin(world.expect_block("exited with status 3"))),
         ],
         undefend: Some(open_gates),
     },
-    Row {
+    FaultRow {
         id: "H-04",
         title: "a hook that crashes again and again",
         cases: &[
-            Case {
+            FaultCase {
                 setup: restart_soon,
-                ..hook("exit", "greeted", CRASH_LOOP, |world| Box::pin(stays_down(world)))
+                ..hook_case("exit", "greeted", CRASH_LOOP, |world| Box::pin(stays_down(world)))
             },
-            Case {
+            FaultCase {
                 setup: restart_soon,
-                ..hook("exit", BEFORE, THREE, |world| Box::pin(ends_the_run(world)))
+                ..hook_case("exit", BEFORE, THREE, |world| Box::pin(ends_the_run(world)))
             },
         ],
         undefend: Some(|setup| setup.config.timeouts.restarts.window = Duration::ZERO),
     },
-    Row {
+    FaultRow {
         id: "H-05",
         title: "a hook that answers in the place of a tool that others guard",
         cases: &[
-            Case {
+            FaultCase {
                 setup: with_guard,
-                ..hook("respond", BEFORE, &[], |world| Box::pin(the_guard_is_asked(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(the_guard_is_asked(world)))
             },
-            denied("deny", &[], |world| Box::pin(is_denied(world))),
-            denied("exit", &[("judge", "exited")], |world| Box::pin(is_denied(world))),
-            Case {
+            denied_case("deny", &[], |world| Box::pin(is_denied(world))),
+            denied_case("exit", &[("judge", "exited")], |world| Box::pin(is_denied(world))),
+            FaultCase {
                 setup: |setup| {
                     with_judge(setup, "deny");
-                    each(setup, |hook| hook.vouches.extend(["probe".to_owned()]));
+                    change_hooks(setup, |hook| hook.vouches.extend(["probe".to_owned()]));
                 },
-                ..hook("respond", BEFORE, &[], |world| Box::pin(the_user_vouches(world)))
+                ..hook_case("respond", BEFORE, &[], |world| Box::pin(the_user_vouches(world)))
             },
         ],
         undefend: Some(|setup| {
@@ -113,62 +113,62 @@ pub(crate) const ROWS: &[Row] = &[
 /// A deadline that must pass, but not before the hook runs.
 const STARTED: Duration = Duration::from_secs(10);
 
-const CRASH_LOOP: Faults =
+const CRASH_LOOP: ExpectedFaults =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
 /// As often as a gate may fail in a run.
-const THREE: Faults = &[(EVIL, "exited"); 3];
+const THREE: ExpectedFaults = &[(EVIL, "exited"); 3];
 
 /// A turn that goes on asks again, also one that is gone; nobody has the time to wait for that.
-fn open_gates(setup: &mut Setup) {
+fn open_gates(setup: &mut WorldSetup) {
     take_down(Defence::GatesFailClosed);
-    hurry(setup);
+    shorten_deadlines(setup);
 }
 
 /// Blocks when its time is up.
-const fn late(point: &'static str, fault: &'static str) -> Case {
+const fn late_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_timeout")];
-    Case { notices_alone: true, ..hurried(fault, point, expect, |world| Box::pin(is_late(world))) }
+    FaultCase { notices_alone: true, ..hurried_case(fault, point, expect, |world| Box::pin(is_late(world))) }
 }
 
 /// Blocks as soon as it has answered.
-const fn bad(point: &'static str, fault: &'static str) -> Case {
+const fn bad_answer_case(point: &'static str, fault: &'static str) -> FaultCase {
     let expect = &[(EVIL, "hook_error")];
-    Case { notices_alone: true, ..hook(fault, point, expect, |world| Box::pin(world.blocks_at_once("evil"))) }
+    FaultCase { notices_alone: true, ..hook_case(fault, point, expect, |world| Box::pin(world.expect_block_at_once("evil"))) }
 }
 
-const fn dead(point: &'static str, fault: &'static str, play: crate::row::Play) -> Case {
-    Case { notices_alone: true, ..hook(fault, point, &[(EVIL, "exited")], play) }
+const fn dead_hook_case(point: &'static str, fault: &'static str, play: crate::row::CaseScript) -> FaultCase {
+    FaultCase { notices_alone: true, ..hook_case(fault, point, &[(EVIL, "exited")], play) }
 }
 
-const fn unborn(fault: &'static str, code: &'static str, play: crate::row::Play) -> Case {
-    let expect: Faults = match code.as_bytes() {
+const fn failed_start_case(fault: &'static str, code: &'static str, play: crate::row::CaseScript) -> FaultCase {
+    let expect: ExpectedFaults = match code.as_bytes() {
         b"hello_timeout" => &[(EVIL, "hello_timeout")],
         b"hello_invalid" => &[(EVIL, "hello_invalid")],
         _ => &[(EVIL, "exited")],
     };
     // Those that answer have the time that they need.
-    let setup: fn(&mut Setup) = match code.as_bytes() {
-        b"hello_timeout" => |setup: &mut Setup| setup.hello_within(STARTED),
-        _ => |_: &mut Setup| {},
+    let setup: fn(&mut WorldSetup) = match code.as_bytes() {
+        b"hello_timeout" => |setup: &mut WorldSetup| setup.hello_within(STARTED),
+        _ => |_: &mut WorldSetup| {},
     };
-    Case { notices_alone: true, setup, ..hook(fault, "hook.hello", expect, play) }
+    FaultCase { notices_alone: true, setup, ..hook_case(fault, "hook.hello", expect, play) }
 }
 
 /// More than a pipe takes is written to one that reads nothing after hello.
-const fn stalled() -> Case {
-    Case {
+const fn stalled_case() -> FaultCase {
+    FaultCase {
         setup: |setup| {
-            hurry(setup);
+            shorten_deadlines(setup);
             setup.config.timeouts.write_stall = super::SHORT;
         },
         notices_alone: true,
-        ..hook("never-read", "greeted", &[(EVIL, "write_stalled")], |world| Box::pin(is_stalled(world)))
+        ..hook_case("never-read", "greeted", &[(EVIL, "write_stalled")], |world| Box::pin(is_stalled(world)))
     }
 }
 
 async fn is_late(world: &mut World) -> Result<()> {
-    let gated = world.gate(json!({})).await?;
+    let gated = world.call_gated_tool(json!({})).await?;
     ensure!(gated.ran_with.is_none(), "the tool ran all the same, with {:?}", gated.ran_with);
     let known = ["did not answer within", "tool approval hook \"evil\" timed out"];
     ensure!(known.iter().any(|text| gated.result.contains(text)), "the model is told {:?}", gated.result);
@@ -182,13 +182,13 @@ async fn answers_too_late(world: &mut World) -> Result<()> {
 }
 
 async fn is_stalled(world: &mut World) -> Result<()> {
-    let gated = world.gate(json!({"content": "x".repeat(200 * 1024)})).await?;
+    let gated = world.call_gated_tool(json!({"content": "x".repeat(200 * 1024)})).await?;
     ensure!(gated.ran_with.is_none(), "the tool ran all the same");
     ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
     world.settle().await
 }
 
-fn add_missing(setup: &mut Setup) {
+fn add_missing(setup: &mut WorldSetup) {
     let spec = hook_spec(setup, EVIL, vec!["no-such-program-anywhere".to_owned()]);
     let spec = spec.expect("what it is asked has names");
     assert!(matches!(spec.launch, Launch::Impossible { .. }), "somebody has installed it");
@@ -197,28 +197,28 @@ fn add_missing(setup: &mut Setup) {
 
 async fn is_missing(world: &mut World) -> Result<()> {
     world.mark("missing")?;
-    world.blocks_at_once("no program named no-such-program-anywhere").await
+    world.expect_block_at_once("no program named no-such-program-anywhere").await
 }
 
 /// Pauses that a row has the time for.
-fn restart_soon(setup: &mut Setup) {
+fn restart_soon(setup: &mut WorldSetup) {
     let restarts = &mut setup.config.timeouts.restarts;
     (restarts.first_pause, restarts.longest_pause) = (Duration::from_millis(10), Duration::from_millis(40));
 }
 
 async fn stays_down(world: &mut World) -> Result<()> {
-    world.blocks("evil decides about this").await?;
-    world.reports("crash_loop", "is not started again by itself").await?;
+    world.expect_block("evil decides about this").await?;
+    world.expect_report("crash_loop", "is not started again by itself").await?;
     let state = world.state(EVIL)?;
     ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
     let starts = world.marks().len();
     ensure!(starts == CRASH_LOOP.len(), "it was started {starts} times");
-    world.blocks_at_once("is not started again by itself").await
+    world.expect_block_at_once("is not started again by itself").await
 }
 
 /// Each of three calls kills it, each is blocked, and the third one ends the run.
 async fn ends_the_run(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&vec![("probe", json!({})); 4])).await?;
+    let played = world.prompt(&call_steps(&vec![("probe", json!({})); 4])).await?;
     ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
     ensure!(played.blocked.len() == THREE.len(), "{:?}", played.blocked);
     ensure!(played.outcome.is_err_and(|error| error.contains("keeps failing")), "the run goes on");
@@ -226,25 +226,25 @@ async fn ends_the_run(world: &mut World) -> Result<()> {
 }
 
 /// An extension of the native dialect beside the hook, which refuses what contains DENIED.
-fn with_guard(setup: &mut Setup) {
-    setup.specs.insert(1, misbehaving(setup, "guard", "guard"));
+fn with_guard(setup: &mut WorldSetup) {
+    setup.specs.insert(1, misbehaving_spec(setup, "guard", "guard"));
 }
 
 /// Another hook, which is asked for its approval.
-fn with_judge(setup: &mut Setup, fault: &str) {
-    beside(setup, fault, APPROVE, "judge");
+fn with_judge(setup: &mut WorldSetup, fault: &str) {
+    add_hook(setup, fault, APPROVE, "judge");
 }
 
-const fn denied(fault: &'static str, expect: Faults, play: crate::row::Play) -> Case {
-    let setup: fn(&mut Setup) = match fault.as_bytes() {
-        b"exit" => |setup: &mut Setup| with_judge(setup, "exit"),
-        _ => |setup: &mut Setup| with_judge(setup, "deny"),
+const fn denied_case(fault: &'static str, expect: ExpectedFaults, play: crate::row::CaseScript) -> FaultCase {
+    let setup: fn(&mut WorldSetup) = match fault.as_bytes() {
+        b"exit" => |setup: &mut WorldSetup| with_judge(setup, "exit"),
+        _ => |setup: &mut WorldSetup| with_judge(setup, "deny"),
     };
-    Case { notices_alone: true, setup, ..hook("respond", BEFORE, expect, play) }
+    FaultCase { notices_alone: true, setup, ..hook_case("respond", BEFORE, expect, play) }
 }
 
 async fn the_guard_is_asked(world: &mut World) -> Result<()> {
-    let steps = calls(&[("probe", json!({"command": "DENIED"})), ("probe", json!({"command": "ls"}))]);
+    let steps = call_steps(&[("probe", json!({"command": "DENIED"})), ("probe", json!({"command": "ls"}))]);
     let played = world.prompt(&steps).await?;
     ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
     let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
@@ -255,7 +255,7 @@ async fn the_guard_is_asked(world: &mut World) -> Result<()> {
 }
 
 async fn is_denied(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
+    let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
     ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
     let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
     ensure!(by == ["judge"] && played.synthetic.is_empty(), "{by:?} blocked: {:?}", played.results);
@@ -269,7 +269,7 @@ async fn is_denied(world: &mut World) -> Result<()> {
 
 /// Checks that a user's trust replaces approvals, and no gate.
 async fn the_user_vouches(world: &mut World) -> Result<()> {
-    let played = world.prompt(&calls(&[("probe", json!({}))])).await?;
+    let played = world.prompt(&call_steps(&[("probe", json!({}))])).await?;
     ensure!(played.results == ["from the hook"], "the model is told {:?}", played.results);
     ensure!(!world.marks().iter().any(|mark| mark == "deny"), "the judge was asked");
     Ok(())

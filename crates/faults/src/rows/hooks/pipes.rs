@@ -9,11 +9,11 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Time;
 use serde_json::json;
 
-use super::{APPROVE, BEFORE, hook, hurry, set};
+use super::{APPROVE, BEFORE, hook_case, shorten_deadlines, set};
 use crate::defence::{Defence, take_down};
-use crate::oracle::Growth;
-use crate::row::{Case, EVIL, Row};
-use crate::world::{Setup, World};
+use crate::oracle::HeapGrowth;
+use crate::row::{FaultCase, EVIL, FaultRow};
+use crate::world::{WorldSetup, World};
 
 /// Bytes of one event, and events of one round: twice what a queue takes.
 const EVENT: usize = 8 * 1024;
@@ -40,82 +40,82 @@ const NOISE: u64 = 512 * 1024;
 /// The size that a flood may leave in the log, in bytes.
 const LOG: usize = 1024 * 1024;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "H-06",
         title: "a hook that observes everything and never reads",
-        cases: &[Case {
+        cases: &[FaultCase {
             // It is about the queue, not about the end of a writer that stalls.
             setup: |setup| setup.config.timeouts.write_stall = NEVER,
-            ..hook("never-read", "greeted", &[], |world| Box::pin(nobody_waits(world)))
+            ..hook_case("never-read", "greeted", &[], |world| Box::pin(nobody_waits(world)))
         }],
         undefend: Some(|setup| {
             (setup.config.limits.queue_frames, setup.config.limits.queue_bytes) = (usize::MAX, usize::MAX);
         }),
     },
-    Row {
+    FaultRow {
         id: "H-07",
         title: "a hook whose reply is longer than 8 MiB, or that prints megabytes while it is asked",
         cases: &[
             too_long(BEFORE),
             too_long(APPROVE),
             // What is long and seldom hurts nobody: 4 MB, and then the answer.
-            hook("long-noise", BEFORE, &[], |world| Box::pin(is_skipped(world))),
+            hook_case("long-noise", BEFORE, &[], |world| Box::pin(is_skipped(world))),
             // 3.5 MB in short lines are read slowly, and the answer behind them comes too late.
-            Case {
+            FaultCase {
                 setup: |setup| {
-                    hurry(setup);
+                    shorten_deadlines(setup);
                     set(setup, "HAFT_COUNT", "40000");
                 },
                 notices_alone: true,
-                ..hook("noise", BEFORE, &[(EVIL, "rate_limited"), (EVIL, "hook_timeout")], |world| {
+                ..hook_case("noise", BEFORE, &[(EVIL, "rate_limited"), (EVIL, "hook_timeout")], |world| {
                     Box::pin(is_read_slowly(world))
                 })
             },
         ],
-        undefend: Some(endless),
+        undefend: Some(lift_limits),
     },
-    Row {
+    FaultRow {
         id: "H-08",
         title: "a hook that exits, and what it started holds its pipes open",
         cases: &[
-            hook("fork-and-exit", BEFORE, &[(EVIL, "exited")], |world| {
-                Box::pin(world.blocks_at_once("exited with status 5"))
+            hook_case("fork-and-exit", BEFORE, &[(EVIL, "exited")], |world| {
+                Box::pin(world.expect_block_at_once("exited with status 5"))
             }),
-            hook("fork-and-exit", APPROVE, &[(EVIL, "exited")], |world| {
-                Box::pin(world.blocks_at_once("tool approval hook \"evil\" failed"))
+            hook_case("fork-and-exit", APPROVE, &[(EVIL, "exited")], |world| {
+                Box::pin(world.expect_block_at_once("tool approval hook \"evil\" failed"))
             }),
         ],
         undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
 ];
 
-const fn too_long(point: &'static str) -> Case {
+const fn too_long(point: &'static str) -> FaultCase {
     let expect = &[(EVIL, "frame_too_long")];
-    Case {
+    FaultCase {
         notices_alone: true,
-        ..hook("long-reply", point, expect, |world| Box::pin(world.blocks_at_once("evil")))
+        ..hook_case("long-reply", point, expect, |world| Box::pin(world.expect_block_at_once("evil")))
     }
 }
 
-fn endless(setup: &mut Setup) {
+fn lift_limits(setup: &mut WorldSetup) {
     let limits = &mut setup.config.limits;
     (limits.max_line, limits.max_result_line) = (ENDLESS, ENDLESS);
     (limits.frames_per_second, limits.frame_burst) = (1_000_000, 1_000_000);
-    super::each(setup, |hook| (hook.timeouts.interceptor, hook.timeouts.approval) = (NEVER, NEVER));
+    super::change_hooks(setup, |hook| (hook.timeouts.interceptor, hook.timeouts.approval) = (NEVER, NEVER));
 }
 
 /// Rounds of events for one that reads none of them: neither whoever tells them waits, nor does a turn, and what is
 /// kept of them does not grow.
 async fn nobody_waits(world: &mut World) -> Result<()> {
     events(world).await?;
-    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (HeapGrowth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for _ in 0..rounds {
         events(world).await?;
     }
-    world.until_freed(&growth, rounds, KEPT).await?;
+    world.wait_until_freed(&growth, rounds, KEPT).await?;
     ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
-    let mut states = world.host.states().into_iter();
+    let mut states = world.host.statuses().into_iter();
     let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
     ensure!(dropped.is_some_and(|dropped| dropped > 0), "no event was dropped");
     world.settle().await
@@ -134,14 +134,14 @@ async fn events(world: &World) -> Result<()> {
             hooks.observe(&said);
             hooks.observe(&AgentEvent::Done);
         }
-        world.trips(1).await?;
+        world.wait_for_trips(1).await?;
     }
     Ok(())
 }
 
 async fn is_skipped(world: &mut World) -> Result<()> {
     let start = Instant::now();
-    world.allows().await?;
+    world.expect_allow().await?;
     world.at_once("it", start.elapsed())?;
     let log = world.log_of(EVIL);
     ensure!(log.contains("skipped") && log.len() < LOG, "its log has {} bytes", log.len());
@@ -151,12 +151,12 @@ async fn is_skipped(world: &mut World) -> Result<()> {
 /// From the moment that it is throttled nothing is kept of its noise, most of which is still to come.
 async fn is_read_slowly(world: &mut World) -> Result<()> {
     let throttled = async {
-        world.until_fault("rate_limited").await?;
-        let growth = Growth::after_first_round();
-        world.until_fault("hook_timeout").await?;
+        world.wait_for_fault("rate_limited").await?;
+        let growth = HeapGrowth::after_first_round();
+        world.wait_for_fault("hook_timeout").await?;
         growth.check(1, NOISE)
     };
-    let (gated, kept) = tokio::join!(world.in_time("the gate", world.gate(json!({}))), throttled);
+    let (gated, kept) = tokio::join!(world.in_time("the gate", world.call_gated_tool(json!({}))), throttled);
     let gated = gated??;
     kept?;
     ensure!(gated.ran_with.is_none(), "the tool ran all the same");

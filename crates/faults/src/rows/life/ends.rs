@@ -10,10 +10,10 @@ use haft_launch::find_program;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::evil::Evil;
-use crate::oracle::tagged;
-use crate::row::{CASE, Case, Row, skip};
-use crate::world::{Program, World, last_word};
+use crate::evil::Misbehavior;
+use crate::oracle::tagged_processes;
+use crate::row::{CASE, FaultCase, FaultRow, skip};
+use crate::world::{HaftProgram, World, last_word};
 
 /// The shortest end of the program when it is asked once and an extension does not leave: the time until the extension is
 /// asked to terminate, and the time until it is killed.
@@ -25,34 +25,34 @@ const ATTEMPTS: usize = 20;
 /// The exit status of a run that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "L-10",
         title: "the host is killed",
-        cases: &[Case { play: |world| Box::pin(nothing_outlives_it(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(nothing_outlives_it(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-11",
         title: "the host is asked to end, once and twice",
         cases: &[
-            Case { play: |world| Box::pin(ends_in_order(world, Signal::TERM)), ..CASE },
-            Case { play: |world| Box::pin(ends_in_order(world, Signal::INT)), ..CASE },
-            Case { play: |world| Box::pin(ends_at_once(world)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_in_order(world, Signal::TERM)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_in_order(world, Signal::INT)), ..CASE },
+            FaultCase { play: |world| Box::pin(ends_at_once(world)), ..CASE },
         ],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-13",
         title: "clocks jump: an hour asleep, a day back, ten years on",
-        cases: &[Case { play: |world| Box::pin(no_deadline_passes(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(no_deadline_passes(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-17",
         title: "has not said hello when the host ends",
-        cases: &[Case {
-            evil: Evil::Fault("silent"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("silent"),
             setup: |setup| {
                 setup.start_impatiently();
                 setup.hello_within(Duration::from_secs(600));
@@ -64,30 +64,30 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// A model that calls a tool which takes longer than any row.
-fn sleeps() -> Value {
+fn sleep_steps() -> Value {
     json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 3600"}}}]}, last_word()])
 }
 
 /// `haft` with these extensions, in the middle of a tool call.
-async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<Program> {
-    let haft = Program::start(world, &sleeps(), extensions, &["--json", "go"], &[])?;
-    world.until("haft is at work", || haft.printed().contains("\"tool_call\"")).await?;
+async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<HaftProgram> {
+    let haft = HaftProgram::start(world, &sleep_steps(), extensions, &["--json", "go"], &[])?;
+    world.wait_until("haft is at work", || haft.stdout_text().contains("\"tool_call\"")).await?;
     Ok(haft)
 }
 
 /// Good ones, one that ignores a signal, one that has left its session, one that does not run at all. Without the
 /// defence its guards are killed before.
 async fn nothing_outlives_it(world: &mut World) -> Result<()> {
-    let before = tagged(&world.tag).len();
+    let before = tagged_processes(&world.tag).len();
     let faults = ["good", "ignore-sigterm", "daemonise", "stopped"];
     let extensions = faults.map(|fault| (fault, fault, json!({})));
     // The one that does not run holds this up for longer than the row lasts.
-    let haft = Program::start(world, &sleeps(), &extensions, &["--json", "go"], &[])?;
+    let haft = HaftProgram::start(world, &sleep_steps(), &extensions, &["--json", "go"], &[])?;
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
     let there = || faults.iter().skip(1).all(marked);
-    world.until("its extensions are there", there).await?;
-    let daemon = || tagged(&world.tag).into_iter().any(|pid| command_line(pid) == ["sleep", "600"]);
-    world.until("what one of them leaves behind is there", daemon).await?;
+    world.wait_until("its extensions are there", there).await?;
+    let daemon = || tagged_processes(&world.tag).into_iter().any(|pid| command_line(pid) == ["sleep", "600"]);
+    world.wait_until("what one of them leaves behind is there", daemon).await?;
     world.mark("killed")?;
     if world.mode.undefended {
         haft.signal(Signal::STOP)?;
@@ -95,8 +95,8 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     }
     haft.signal(Signal::KILL)?;
     // None of them ends by itself as long as the row lasts.
-    let gone = world.until("nothing of it is left", || tagged(&world.tag).len() <= before).await;
-    gone.with_context(|| format!("{} processes are left", tagged(&world.tag).len().saturating_sub(before)))
+    let gone = world.wait_until("nothing of it is left", || tagged_processes(&world.tag).len() <= before).await;
+    gone.with_context(|| format!("{} processes are left", tagged_processes(&world.tag).len().saturating_sub(before)))
 }
 
 /// The words of the command line of a process, none if it is gone.
@@ -118,18 +118,18 @@ fn kill_children(parent: u32) -> Result<()> {
 }
 
 /// As it would be if nobody had thought of the signal.
-fn defended(world: &World, signal: Signal) -> Signal {
+fn signal_for_mode(world: &World, signal: Signal) -> Signal {
     if world.mode.undefended { Signal::KILL } else { signal }
 }
 
 async fn ends_in_order(world: &mut World, signal: Signal) -> Result<()> {
     let mut haft = at_work(world, &[("good", "good", json!({}))]).await?;
-    haft.signal(defended(world, signal))?;
+    haft.signal(signal_for_mode(world, signal))?;
     world.mark("asked to end")?;
-    let ran = haft.ended(world).await?;
+    let ran = haft.wait_for_end(world).await?;
     ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
     ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "its extension was not asked to leave");
-    ensure!(ran.of("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
+    ensure!(ran.events_of_type("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
     ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
     Ok(())
 }
@@ -150,21 +150,21 @@ async fn ends_at_once(world: &mut World) -> Result<()> {
 
 /// Returns the time from the moment when the extension is asked to leave to the end of the program.
 async fn end_twice_asked(world: &World, attempt: usize) -> Result<Duration> {
-    let before = tagged(&world.tag).len();
+    let before = tagged_processes(&world.tag).len();
     let mut haft = at_work(world, &[("ignore-sigterm", "ignores", json!({}))]).await?;
     haft.signal(Signal::INT)?;
     world.mark("asked to end")?;
     let asked = || world.marks().iter().filter(|mark| *mark == "linger").count() == attempt;
-    world.until("the extension is asked to leave", asked).await?;
+    world.wait_until("the extension is asked to leave", asked).await?;
     let start = Instant::now();
     if !world.mode.undefended {
         haft.signal(Signal::INT)?;
     }
-    let ran = haft.ended(world).await?;
+    let ran = haft.wait_for_end(world).await?;
     let took = start.elapsed();
     ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
     ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
-    world.until("its extension is gone", || tagged(&world.tag).len() <= before).await?;
+    world.wait_until("its extension is gone", || tagged_processes(&world.tag).len() <= before).await?;
     Ok(took)
 }
 
@@ -176,12 +176,12 @@ async fn no_deadline_passes(world: &mut World) -> Result<()> {
     let monotonic = if world.mode.undefended { "1" } else { "" };
     let variables = [("LD_PRELOAD", shim.as_str()), ("HAFT_SHIM_MONOTONIC", monotonic)];
     let mut haft =
-        Program::start(world, &steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
-    let ran = haft.ended(world).await?;
+        HaftProgram::start(world, &steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
+    let ran = haft.wait_for_end(world).await?;
     ensure!(world.marks().iter().any(|mark| mark == "clock"), "no clock has jumped");
     ensure!(ran.code == Some(0), "it ended with {ran:?}");
-    ensure!(ran.of("extension_error").is_empty(), "it reported {:?}", ran.of("extension_error"));
-    let results = ran.of("tool_result");
+    ensure!(ran.events_of_type("extension_error").is_empty(), "it reported {:?}", ran.events_of_type("extension_error"));
+    let results = ran.events_of_type("tool_result");
     ensure!(results.len() == 1 && results.iter().all(|result| result["is_error"] != true), "{results:?}");
     Ok(())
 }

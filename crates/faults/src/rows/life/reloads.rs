@@ -12,10 +12,10 @@ use haft_packages::discovery::{Discovery, Search};
 use serde_json::json;
 
 use crate::defence::{Defence, take_down};
-use crate::evil::{Evil, misbehaving};
-use crate::oracle::tagged;
-use crate::row::{CASE, Case, EVIL, Faults, Play, Row};
-use crate::world::{Setup, World, beside, last_word};
+use crate::evil::{Misbehavior, misbehaving_spec};
+use crate::oracle::tagged_processes;
+use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, CaseScript, FaultRow};
+use crate::world::{WorldSetup, World, sibling_binary, last_word};
 
 /// The time that an old extension has for what it was asked. It must pass, and not before half of the calls are answered.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -29,29 +29,29 @@ const CALLS: usize = 8;
 /// Processes of one set: two extensions and whoever guards each.
 const SET: usize = 4;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "L-06",
         title: "is replaced while eight calls are in flight",
-        cases: &[Case {
-            evil: Evil::Fault("answer-half"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("answer-half"),
             setup: |setup| setup.config.timeouts.drain = DRAIN,
             play: |world| Box::pin(each_call_ends_once(world)),
             ..CASE
         }],
         undefend: Some(|setup| setup.config.timeouts.drain = Duration::ZERO),
     },
-    Row {
+    FaultRow {
         id: "L-07",
         title: "is reloaded again and again",
-        cases: &[Case {
-            setup: |setup| setup.add(misbehaving(setup, "good", EVIL)),
+        cases: &[FaultCase {
+            setup: |setup| setup.add(misbehaving_spec(setup, "good", EVIL)),
             play: |world| Box::pin(reloads_take_turns(world)),
             ..CASE
         }],
         undefend: Some(|_| take_down(Defence::OneReload)),
     },
-    Row {
+    FaultRow {
         id: "L-08",
         title: "what a reload finds is broken, changed or gone",
         cases: &[
@@ -62,11 +62,11 @@ pub(crate) const ROWS: &[Row] = &[
         ],
         undefend: Some(|_| take_down(Defence::OldStays)),
     },
-    Row {
+    FaultRow {
         id: "L-09",
         title: "a reload changes the schema of a tool in the middle of a turn",
-        cases: &[Case {
-            evil: Evil::Fault("held-tool"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("held-tool"),
             play: |world| Box::pin(the_turn_keeps_what_it_knows(world)),
             ..CASE
         }],
@@ -74,17 +74,17 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-const fn reload(expect: Faults, play: Play) -> Case {
-    Case { expect, setup: installed, play, ..CASE }
+const fn reload(expect: ExpectedFaults, play: CaseScript) -> FaultCase {
+    FaultCase { expect, setup: install_extension, play, ..CASE }
 }
 
 async fn each_call_ends_once(world: &mut World) -> Result<()> {
     let waiting = || world.marks().iter().filter(|mark| *mark == "waiting").count();
     let calls = join_all((0..CALLS).map(|_| world.call(json!({"wait": true}))));
     let reload = async {
-        world.until("all calls are in flight", || waiting() == CALLS).await?;
+        world.wait_until("all calls are in flight", || waiting() == CALLS).await?;
         let answers = async {
-            world.until("the new one has said hello", || hellos(world) == 2).await?;
+            world.wait_until("the new one has said hello", || hello_count(world) == 2).await?;
             world.release()
         };
         let (stats, answers) = join(world.host.reload(), answers).await;
@@ -98,12 +98,12 @@ async fn each_call_ends_once(world: &mut World) -> Result<()> {
     ensure!((stats.ready, stats.stopped) == (2, 2), "the reload did {stats:?}");
     // No call was handed on to the new one.
     ensure!(waiting() == CALLS, "{} calls were asked for {CALLS}", waiting());
-    world.answers("ok").await?;
-    world.allows().await
+    world.expect_answer("ok").await?;
+    world.expect_allow().await
 }
 
 /// Number of times that the extension has said hello.
-fn hellos(world: &World) -> usize {
+fn hello_count(world: &World) -> usize {
     let frames = fs::read_to_string(world.dir.join(format!("frames-{EVIL}.txt"))).unwrap_or_default();
     frames.lines().filter(|line| line.starts_with('>') && line.contains(r#"\"type\":\"hello\""#)).count()
 }
@@ -120,7 +120,7 @@ async fn reloads_take_turns(world: &mut World) -> Result<()> {
     let count = async {
         let mut most = 0;
         while !over.is_cancelled() {
-            most = most.max(tagged(&world.tag).len());
+            most = most.max(tagged_processes(&world.tag).len());
             // sleep: between two counts
             tokio::time::sleep(COUNT).await;
         }
@@ -129,43 +129,43 @@ async fn reloads_take_turns(world: &mut World) -> Result<()> {
     let (stats, most) = join(storm, count).await;
     ensure!(stats.iter().all(|stats| (stats.ready, stats.stopped) == (2, 2)), "the reloads did {stats:?}");
     ensure!(most <= 2 * SET, "{most} processes were there at the same time");
-    world.until("the last ones are gone", || tagged(&world.tag).len() <= SET).await?;
-    world.answers("ok").await?;
-    world.allows().await
+    world.wait_until("the last ones are gone", || tagged_processes(&world.tag).len() <= SET).await?;
+    world.expect_answer("ok").await?;
+    world.expect_allow().await
 }
 
 /// The extension as its user has it: a directory with a manifest, which every reload reads again.
-fn installed(setup: &mut Setup) {
-    let found = look(&setup.dir, || write_manifest(&setup.dir, "good"));
+fn install_extension(setup: &mut WorldSetup) {
+    let found = discover_after(&setup.dir, || write_manifest(&setup.dir, "good"));
     setup.specs.extend(found.specs);
 }
 
-fn extensions(dir: &Path) -> PathBuf {
+fn extensions_dir(dir: &Path) -> PathBuf {
     dir.join("extensions")
 }
 
 fn write_manifest(dir: &Path, fault: &str) -> Result<()> {
-    let manifest = json!({"name": EVIL, "exec": beside("misbehave"), "args": [fault, EVIL]});
+    let manifest = json!({"name": EVIL, "exec": sibling_binary("misbehave"), "args": [fault, EVIL]});
     write_text(dir, &manifest.to_string())
 }
 
 fn write_text(dir: &Path, text: &str) -> Result<()> {
-    let dir = extensions(dir).join(EVIL);
+    let dir = extensions_dir(dir).join(EVIL);
     fs::create_dir_all(&dir).context("make the extension")?;
     fs::write(dir.join("extension.json"), text).context("write the manifest")
 }
 
 /// Discovers what there is after a change.
-fn look(dir: &Path, change: impl FnOnce() -> Result<()>) -> Found {
+fn discover_after(dir: &Path, change: impl FnOnce() -> Result<()>) -> Found {
     // What could not be changed is found as it was, and the row fails.
     let _ = change();
-    Discovery::run(&Search { global: Some(extensions(dir)), ..Search::default() }).into()
+    Discovery::run(&Search { global: Some(extensions_dir(dir)), ..Search::default() }).into()
 }
 
 /// Reloads after a change.
 async fn reload_after(world: &World, change: impl FnOnce() -> Result<()>) -> Result<ReloadStats> {
     world.mark("reload")?;
-    let now = look(&world.dir, change);
+    let now = discover_after(&world.dir, change);
     world.find(|found| {
         found.specs.retain(|spec| spec.name.as_str() != EVIL);
         found.specs.extend(now.specs);
@@ -180,11 +180,11 @@ async fn reload_after(world: &World, change: impl FnOnce() -> Result<()>) -> Res
 async fn old_one_stays(world: &World, stats: &ReloadStats) -> Result<()> {
     ensure!((stats.kept, stats.errors.len()) == (1, 1), "the reload did {stats:?}");
     ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
-    world.answers("ok").await?;
-    world.allows().await?;
+    world.expect_answer("ok").await?;
+    world.expect_allow().await?;
     let stats = reload_after(world, || write_manifest(&world.dir, "good")).await?;
     ensure!((stats.kept, stats.ready, stats.stopped) == (0, 2, 2), "the next reload did {stats:?}");
-    world.answers("ok").await
+    world.expect_answer("ok").await
 }
 
 async fn crashes_in_its_reload(world: &mut World) -> Result<()> {
@@ -207,23 +207,23 @@ async fn its_manifest_is_broken(world: &mut World) -> Result<()> {
 
 /// Checks that this counts as a wish and not as a mistake.
 async fn its_directory_is_gone(world: &mut World) -> Result<()> {
-    let remove = || fs::remove_dir_all(extensions(&world.dir)).context("remove the extension");
+    let remove = || fs::remove_dir_all(extensions_dir(&world.dir)).context("remove the extension");
     let stats = reload_after(world, remove).await?;
     ensure!((stats.kept, stats.stopped, stats.ready) == (0, 2, 1), "the reload did {stats:?}");
     ensure!(world.state(EVIL).is_err(), "it is {:?}", world.state(EVIL));
     ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "it was not asked to leave");
-    world.allows().await
+    world.expect_allow().await
 }
 
 async fn the_turn_keeps_what_it_knows(world: &mut World) -> Result<()> {
     let call = |args| json!({"say": [{"call": {"name": "evil_tool", "args": args}}]});
     let steps = json!([call(json!({})), call(json!({"new": 1})), last_word()]);
     let reload = async {
-        world.until("the first call is there", || !world.marks().is_empty()).await?;
-        world.find(|found| launch_instead(found, beside("misbehave"), &["new-schema", EVIL]));
+        world.wait_until("the first call is there", || !world.marks().is_empty()).await?;
+        world.find(|found| launch_instead(found, sibling_binary("misbehave"), &["new-schema", EVIL]));
         // The call goes on until the new one is in its place.
         let answer = async {
-            world.until("the new one is offered", || offers_new(world)).await?;
+            world.wait_until("the new one is offered", || offers_new(world)).await?;
             world.release()
         };
         let (stats, answer) = join(world.host.reload(), answer).await;
@@ -239,7 +239,7 @@ async fn the_turn_keeps_what_it_knows(world: &mut World) -> Result<()> {
     ensure!(second.contains("its tool changed"), "the second call ended with {second:?}");
     // The next turn knows the new one.
     ensure!(offers_new(world), "the tool is as it was");
-    world.answers("ok").await
+    world.expect_answer("ok").await
 }
 
 fn offers_new(world: &World) -> bool {

@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use haft_core::tool::ToolOwner;
 use haft_host::ExtensionState;
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
+use haft_launch::{EnvPolicy, GroupChild, SpawnOptions, StderrMode, StdioMode, find_program};
 use haft_packages::Origin;
 
 use crate::defence::{Defence, take_down};
-use crate::evil::{extension, misbehaving};
-use crate::row::{CASE, Case, Faults, Row, skip};
-use crate::world::{Setup, World, beside};
+use crate::evil::{extension_spec, misbehaving_spec};
+use crate::row::{CASE, FaultCase, ExpectedFaults, FaultRow, skip};
+use crate::world::{WorldSetup, World, sibling_binary};
 
 /// Trips of the canary in which those that end with a thread would have ended.
 const THREADS_END: usize = 60;
@@ -22,7 +22,7 @@ const THREADS_END: usize = 60;
 /// Duration of a look at a process that has not ended.
 const LOOK: Duration = Duration::from_millis(1);
 
-const NONE_STARTS: Faults = &[
+const NONE_STARTS: ExpectedFaults = &[
     ("missing", "spawn_failed"),
     ("not-executable", "spawn_failed"),
     ("other-machine", "spawn_failed"),
@@ -39,11 +39,11 @@ const WHY: &[(&str, &str)] = &[
     ("being-written", "Text file busy"),
 ];
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "L-14",
         title: "two want the same name, the same tool, the same command",
-        cases: &[Case {
+        cases: &[FaultCase {
             expect: &[
                 ("project", "register_rejected"),
                 ("project", "register_rejected"),
@@ -55,23 +55,23 @@ pub(crate) const ROWS: &[Row] = &[
         }],
         undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = Origin::Global)),
     },
-    Row {
+    FaultRow {
         id: "L-15",
         title: "is started from a thread that ends",
-        cases: &[Case { play: |world| Box::pin(outlives_its_thread(world)), ..CASE }],
+        cases: &[FaultCase { play: |world| Box::pin(outlives_its_thread(world)), ..CASE }],
         undefend: Some(|_| {}),
     },
-    Row {
+    FaultRow {
         id: "L-16",
         title: "its program cannot be started",
         cases: &[
-            Case {
+            FaultCase {
                 expect: NONE_STARTS,
                 setup: broken_programs,
                 play: |world| Box::pin(says_why(world)),
                 ..CASE
             },
-            Case {
+            FaultCase {
                 expect: NONE_STARTS,
                 setup: |setup| {
                     broken_programs(setup);
@@ -86,10 +86,10 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// The project's is found first, and `user` twice.
-fn two_of_a_kind(setup: &mut Setup) {
+fn two_of_a_kind(setup: &mut WorldSetup) {
     for (name, origin) in [("project", Origin::Project), ("user", Origin::Global), ("user", Origin::Project)]
     {
-        let mut spec = misbehaving(setup, "good", name);
+        let mut spec = misbehaving_spec(setup, "good", name);
         spec.origin = origin;
         setup.add(spec);
     }
@@ -104,7 +104,7 @@ async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
     let commands = world.host.commands();
     ensure!(commands.len() == 1, "the commands are {commands:?}");
     ensure!(commands.iter().all(|command| command.extension.as_str() == "user"), "they are {commands:?}");
-    world.until_expected().await?;
+    world.wait_for_expected().await?;
     let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
     for text in [
         "tool evil_tool: extension user has that name",
@@ -114,7 +114,7 @@ async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
         ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
     }
     // Each is said once, however often the names are looked up.
-    world.answers("ok").await
+    world.expect_answer("ok").await
 }
 
 /// Without the defence its thread takes it along, as it would if it were tied to whoever started it.
@@ -130,7 +130,7 @@ async fn outlives_its_thread(world: &mut World) -> Result<()> {
     for _ in 0..many {
         children.push(from_a_thread(world, tied.as_deref())?);
     }
-    world.trips(THREADS_END).await?;
+    world.wait_for_trips(THREADS_END).await?;
     let mut gone = 0;
     for child in &mut children {
         gone += usize::from(tokio::time::timeout(LOOK, child.wait()).await.is_ok());
@@ -144,20 +144,20 @@ async fn outlives_its_thread(world: &mut World) -> Result<()> {
 }
 
 fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
-    let misbehave = beside("misbehave");
+    let misbehave = sibling_binary("misbehave");
     let args = ["silent".to_owned(), "threaded".to_owned()];
     let mut spawn = match tied {
-        None => Spawn::new(misbehave, &world.dir).args(args),
+        None => SpawnOptions::new(misbehave, &world.dir).args(args),
         Some(setpriv) => {
             let options = ["--pdeathsig", "KILL"].map(str::to_owned).into_iter();
-            Spawn::new(setpriv, &world.dir).args(options.chain([misbehave.display().to_string()]).chain(args))
+            SpawnOptions::new(setpriv, &world.dir).args(options.chain([misbehave.display().to_string()]).chain(args))
         }
     };
     if tied.is_none() {
-        spawn.launcher = Some(haft_launch::Launcher { program: beside("haft-launcher"), args: Vec::new() });
+        spawn.launcher = Some(haft_launch::Launcher { program: sibling_binary("haft-launcher"), args: Vec::new() });
     }
     spawn.env = EnvPolicy::Only([("HAFT_FAULT_TAG".into(), world.tag.clone().into())].into());
-    (spawn.stdin, spawn.stdout, spawn.stderr) = (Stream::Piped, Stream::Piped, Stderr::Own(Stream::Piped));
+    (spawn.stdin, spawn.stdout, spawn.stderr) = (StdioMode::Piped, StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let runtime = tokio::runtime::Handle::current();
     let thread = std::thread::spawn(move || {
         let _inside = runtime.enter();
@@ -170,16 +170,16 @@ fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
 }
 
 /// Five programs that no system starts.
-fn broken_programs(setup: &mut Setup) {
+fn broken_programs(setup: &mut WorldSetup) {
     let dir = setup.dir.clone();
     let made = [
-        make(&dir, "not-executable", b"#!/bin/sh\n", 0o644),
-        make(&dir, "other-machine", &other_machine(), 0o755),
-        make(&dir, "no-interpreter", b"#!/none/such/interpreter\n", 0o755),
-        fs::copy(beside("misbehave"), dir.join("being-written")).map(|_| ()),
+        write_file(&dir, "not-executable", b"#!/bin/sh\n", 0o644),
+        write_file(&dir, "other-machine", &other_machine(), 0o755),
+        write_file(&dir, "no-interpreter", b"#!/none/such/interpreter\n", 0o755),
+        fs::copy(sibling_binary("misbehave"), dir.join("being-written")).map(|_| ()),
     ];
     for (name, _) in WHY {
-        setup.add(extension(setup, name, dir.join(name), Vec::new()));
+        setup.add(extension_spec(setup, name, dir.join(name), Vec::new()));
     }
     // Whoever writes a program keeps it from being started; this process does until it ends.
     let writer = OpenOptions::new().append(true).open(dir.join("being-written"));
@@ -188,7 +188,7 @@ fn broken_programs(setup: &mut Setup) {
     drop(made);
 }
 
-fn make(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+fn write_file(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let path = dir.join(name);
     fs::write(&path, bytes)?;
     fs::set_permissions(path, Permissions::from_mode(mode))
@@ -204,7 +204,7 @@ fn other_machine() -> Vec<u8> {
 
 async fn says_why(world: &mut World) -> Result<()> {
     world.mark("spawn")?;
-    world.until_expected().await?;
+    world.wait_for_expected().await?;
     for (name, why) in WHY {
         let ExtensionState::Failed { code, message } = world.state(name)? else {
             bail!("{name} is {:?}", world.state(name)?)

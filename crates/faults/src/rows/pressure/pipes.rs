@@ -7,10 +7,10 @@ use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
 use crate::defence::{Defence, take_down};
-use crate::evil::Evil;
-use crate::oracle::Growth;
-use crate::row::{CASE, Case, EVIL, Row};
-use crate::world::{Setup, World};
+use crate::evil::Misbehavior;
+use crate::oracle::HeapGrowth;
+use crate::row::{CASE, FaultCase, EVIL, FaultRow};
+use crate::world::{WorldSetup, World};
 
 /// A deadline that must pass.
 const SHORT: Duration = Duration::from_millis(500);
@@ -31,73 +31,73 @@ const KEPT: u64 = (EVENT * EVENTS) as u64 / 16;
 /// Events between two trips of the canary, which reads them all: less than its queue takes.
 const BATCH: usize = 100;
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "B-01",
         title: "never reads while 200 KB are sent to it",
         cases: &[
-            Case {
-                evil: Evil::Fault("never-read-stdin"),
+            FaultCase {
+                evil: Misbehavior::Fault("never-read-stdin"),
                 expect: &[(EVIL, "write_stalled")],
-                setup: short,
+                setup: set_short_deadlines,
                 play: |world| Box::pin(a_gate_stalls(world)),
                 ..CASE
             },
-            Case {
-                evil: Evil::Fault("never-read-stdin"),
+            FaultCase {
+                evil: Misbehavior::Fault("never-read-stdin"),
                 expect: &[(EVIL, "write_stalled")],
-                setup: short,
+                setup: set_short_deadlines,
                 play: |world| Box::pin(a_tool_stalls(world)),
                 ..CASE
             },
         ],
-        undefend: Some(long),
+        undefend: Some(set_long_deadlines),
     },
-    Row {
+    FaultRow {
         id: "B-02",
         title: "never reads and watches everything",
         // An extension that is asked things too, and one that only watches.
-        cases: &[dropping("never-read-stdin"), dropping("dead-observer")],
+        cases: &[dropped_events_case("never-read-stdin"), dropped_events_case("dead-observer")],
         undefend: Some(endless_queue),
     },
-    Row {
+    FaultRow {
         id: "B-03",
         title: "reads nothing and floods, so that each waits for the other",
-        cases: &[Case {
-            evil: Evil::Fault("flood"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("flood"),
             expect: &[(EVIL, "rate_limited"), (EVIL, "write_stalled")],
-            setup: short,
+            setup: set_short_deadlines,
             play: |world| Box::pin(a_gate_stalls(world)),
             ..CASE
         }],
-        undefend: Some(long),
+        undefend: Some(set_long_deadlines),
     },
-    Row {
+    FaultRow {
         id: "B-07",
         title: "closes its input and runs on",
-        cases: &[half_closed("close-stdin", |world| Box::pin(gone(world, "closed its input")))],
+        cases: &[half_closed("close-stdin", |world| Box::pin(fails_on_closed_stream(world, "closed its input")))],
         undefend: Some(never_over),
     },
-    Row {
+    FaultRow {
         id: "B-08",
         title: "closes its output and runs on",
-        cases: &[half_closed("close-stdout", |world| Box::pin(gone(world, "closed its output")))],
+        cases: &[half_closed("close-stdout", |world| Box::pin(fails_on_closed_stream(world, "closed its output")))],
         undefend: Some(never_over),
     },
-    Row {
+    FaultRow {
         id: "B-09",
         title: "exits, and a grandchild holds its output open",
         cases: &[
-            Case {
-                evil: Evil::Fault("fork-and-hold-stdout"),
+            FaultCase {
+                evil: Misbehavior::Fault("fork-and-hold-stdout"),
                 expect: &[(EVIL, "exited")],
-                play: |world| Box::pin(world.blocks_at_once("exited with status 5")),
+                play: |world| Box::pin(world.expect_block_at_once("exited with status 5")),
                 ..CASE
             },
-            Case {
-                evil: Evil::Fault("fork-and-hold-stdout"),
+            FaultCase {
+                evil: Misbehavior::Fault("fork-and-hold-stdout"),
                 expect: &[(EVIL, "exited")],
-                play: |world| Box::pin(world.fails("exited with status 5")),
+                play: |world| Box::pin(world.expect_failure("exited with status 5")),
                 ..CASE
             },
         ],
@@ -105,14 +105,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
-const fn half_closed(fault: &'static str, play: crate::row::Play) -> Case {
-    let evil = Evil::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
-    Case { evil, expect: &[(EVIL, "exited")], play, ..CASE }
+const fn half_closed(fault: &'static str, play: crate::row::CaseScript) -> FaultCase {
+    let evil = Misbehavior::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
+    FaultCase { evil, expect: &[(EVIL, "exited")], play, ..CASE }
 }
 
-const fn dropping(fault: &'static str) -> Case {
-    Case {
-        evil: Evil::Fault(fault),
+const fn dropped_events_case(fault: &'static str) -> FaultCase {
+    FaultCase {
+        evil: Misbehavior::Fault(fault),
         // It is about the queue, not about the end of a writer that stalls.
         setup: |setup| setup.config.timeouts.write_stall = NEVER,
         play: |world| Box::pin(events_are_dropped(world)),
@@ -120,39 +120,39 @@ const fn dropping(fault: &'static str) -> Case {
     }
 }
 
-fn short(setup: &mut Setup) {
+fn set_short_deadlines(setup: &mut WorldSetup) {
     setup.config.timeouts.intercept = SHORT;
     setup.config.timeouts.tool_call = SHORT;
 }
 
-fn long(setup: &mut Setup) {
+fn set_long_deadlines(setup: &mut WorldSetup) {
     let timeouts = &mut setup.config.timeouts;
     (timeouts.intercept, timeouts.tool_call, timeouts.write_stall) = (NEVER, NEVER, NEVER);
 }
 
-fn endless_queue(setup: &mut Setup) {
+fn endless_queue(setup: &mut WorldSetup) {
     (setup.config.limits.queue_frames, setup.config.limits.queue_bytes) = (usize::MAX, usize::MAX);
     setup.config.timeouts.write_stall = NEVER;
 }
 
-fn never_over(setup: &mut Setup) {
+fn never_over(setup: &mut WorldSetup) {
     (setup.config.timeouts.half_closed, setup.config.timeouts.pipe_drain) = (NEVER, NEVER);
 }
 
 /// More than a pipe takes.
-fn big() -> Value {
+fn large_args() -> Value {
     json!({"content": "x".repeat(200 * 1024)})
 }
 
 async fn a_gate_stalls(world: &mut World) -> Result<()> {
-    let gated = world.in_time("the gate", world.gate(big())).await??;
+    let gated = world.in_time("the gate", world.call_gated_tool(large_args())).await??;
     ensure!(gated.ran_with.is_none(), "the tool ran all the same");
     ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
     world.settle().await
 }
 
 async fn a_tool_stalls(world: &mut World) -> Result<()> {
-    let asked = world.in_time("the call", world.call(big())).await??;
+    let asked = world.in_time("the call", world.call(large_args())).await??;
     ensure!(
         asked.is_error && asked.text.contains("does not read its input"),
         "the tool says {:?}",
@@ -164,12 +164,12 @@ async fn a_tool_stalls(world: &mut World) -> Result<()> {
 /// After a first round of events that fills the queue, further ones add nothing to what is kept.
 async fn events_are_dropped(world: &mut World) -> Result<()> {
     events(world).await?;
-    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (HeapGrowth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for _ in 0..rounds {
         events(world).await?;
     }
-    world.until_freed(&growth, rounds, KEPT).await?;
-    let mut states = world.host.states().into_iter();
+    world.wait_until_freed(&growth, rounds, KEPT).await?;
+    let mut states = world.host.statuses().into_iter();
     let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
     ensure!(dropped.is_some_and(|dropped| dropped > 0), "no event was dropped");
     ensure!(world.state(EVIL)? == haft_host::ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
@@ -186,16 +186,16 @@ async fn events(world: &World) -> Result<()> {
             observers.iter().for_each(|observer| observer.observe(&event));
         }
         // The first one may have begun before.
-        world.trips(2).await?;
+        world.wait_for_trips(2).await?;
     }
     Ok(())
 }
 
 /// Checks that open and later questions fail as soon as the host meets the closed stream, long before their deadline.
-async fn gone(world: &mut World, symptom: &str) -> Result<()> {
+async fn fails_on_closed_stream(world: &mut World, symptom: &str) -> Result<()> {
     let meet = async {
-        world.until("the stream is closed", || !world.marks().is_empty()).await?;
-        world.gate(json!({})).await
+        world.wait_until("the stream is closed", || !world.marks().is_empty()).await?;
+        world.call_gated_tool(json!({})).await
     };
     let both = async { tokio::join!(world.call(json!({})), meet) };
     let start = Instant::now();

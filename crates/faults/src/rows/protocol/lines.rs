@@ -7,9 +7,9 @@ use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
 use crate::defence::{Defence, take_down};
-use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead};
-use crate::oracle::{Growth, peak_bytes};
-use crate::row::{CASE, Case, EVIL, Faults, Row};
+use crate::evil::{Misbehavior, INJECT, Injection, InjectionMoment, inject, inject_instead};
+use crate::oracle::{HeapGrowth, peak_bytes};
+use crate::row::{CASE, FaultCase, EVIL, ExpectedFaults, FaultRow};
 use crate::world::World;
 
 /// The length of a line without an end, in MiB.
@@ -27,73 +27,73 @@ const ROUNDS: (u64, u64) = (5, 50);
 /// The time that a line may be unfinished.
 const SHORT: Duration = Duration::from_secs(1);
 
-const NOT_UTF8: Faults = &[(EVIL, "frame_not_utf8")];
-const NOT_JSON: Faults = &[(EVIL, "frame_not_json")];
-const INVALID: Faults = &[(EVIL, "frame_invalid")];
+const NOT_UTF8: ExpectedFaults = &[(EVIL, "frame_not_utf8")];
+const NOT_JSON: ExpectedFaults = &[(EVIL, "frame_not_json")];
+const INVALID: ExpectedFaults = &[(EVIL, "frame_invalid")];
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
+pub(crate) const ROWS: &[FaultRow] = &[
+    FaultRow {
         id: "P-06",
         title: "a line without an end",
-        cases: &[Case {
-            evil: Evil::Fault("endless-line"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("endless-line"),
             expect: &[(EVIL, "frame_too_long")],
             setup: |setup| {
                 let length = if setup.mode.full { ENDLESS.1 } else { ENDLESS.0 };
-                setup.env("HAFT_COUNT", length.to_string());
+                setup.set_env("HAFT_COUNT", length.to_string());
             },
             play: |world| Box::pin(is_cut_short(world)),
             ..CASE
         }],
         undefend: Some(|setup| setup.config.limits.max_line = usize::MAX / 2),
     },
-    Row {
+    FaultRow {
         id: "P-07",
         title: "a line as long as allowed, and one byte longer",
         cases: &[
-            Case { evil: note_of(MAX_LINE), play: |world| Box::pin(world.answers("ok")), ..CASE },
-            Case { evil: note_of(MAX_LINE + 1), expect: &[(EVIL, "frame_too_long")], ..CASE },
-            Case { evil: result_of(MAX_RESULT_LINE), play: |world| Box::pin(world.answers("ok")), ..CASE },
-            Case {
+            FaultCase { evil: note_of(MAX_LINE), play: |world| Box::pin(world.expect_answer("ok")), ..CASE },
+            FaultCase { evil: note_of(MAX_LINE + 1), expect: &[(EVIL, "frame_too_long")], ..CASE },
+            FaultCase { evil: result_of(MAX_RESULT_LINE), play: |world| Box::pin(world.expect_answer("ok")), ..CASE },
+            FaultCase {
                 evil: result_of(MAX_RESULT_LINE + 1),
                 expect: &[(EVIL, "frame_too_long")],
-                play: |world| Box::pin(world.fails("longer than")),
+                play: |world| Box::pin(world.expect_failure("longer than")),
                 ..CASE
             },
         ],
         undefend: Some(|setup| setup.config.limits.max_line += 1),
     },
-    Row {
+    FaultRow {
         id: "P-08",
         title: "a byte now and then, and never a newline",
-        cases: &[Case {
-            evil: Evil::Fault("slow-line"),
+        cases: &[FaultCase {
+            evil: Misbehavior::Fault("slow-line"),
             expect: &[(EVIL, "unresponsive")],
             setup: |setup| setup.config.timeouts.partial_line = SHORT,
             ..CASE
         }],
         undefend: Some(|setup| setup.config.timeouts.partial_line = SHORT * 600),
     },
-    Row {
+    FaultRow {
         id: "P-09",
         title: "ends in the middle of a frame",
         cases: &[
-            Case {
-                evil: Evil::Fault("half-line"),
+            FaultCase {
+                evil: Misbehavior::Fault("half-line"),
                 expect: &[(EVIL, "exited")],
-                play: |world| Box::pin(world.blocks_at_once("bytes of an unfinished frame")),
+                play: |world| Box::pin(world.expect_block_at_once("bytes of an unfinished frame")),
                 ..CASE
             },
-            Case {
-                evil: Evil::Fault("half-line"),
+            FaultCase {
+                evil: Misbehavior::Fault("half-line"),
                 expect: &[(EVIL, "exited")],
-                play: |world| Box::pin(world.fails("bytes of an unfinished frame")),
+                play: |world| Box::pin(world.expect_failure("bytes of an unfinished frame")),
                 ..CASE
             },
         ],
         undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
-    Row {
+    FaultRow {
         id: "P-10",
         title: "invalid UTF-8, an overlong form, UTF-16, a byte order mark",
         cases: &[
@@ -104,7 +104,7 @@ pub(crate) const ROWS: &[Row] = &[
         ],
         undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
-    Row {
+    FaultRow {
         id: "P-11",
         title: "NUL bytes in a frame and between frames",
         cases: &[
@@ -113,39 +113,39 @@ pub(crate) const ROWS: &[Row] = &[
         ],
         undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
-    Row {
+    FaultRow {
         id: "P-12",
         title: "U+0000 and lone surrogates in names, ids and text",
         cases: &[
             bad_line(INVALID, || line(r#"{"type":"register_tool","name":"\ud800","description":""}"#)),
             bad_line(INVALID, || line(r#"{"type":"register_tool","name":"a\u0000","description":""}"#)),
             bad_line(INVALID, || line(r#"{"type":"tool_result","id":"\udc00"}"#)),
-            Case {
-                evil: instead(Moment::Tool, || {
+            FaultCase {
+                evil: inject_instead(InjectionMoment::Tool, || {
                     line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"a\ud800b"}]}"#)
                 }),
-                play: |world| Box::pin(world.answers("a\u{fffd}b")),
+                play: |world| Box::pin(world.expect_answer("a\u{fffd}b")),
                 ..CASE
             },
         ],
         undefend: Some(|_| take_down(Defence::MendedNames)),
     },
-    Row {
+    FaultRow {
         id: "P-13",
         title: "CRLF, blank lines, spaces, U+2028 and U+0085 in strings",
-        cases: &[Case {
-            evil: instead(Moment::Tool, || {
+        cases: &[FaultCase {
+            evil: inject_instead(InjectionMoment::Tool, || {
                 let text = "a\u{2028}b\u{85}c";
                 let blank = "\r\n\n   \r\n";
                 let frame = r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":""#;
                 format!("{blank}  {frame}{text}\"}}]}} \r\n{blank}").into_bytes()
             }),
-            play: |world| Box::pin(world.answers("a\u{2028}b\u{85}c")),
+            play: |world| Box::pin(world.expect_answer("a\u{2028}b\u{85}c")),
             ..CASE
         }],
         undefend: Some(|_| take_down(Defence::BlankLines)),
     },
-    Row {
+    FaultRow {
         id: "P-21",
         title: "two frames on one line, and garbage behind a frame",
         cases: &[
@@ -154,18 +154,18 @@ pub(crate) const ROWS: &[Row] = &[
         ],
         undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
-    Row {
+    FaultRow {
         id: "P-22",
         title: "a thousand frames in one write, one frame in many writes",
         cases: &[
-            Case {
-                evil: Evil::Fault("thousand-in-one-write"),
-                play: |world| Box::pin(world.answers("the thousandth")),
+            FaultCase {
+                evil: Misbehavior::Fault("thousand-in-one-write"),
+                play: |world| Box::pin(world.expect_answer("the thousandth")),
                 ..CASE
             },
-            Case {
-                evil: Evil::Inject(Inject {
-                    at: Moment::Tool,
+            FaultCase {
+                evil: Misbehavior::Inject(Injection {
+                    at: InjectionMoment::Tool,
                     bytes: || {
                         line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"bits"}]}"#)
                     },
@@ -173,7 +173,7 @@ pub(crate) const ROWS: &[Row] = &[
                     chunk: 1,
                     ..INJECT
                 }),
-                play: |world| Box::pin(world.answers("bits")),
+                play: |world| Box::pin(world.expect_answer("bits")),
                 ..CASE
             },
         ],
@@ -182,21 +182,21 @@ pub(crate) const ROWS: &[Row] = &[
 ];
 
 /// One line that is refused; everything else goes on.
-pub(super) const fn bad_line(expect: Faults, bytes: fn() -> Vec<u8>) -> Case {
-    Case { evil: inject(Moment::Ready, bytes), expect, play: |world| Box::pin(world.goes_on()), ..CASE }
+pub(super) const fn bad_line(expect: ExpectedFaults, bytes: fn() -> Vec<u8>) -> FaultCase {
+    FaultCase { evil: inject(InjectionMoment::Ready, bytes), expect, play: |world| Box::pin(world.expect_working()), ..CASE }
 }
 
 /// A note whose line has so many bytes.
-const fn note_of(length: usize) -> Evil {
+const fn note_of(length: usize) -> Misbehavior {
     let bytes = || line(r#"{"type":"notify","level":"info","message":"$PAD"}"#);
-    Evil::Inject(Inject { at: Moment::Ready, bytes, length, ..INJECT })
+    Misbehavior::Inject(Injection { at: InjectionMoment::Ready, bytes, length, ..INJECT })
 }
 
 /// The same of a tool's result.
-const fn result_of(length: usize) -> Evil {
+const fn result_of(length: usize) -> Misbehavior {
     let bytes =
         || line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"ok"}],"pad":"$PAD"}"#);
-    Evil::Inject(Inject { at: Moment::Tool, bytes, length, instead: true, ..INJECT })
+    Misbehavior::Inject(Injection { at: InjectionMoment::Tool, bytes, length, instead: true, ..INJECT })
 }
 
 /// It is ended long before it is through. Memory never holds more than a few lines that are allowed, and keeps
@@ -204,23 +204,23 @@ const fn result_of(length: usize) -> Evil {
 async fn is_cut_short(world: &mut World) -> Result<()> {
     let before = peak_bytes();
     one_line(world).await?;
-    let (growth, rounds) = (Growth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
+    let (growth, rounds) = (HeapGrowth::after_first_round(), world.amount(ROUNDS.0, ROUNDS.1));
     for round in 1..=rounds {
         world.host.reload().await;
         world.also.push((EVIL.to_owned(), "frame_too_long"));
         let reported = || world.events.faults().len() as u64 == round;
-        world.until("the last round is over", reported).await?;
+        world.wait_until("the last round is over", reported).await?;
         one_line(world).await?;
     }
     let higher = peak_bytes() - before;
     ensure!(higher < HELD, "the heap was {higher} bytes higher");
-    world.until_freed(&growth, rounds, KEPT).await
+    world.wait_until_freed(&growth, rounds, KEPT).await
 }
 
 async fn one_line(world: &World) -> Result<()> {
     let outcome = world.command("evil", "").await;
     ensure!(outcome.is_err(), "the command did {outcome:?}");
-    world.until_expected().await?;
+    world.wait_for_expected().await?;
     let marks = world.marks();
     ensure!(!marks.iter().any(|mark| mark.contains("read to the end")), "all of it was read");
     Ok(())

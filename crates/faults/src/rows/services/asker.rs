@@ -20,7 +20,7 @@ const AT_ONCE: usize = 16;
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The process itself. It begins when there is a file `go`, and crashes when there is a file `crash`.
-pub(crate) fn ask(name: &str, dir: &Path) -> ExitCode {
+pub(crate) fn run_asker(name: &str, dir: &Path) -> ExitCode {
     match run(name, dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -32,10 +32,10 @@ pub(crate) fn ask(name: &str, dir: &Path) -> ExitCode {
 
 fn run(name: &str, dir: &Path) -> Result<()> {
     let mut lines = BufReader::new(std::io::stdin()).lines();
-    say(&json!({"type": "hello", "name": name, "capabilities": ["host_services"]}))?;
+    send_frame(&json!({"type": "hello", "name": name, "capabilities": ["host_services"]}))?;
     let ack = lines.next().context("an answer to hello")??;
     ensure!(ack.contains("host_services"), "the host does nothing for extensions");
-    say(&json!({"type": "ready"}))?;
+    send_frame(&json!({"type": "ready"}))?;
     let crash = dir.join("crash");
     std::thread::spawn(move || {
         while !crash.exists() {
@@ -89,10 +89,10 @@ fn take(answer: &Value, open: &mut HashMap<String, Value>, results: &mut File) -
 }
 
 fn begin(id: &str, call: &Value, args: &Value) -> Result<()> {
-    say(&json!({"type": "host_call", "id": id, "call": call, "args": args}))
+    send_frame(&json!({"type": "host_call", "id": id, "call": call, "args": args}))
 }
 
-fn say(frame: &Value) -> Result<()> {
+fn send_frame(frame: &Value) -> Result<()> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{frame}")?;
     Ok(stdout.flush()?)

@@ -10,7 +10,7 @@ use haft_core::session::entry::{EntryBody, Name};
 use haft_core::session::store;
 use haft_core::session::{Durability, EntryId, Session, SessionError};
 
-use crate::oracle::{Growth, bytes_read};
+use crate::oracle::{HeapGrowth, bytes_read};
 use crate::world::World;
 
 /// Bytes of the file.
@@ -31,32 +31,32 @@ const UNKNOWN: &str =
 
 const LAST: u128 = 0xcccc;
 
-pub(super) async fn opened(world: &mut World) -> Result<()> {
+pub(super) async fn opens_large_session(world: &mut World) -> Result<()> {
     world.mark("long")?;
     let (length, rounds) = (world.amount(LENGTH.0, LENGTH.1), world.amount(ROUNDS.0, ROUNDS.1));
     let dir = world.dir.join("sessions").join("project");
     let opened = tokio::task::spawn_blocking(move || -> Result<Duration> {
         fs::create_dir_all(&dir).context("make the directory of sessions")?;
         let file = dir.join("0000000000000000000000000000feed.jsonl");
-        written(&file, 1, length, LONGEST).context("write the session")?;
-        let took = look(&file, length)?;
-        let growth = Growth::after_first_round();
+        write_session(&file, 1, length, LONGEST).context("write the session")?;
+        let took = time_open(&file, length)?;
+        let growth = HeapGrowth::after_first_round();
         for _ in 0..rounds {
-            look(&file, length)?;
+            time_open(&file, length)?;
         }
         growth.check(rounds, KEPT)?;
         goes_on(&file)?;
-        kept(&dir.join("0000000000000000000000000000fade.jsonl"))?;
-        newer(&dir.join("0000000000000000000000000000beef.jsonl"))?;
+        keeps_unknown_lines(&dir.join("0000000000000000000000000000fade.jsonl"))?;
+        leaves_newer_format(&dir.join("0000000000000000000000000000beef.jsonl"))?;
         Ok(took)
     });
     let took = opened.await.context("it panicked")??;
-    world.found(&format!("{} MiB opened in {:.1} ms", length >> 20, took.as_secs_f64() * 1e3));
+    world.report_finding(&format!("{} MiB opened in {:.1} ms", length >> 20, took.as_secs_f64() * 1e3));
     Ok(())
 }
 
 /// Opens it, of which only the end is read; how long that took.
-fn look(file: &Path, length: u64) -> Result<Duration> {
+fn time_open(file: &Path, length: u64) -> Result<Duration> {
     let (start, before) = (Instant::now(), bytes_read());
     let session = Session::open(file).context("open it")?;
     let took = start.elapsed();
@@ -80,8 +80,8 @@ fn goes_on(file: &Path) -> Result<()> {
 }
 
 /// Checks that unknown lines are kept, in the file and in a copy.
-fn kept(file: &Path) -> Result<()> {
-    written(file, 1, 0, 0)?;
+fn keeps_unknown_lines(file: &Path) -> Result<()> {
+    write_session(file, 1, 0, 0)?;
     let fork = store::fork(file, Some(EntryId::from(LAST))).context("fork it")?;
     for session in [Session::open(file).context("open it again")?, fork] {
         let entry = session.entry(EntryId::from(0xaaaa)).context("the entry of an unknown type is gone")?;
@@ -92,8 +92,8 @@ fn kept(file: &Path) -> Result<()> {
 }
 
 /// A newer format is read and left alone.
-fn newer(file: &Path) -> Result<()> {
-    written(file, 2, 0, 0)?;
+fn leaves_newer_format(file: &Path) -> Result<()> {
+    write_session(file, 2, 0, 0)?;
     let before = fs::read(file)?;
     let session = Session::open(file).context("open one of a newer format")?;
     ensure!(session.branch().len() == 4, "{} entries of a newer format are seen", session.branch().len());
@@ -105,7 +105,7 @@ fn newer(file: &Path) -> Result<()> {
 }
 
 /// Many messages; then an entry that a compaction kept, the compaction, a long line, and a last one.
-fn written(file: &Path, version: u32, length: u64, longest: usize) -> Result<()> {
+fn write_session(file: &Path, version: u32, length: u64, longest: usize) -> Result<()> {
     let mut out = BufWriter::new(File::create(file)?);
     let id = file.file_stem().unwrap_or_default().to_string_lossy();
     writeln!(

@@ -4,44 +4,44 @@ use haft_packages::ExtensionSpec;
 use haft_protocol::ext::InterceptKind;
 
 use crate::agent::policy;
-use crate::extension::{Extension, Snapshot};
-use crate::session::filter::Role;
-use crate::session::offers::Offers;
-use crate::supervision::slot::{Slot, Stage};
+use crate::extension::{ExtensionHandle, ExtensionSnapshot};
+use crate::session::filter::InterceptorRole;
+use crate::session::offers::ExtensionOffers;
+use crate::supervision::slot::{ExtensionSlot, LifecycleStage};
 
 /// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(super) slot: &'a Slot,
-    pub(super) now: Option<&'a Snapshot>,
+pub(crate) struct ExtensionView<'a> {
+    pub(super) slot: &'a ExtensionSlot,
+    pub(super) snapshot: Option<&'a ExtensionSnapshot>,
     pub(super) spec: &'a ExtensionSpec,
 }
 
-impl View<'_> {
+impl ExtensionView<'_> {
     /// Returns its offers, or the last ones; until it has been ready, those that its manifest declares.
-    fn offers(&self) -> Option<&Offers> {
-        self.slot.stand_in.as_ref().or(self.now.map(|now| &now.offers)).map(AsRef::as_ref)
+    fn offers(&self) -> Option<&ExtensionOffers> {
+        self.slot.stand_in.as_ref().or(self.snapshot.map(|now| &now.offers)).map(AsRef::as_ref)
     }
 
     pub(super) fn is_alive(&self) -> bool {
         // While it starts, the declaration of its manifest counts.
-        let starts = matches!(self.slot.stage, Stage::Starting { .. }) && self.slot.stand_in.is_some();
-        self.now.is_some_and(Snapshot::is_alive) || starts || self.slot.stage == Stage::Idle
+        let starts = matches!(self.slot.stage, LifecycleStage::Starting { .. }) && self.slot.stand_in.is_some();
+        self.snapshot.is_some_and(ExtensionSnapshot::is_alive) || starts || self.slot.stage == LifecycleStage::Idle
     }
 
-    pub(super) fn subscribed(&self, hook: InterceptKind) -> bool {
+    pub(super) fn is_subscribed_to(&self, hook: InterceptKind) -> bool {
         self.offers().is_some_and(|offers| offers.intercepts.contains(&hook))
     }
 
     /// True if it is being started, again or not, and none of its processes has been ready yet, so that its
     /// subscriptions are unknown.
     pub(super) fn is_new(&self) -> bool {
-        let starts = matches!(self.slot.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && self.slot.stand_in.is_none() && self.now.is_none_or(|now| !now.was_ready)
+        let starts = matches!(self.slot.stage, LifecycleStage::Starting { .. } | LifecycleStage::Restarting(_));
+        starts && self.slot.stand_in.is_none() && self.snapshot.is_none_or(|now| !now.was_ready)
     }
 
-    pub(crate) fn is_files(&self) -> bool {
-        self.slot.stage == Stage::Files
+    pub(crate) fn is_files_only(&self) -> bool {
+        self.slot.stage == LifecycleStage::Files
     }
 
     /// True if this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
@@ -51,30 +51,30 @@ impl View<'_> {
         let may_yet =
             self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.spec.roles.names(hook));
         // What the manifest calls a gate is one, also when it never came up.
-        let due = self.subscribed(hook) || self.spec.roles.names(hook) && !self.is_alive();
+        let due = self.is_subscribed_to(hook) || self.spec.roles.names(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
         may_yet || due && counts() || self.spec.roles.guarded(hook)
     }
 
     /// True if it should take part in this hook and did not subscribe to it.
-    pub(super) fn lacks(&self, hook: InterceptKind) -> bool {
-        self.spec.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
+    pub(super) fn is_missing_subscription(&self, hook: InterceptKind) -> bool {
+        self.spec.roles.guarded(hook) && self.is_alive() && !self.is_subscribed_to(hook)
     }
 
     /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
-    pub(super) fn at_hand(&self, hook: InterceptKind) -> Option<&Extension> {
-        let answers = self.slot.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
-        self.slot.instance.as_ref().filter(|_| answers && self.subscribed(hook))
+    pub(super) fn ready_handle(&self, hook: InterceptKind) -> Option<&ExtensionHandle> {
+        let answers = self.slot.stage == LifecycleStage::Running && self.snapshot.is_some_and(ExtensionSnapshot::is_alive);
+        self.slot.instance.as_ref().filter(|_| answers && self.is_subscribed_to(hook))
     }
 
     /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
     /// which ones, or has yet to say it, guards them all.
-    pub(super) fn tool_role(&self, tool: &str) -> Option<Role> {
+    pub(super) fn tool_role(&self, tool: &str) -> Option<InterceptorRole> {
         match self.offers() {
-            Some(offers) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
-                offers.tool_calls.of(tool)
+            Some(offers) if !self.is_new() && self.is_subscribed_to(InterceptKind::ToolCall) => {
+                offers.tool_calls.role_for(tool)
             }
-            Some(_) | None => self.may_guard(tool).then_some(Role::Plain),
+            Some(_) | None => self.may_guard(tool).then_some(InterceptorRole::Plain),
         }
     }
 
@@ -90,14 +90,14 @@ impl View<'_> {
     }
 
     /// In which role it takes part in a hook: as its manifest says, or its subscription.
-    pub(super) fn role_in(&self, hook: InterceptKind) -> Role {
+    pub(super) fn role_in(&self, hook: InterceptKind) -> InterceptorRole {
         let as_gate = self.offers().is_some_and(|offers| offers.gates.contains(&hook));
         if self.spec.roles.gates.contains(&hook) || as_gate {
-            Role::Gate
+            InterceptorRole::Gate
         } else if self.spec.roles.names(hook) {
-            Role::Redactor
+            InterceptorRole::Redactor
         } else {
-            Role::Plain
+            InterceptorRole::Plain
         }
     }
 }

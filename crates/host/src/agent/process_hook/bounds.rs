@@ -23,11 +23,11 @@ const MORE_LINES: usize = 500;
 
 /// Why it refuses or ends something, as far as there is room for that.
 pub(super) fn reason(text: &str) -> String {
-    shortened(text, REASON)
+    shorten(text, REASON)
 }
 
 /// A text of at most so many bytes, and what is said of the rest.
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(super) fn shorten(text: &str, most: usize) -> String {
     let (kept, rest) = text.split_at(text.floor_char_boundary(most));
     if rest.is_empty() {
         return kept.to_owned();
@@ -37,7 +37,7 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
 
 /// Returns the part of this decision that is too long to be taken, fit for people. Arguments cannot be cut: they would
 /// be others. `own` is how long those of the call are.
-pub(super) fn too_long(decision: &ToolDecision, own: usize) -> Option<String> {
+pub(super) fn find_oversized(decision: &ToolDecision, own: usize) -> Option<String> {
     let ToolDecision::Modify { tool, arguments } = decision else { return None };
     let over = |key: &str, bytes: usize, most: usize| {
         (bytes > most).then(|| format!("its {key:?} has {bytes} bytes; at most {most} are taken"))
@@ -50,7 +50,7 @@ pub(super) fn too_long(decision: &ToolDecision, own: usize) -> Option<String> {
 /// Cuts a changed answer down to what there is room for, which is never less than the model itself wrote; what was too
 /// long. Calls whose arguments are too long are left out: cut they would be others, and as they were the hook did not want
 /// them.
-pub(super) fn cut_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
+pub(super) fn truncate_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<String> {
     let mut cut = None;
     let texts = [
         ("content", &mut answer.content, &own.content),
@@ -60,7 +60,7 @@ pub(super) fn cut_answer(answer: &mut LlmResponse, own: &LlmResponse) -> Option<
         let most = own.len().max(ANSWER);
         if text.len() > most {
             cut = Some(format!("its {key:?} has {} bytes and was cut; at most {most} are taken", text.len()));
-            *text = shortened(text, most);
+            *text = shorten(text, most);
         }
     }
     let before = answer.tool_calls.len();
@@ -79,7 +79,7 @@ fn size(call: &ToolCall) -> usize {
 
 /// Returns the limits of a result that a hook gives: what came of a tool may come back with a word changed, however
 /// long haft's own tools let it be.
-pub(super) fn of_result(limits: Limits, own: Option<&ToolOutput>) -> Limits {
+pub(super) fn result_limits(limits: Limits, own: Option<&ToolOutput>) -> Limits {
     let Some(own) = own else { return limits };
     let text = joined_text(&own.content);
     let images = own.content.iter().filter(|block| block.as_text().is_none()).count();
@@ -91,9 +91,9 @@ pub(super) fn of_result(limits: Limits, own: Option<&ToolOutput>) -> Limits {
     }
 }
 
-pub(super) fn for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
+pub(super) fn shorten_for_user(text: &str, limits: Limits, own: Option<&ToolOutput>) -> String {
     let own = own.and_then(|own| own.display.as_ref()).map_or(0, |display| display.text.len());
-    shortened(text, limits.max_result_text.max(own))
+    shorten(text, limits.max_result_text.max(own))
 }
 
 #[cfg(test)]
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn what_is_cut_says_so_and_stays_text() {
-        assert_eq!(shortened("abc", 3), "abc");
-        assert_eq!(shortened("abcd", 3), "abc [cut: 1 bytes left out; at most 3 are taken]");
-        assert_eq!(shortened("aé", 2), "a [cut: 2 bytes left out; at most 2 are taken]");
+        assert_eq!(shorten("abc", 3), "abc");
+        assert_eq!(shorten("abcd", 3), "abc [cut: 1 bytes left out; at most 3 are taken]");
+        assert_eq!(shorten("aé", 2), "a [cut: 2 bytes left out; at most 2 are taken]");
         assert!(reason(&"x".repeat(8 << 20)).len() < REASON + 100);
     }
 
@@ -114,7 +114,7 @@ mod tests {
     fn check(tool: Option<usize>, arguments: usize, expect: Option<&str>) {
         let arguments = RawJson::parse(&format!(r#"{{"a":"{}"}}"#, "x".repeat(arguments - 8))).unwrap();
         let tool = tool.map(|bytes| "x".repeat(bytes));
-        let detail = too_long(&ToolDecision::Modify { tool, arguments: Some(arguments) }, 2);
+        let detail = find_oversized(&ToolDecision::Modify { tool, arguments: Some(arguments) }, 2);
         assert_eq!(detail.as_deref(), expect);
     }
 
@@ -124,17 +124,17 @@ mod tests {
         check(Some(NAME), 10, None);
         check(None, MAX_LINE + 1, Some(r#"its "arguments" has 1048577 bytes; at most 1048576 are taken"#));
         check(Some(NAME + 1), 10, Some(r#"its "tool" has 257 bytes; at most 256 are taken"#));
-        assert_eq!(too_long(&ToolDecision::Continue, 2), None);
+        assert_eq!(find_oversized(&ToolDecision::Continue, 2), None);
     }
 
     #[test]
     fn an_answer_is_never_cut_below_what_the_model_wrote() {
         let said = |bytes: usize| LlmResponse { content: "x".repeat(bytes), ..LlmResponse::default() };
         let mut whole = said(ANSWER + 7);
-        assert_eq!(cut_answer(&mut whole, &said(ANSWER + 7)), None);
+        assert_eq!(truncate_answer(&mut whole, &said(ANSWER + 7)), None);
         assert_eq!(whole, said(ANSWER + 7));
         let mut long = said(ANSWER + 7);
-        let detail = cut_answer(&mut long, &said(1)).unwrap();
+        let detail = truncate_answer(&mut long, &said(1)).unwrap();
         assert_eq!(detail, r#"its "content" has 262151 bytes and was cut; at most 262144 are taken"#);
         assert!(long.content.ends_with("x [cut: 7 bytes left out; at most 262144 are taken]"));
     }

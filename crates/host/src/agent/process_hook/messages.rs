@@ -14,20 +14,20 @@ use haft_protocol::message::{
 /// Images are long, and hooks send back all that they are told.
 const OWN_IMAGE: &str = "media://message-";
 
-pub(super) fn told(system: &str, messages: &[Own]) -> Vec<Message> {
+pub(super) fn to_hook_messages(system: &str, messages: &[Own]) -> Vec<Message> {
     let system =
         Message { role: Message::SYSTEM.to_owned(), content: system.to_owned(), ..Message::default() };
-    let messages = messages.iter().enumerate().map(|(place, message)| one(place, message));
+    let messages = messages.iter().enumerate().map(|(place, message)| to_hook_message(place, message));
     std::iter::once(system).chain(messages).collect()
 }
 
-fn one(place: usize, message: &Own) -> Message {
+fn to_hook_message(place: usize, message: &Own) -> Message {
     match message {
         Own::User { content, time } => Message {
             role: "user".to_owned(),
             content: joined_text(content),
             created_at: time.0.clone(),
-            media: references(place, content),
+            media: image_references(place, content),
             ..Message::default()
         },
         Own::Assistant(message) => Message {
@@ -35,14 +35,14 @@ fn one(place: usize, message: &Own) -> Message {
             content: message.text(),
             created_at: message.time.0.clone(),
             reasoning_content: thinking_of(&message.content),
-            tool_calls: calls(&message.content),
+            tool_calls: to_hook_calls(&message.content),
             ..Message::default()
         },
         Own::Tool(message) => Message {
             role: "tool".to_owned(),
             content: joined_text(&message.content),
             created_at: message.time.0.clone(),
-            media: references(place, &message.content),
+            media: image_references(place, &message.content),
             tool_call_id: message.call_id.as_str().to_owned(),
             ..Message::default()
         },
@@ -57,38 +57,38 @@ pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
+pub(super) fn to_hook_calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
     tool_calls_of(content).map(|call| ToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
 }
 
-fn references(place: usize, content: &[Content]) -> Vec<String> {
+fn image_references(place: usize, content: &[Content]) -> Vec<String> {
     let images = content.iter().enumerate().filter(|(_, block)| matches!(block, Content::Image(_)));
     images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
 }
 
 /// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so. After an error nothing of
 /// it counts.
-pub(super) fn edited(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
-    let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(result).collect();
+pub(super) fn apply_edits(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
+    let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(as_tool_result).collect();
     let edit = |edit| match edit {
         // The system prompt is none of the conversation's.
         MessageEdit::Kept(place) => {
             let kept = place.checked_sub(1).and_then(|place| own.get(place));
             kept.cloned().ok_or_else(|| "it keeps a message that was not there".to_owned())
         }
-        MessageEdit::New(message) => new(*message, own, &names, now),
+        MessageEdit::New(message) => build_message(*message, own, &names, now),
     };
     edits.into_iter().map(edit).collect()
 }
 
-fn result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
+fn as_tool_result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
     match message {
         Own::Tool(message) => Some((&message.call_id, message)),
         Own::User { .. } | Own::Assistant(_) => None,
     }
 }
 
-fn new(
+fn build_message(
     message: Message,
     own: &[Own],
     results: &HashMap<&ToolCallId, &ToolMessage>,
@@ -100,8 +100,8 @@ fn new(
         "user" => Ok(Own::User { content: with_media(content, &media, own), time }),
         "assistant" => {
             let mut blocks = Vec::new();
-            blocks.extend(thinking(reasoning_content));
-            blocks.extend(text(content));
+            blocks.extend(thinking_block(reasoning_content));
+            blocks.extend(text_block(content));
             for call in tool_calls {
                 blocks.push(AssistantBlock::ToolCall(read_call(&call)?));
             }
@@ -127,11 +127,11 @@ fn new(
     }
 }
 
-pub(super) fn thinking(text: String) -> Option<AssistantBlock> {
+pub(super) fn thinking_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Thinking { text })
 }
 
-pub(super) fn text(text: String) -> Option<AssistantBlock> {
+pub(super) fn text_block(text: String) -> Option<AssistantBlock> {
     (!text.is_empty()).then_some(AssistantBlock::Text { text })
 }
 
@@ -144,7 +144,7 @@ pub(super) fn read_call(call: &ToolCall) -> Result<Call, String> {
 
 fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<Content> {
     let text = Some(Content::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
-    let media = media.iter().map(|reference| match image(reference, own) {
+    let media = media.iter().map(|reference| match resolve_image(reference, own) {
         Some(image) => Content::Image(image),
         None => Content::text(format!("[media: {reference}]")),
     });
@@ -152,7 +152,7 @@ fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<Content> {
 }
 
 /// An image of the conversation, or one that is all in its URL.
-fn image(reference: &str, own: &[Own]) -> Option<Image> {
+fn resolve_image(reference: &str, own: &[Own]) -> Option<Image> {
     let Some(place) = reference.strip_prefix(OWN_IMAGE) else {
         let (mime_type, data) = reference.strip_prefix("data:")?.split_once(";base64,")?;
         return Some(Image { mime_type: mime_type.to_owned(), data: ImageData::from(data.to_owned()) });
@@ -170,7 +170,7 @@ fn image(reference: &str, own: &[Own]) -> Option<Image> {
 }
 
 /// The blocks of an answer as a hook left it. What it left as it was keeps its place.
-pub(super) fn answer(
+pub(super) fn rebuild_answer(
     own: &[AssistantBlock],
     said: &str,
     reasoning: &str,
@@ -180,8 +180,8 @@ pub(super) fn answer(
     if said == text_of(own) && reasoning == thinking_of(own) {
         blocks.extend(own.iter().filter(|block| !matches!(block, AssistantBlock::ToolCall(_))).cloned());
     } else {
-        blocks.extend(thinking(reasoning.to_owned()));
-        blocks.extend(text(said.to_owned()));
+        blocks.extend(thinking_block(reasoning.to_owned()));
+        blocks.extend(text_block(said.to_owned()));
     }
     for call in tool_calls {
         blocks.push(AssistantBlock::ToolCall(read_call(call)?));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn question() -> BeforeLlm {
-        BeforeLlm { messages: told("be brief", &conversation()), ..BeforeLlm::default() }
+        BeforeLlm { messages: to_hook_messages("be brief", &conversation()), ..BeforeLlm::default() }
     }
 
     /// What becomes of the conversation when a hook says this.
@@ -241,7 +241,7 @@ mod tests {
         let decided = question().decide(&RawJson::from_value(&result).unwrap()).unwrap();
         assert_eq!(decided.reports, Vec::<String>::new());
         let LlmDecision::Modify(edit) = decided.decision else { return Ok(None) };
-        edit.messages.map(|edits| edited(edits, &conversation(), &time("now"))).transpose()
+        edit.messages.map(|edits| apply_edits(edits, &conversation(), &time("now"))).transpose()
     }
 
     #[test]
@@ -323,13 +323,13 @@ mod tests {
     #[test]
     fn an_answer_keeps_what_a_hook_leaves() {
         let Own::Assistant(own) = &conversation()[1] else { panic!() };
-        let own_calls = calls(&own.content);
-        let same = answer(&own.content, "I look.", "hm", &own_calls).unwrap();
+        let own_calls = to_hook_calls(&own.content);
+        let same = rebuild_answer(&own.content, "I look.", "hm", &own_calls).unwrap();
         assert_eq!(same, own.content);
-        let other = answer(&own.content, "I look!", "", &[]).unwrap();
+        let other = rebuild_answer(&own.content, "I look!", "", &[]).unwrap();
         assert_eq!(other, [AssistantBlock::Text { text: "I look!".into() }]);
         let mut call = own_calls[0].clone();
         call.function.arguments = "[]".into();
-        assert!(answer(&own.content, "", "", &[call]).unwrap_err().contains("bash"));
+        assert!(rebuild_answer(&own.content, "", "", &[call]).unwrap_err().contains("bash"));
     }
 }

@@ -9,63 +9,63 @@ use haft_protocol::hook::{
     Question, ResponseDecision, ToolCall, ToolDecision,
 };
 
-pub(super) fn told_in<Q: NamesTools + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
+pub(super) fn translate_question<Q: TranslateToolNames + Clone>(names: ToolNames, question: &Q) -> Cow<'_, Q> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(question);
     }
     let mut told = question.clone();
-    told.tell(names);
+    told.translate(names);
     Cow::Owned(told)
 }
 
-pub(super) fn told_of(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
+pub(super) fn translate_occurrence(names: ToolNames, what: &Occurrence) -> Cow<'_, Occurrence> {
     if names == ToolNames::Haft {
         return Cow::Borrowed(what);
     }
     let mut told = what.clone();
     #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
     match &mut told.payload {
-        Payload::ToolExecStart(start) => tell(names, &mut start.tool),
-        Payload::ToolExecEnd(end) => tell(names, &mut end.tool),
-        Payload::ToolExecSkipped(skipped) => tell(names, &mut skipped.tool),
-        Payload::FollowUpQueued(queued) => tell(names, &mut queued.source_tool),
+        Payload::ToolExecStart(start) => translate_name(names, &mut start.tool),
+        Payload::ToolExecEnd(end) => translate_name(names, &mut end.tool),
+        Payload::ToolExecSkipped(skipped) => translate_name(names, &mut skipped.tool),
+        Payload::FollowUpQueued(queued) => translate_name(names, &mut queued.source_tool),
         Payload::TurnEnd(end) => {
-            end.tool_kinds.iter_mut().for_each(|name| tell(names, name));
-            end.tool_executions.iter_mut().for_each(|ran| tell(names, &mut ran.name));
+            end.tool_kinds.iter_mut().for_each(|name| translate_name(names, name));
+            end.tool_executions.iter_mut().for_each(|ran| translate_name(names, &mut ran.name));
         }
         _ => {}
     }
     Cow::Owned(told)
 }
 
-fn tell(names: ToolNames, name: &mut String) {
+fn translate_name(names: ToolNames, name: &mut String) {
     let told = names.told(name);
     if told != name {
         *name = told.to_owned();
     }
 }
 
-fn tell_calls(names: ToolNames, calls: &mut [ToolCall]) {
-    calls.iter_mut().for_each(|call| tell(names, &mut call.function.name));
+fn translate_calls(names: ToolNames, calls: &mut [ToolCall]) {
+    calls.iter_mut().for_each(|call| translate_name(names, &mut call.function.name));
 }
 
-pub(super) trait NamesTools: Question {
+pub(super) trait TranslateToolNames: Question {
     /// The question as the hook is asked it.
-    fn tell(&mut self, names: ToolNames);
+    fn translate(&mut self, names: ToolNames);
 
     /// Returns the decision of the hook, by haft's names; this is the question by haft's names. Most decisions name no
     /// tool.
-    fn meant(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
+    fn restore_names(&self, decision: Self::Decision, _names: ToolNames) -> Self::Decision {
         decision
     }
 }
 
-impl NamesTools for BeforeTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for BeforeTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 
-    fn meant(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
+    fn restore_names(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
         let ToolDecision::Modify { tool, arguments } = decision else { return decision };
         // It may say what is the same tool by the other name.
         let tool = tool.map(|tool| names.meant(&tool).to_owned()).filter(|tool| *tool != self.tool);
@@ -76,30 +76,30 @@ impl NamesTools for BeforeTool {
     }
 }
 
-impl NamesTools for AfterTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for AfterTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 }
 
-impl NamesTools for ApproveTool {
-    fn tell(&mut self, names: ToolNames) {
-        tell(names, &mut self.tool);
+impl TranslateToolNames for ApproveTool {
+    fn translate(&mut self, names: ToolNames) {
+        translate_name(names, &mut self.tool);
     }
 }
 
-impl NamesTools for BeforeLlm {
-    fn tell(&mut self, names: ToolNames) {
-        self.tools.iter_mut().for_each(|tool| tell(names, &mut tool.function.name));
-        self.messages.iter_mut().for_each(|message| tell_calls(names, &mut message.tool_calls));
+impl TranslateToolNames for BeforeLlm {
+    fn translate(&mut self, names: ToolNames) {
+        self.tools.iter_mut().for_each(|tool| translate_name(names, &mut tool.function.name));
+        self.messages.iter_mut().for_each(|message| translate_calls(names, &mut message.tool_calls));
     }
 
-    fn meant(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
+    fn restore_names(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
         if let LlmDecision::Modify(edit) = &mut decision {
-            let own = Calls::of(self.messages.iter().flat_map(|message| &message.tool_calls));
+            let own = OriginalCalls::from_calls(self.messages.iter().flat_map(|message| &message.tool_calls));
             for edit in edit.messages.iter_mut().flatten() {
                 if let MessageEdit::New(message) = edit {
-                    own.meant(&mut message.tool_calls, names);
+                    own.restore_names(&mut message.tool_calls, names);
                 }
             }
         }
@@ -107,14 +107,14 @@ impl NamesTools for BeforeLlm {
     }
 }
 
-impl NamesTools for AfterLlm {
-    fn tell(&mut self, names: ToolNames) {
-        tell_calls(names, &mut self.response.tool_calls);
+impl TranslateToolNames for AfterLlm {
+    fn translate(&mut self, names: ToolNames) {
+        translate_calls(names, &mut self.response.tool_calls);
     }
 
-    fn meant(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
+    fn restore_names(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
         if let ResponseDecision::Modify(response) = &mut decision {
-            Calls::of(self.response.tool_calls.iter()).meant(&mut response.tool_calls, names);
+            OriginalCalls::from_calls(self.response.tool_calls.iter()).restore_names(&mut response.tool_calls, names);
         }
         decision
     }
@@ -122,14 +122,14 @@ impl NamesTools for AfterLlm {
 
 /// Calls that were there before, by their ids. An extension may have a tool that is called as PicoClaw calls another one:
 /// a call that a hook leaves as it is stays one of that tool.
-struct Calls<'a>(HashMap<&'a str, &'a str>);
+struct OriginalCalls<'a>(HashMap<&'a str, &'a str>);
 
-impl<'a> Calls<'a> {
-    fn of(calls: impl Iterator<Item = &'a ToolCall>) -> Self {
+impl<'a> OriginalCalls<'a> {
+    fn from_calls(calls: impl Iterator<Item = &'a ToolCall>) -> Self {
         Self(calls.map(|call| (call.id.as_str(), call.function.name.as_str())).collect())
     }
 
-    fn meant(&self, calls: &mut [ToolCall], names: ToolNames) {
+    fn restore_names(&self, calls: &mut [ToolCall], names: ToolNames) {
         for call in calls {
             let own = self.0.get(call.id.as_str()).filter(|own| names.told(own) == call.function.name);
             call.function.name =
@@ -153,10 +153,10 @@ mod tests {
     fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
         let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
         let mut asked = question.clone();
-        asked.tell(ToolNames::PicoClaw);
+        asked.translate(ToolNames::PicoClaw);
         assert_eq!(asked.tool, told);
         let decided = asked.decide(&object(answer)).unwrap();
-        assert_eq!(question.meant(decided.decision, ToolNames::PicoClaw), *expect);
+        assert_eq!(question.restore_names(decided.decision, ToolNames::PicoClaw), *expect);
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
             LlmResponse { tool_calls: vec![call("1", "bash"), call("2", "exec")], ..LlmResponse::default() };
         let question = AfterLlm { response, ..AfterLlm::default() };
         let mut asked = question.clone();
-        asked.tell(ToolNames::PicoClaw);
+        asked.translate(ToolNames::PicoClaw);
         let names = |calls: &[ToolCall]| -> Vec<String> {
             calls.iter().map(|call| call.function.name.clone()).collect()
         };
@@ -192,7 +192,7 @@ mod tests {
         let mut answer = asked.response.clone();
         answer.content = "changed".into();
         answer.tool_calls.push(call("3", "list_dir"));
-        let meant = question.meant(ResponseDecision::Modify(answer.into()), ToolNames::PicoClaw);
+        let meant = question.restore_names(ResponseDecision::Modify(answer.into()), ToolNames::PicoClaw);
         let ResponseDecision::Modify(meant) = meant else { panic!("{meant:?}") };
         assert_eq!(names(&meant.tool_calls), ["bash", "exec", "ls"]);
     }
@@ -203,7 +203,7 @@ mod tests {
         tool.function.name = "write".into();
         let message = Message { tool_calls: vec![call("1", "edit")], ..Message::default() };
         let mut question = BeforeLlm { tools: vec![tool], messages: vec![message], ..BeforeLlm::default() };
-        question.tell(ToolNames::PicoClaw);
+        question.translate(ToolNames::PicoClaw);
         assert_eq!(question.tools[0].function.name, "write_file");
         assert_eq!(question.messages[0].tool_calls[0].function.name, "edit_file");
     }
@@ -213,7 +213,7 @@ mod tests {
         use haft_protocol::hook::{Meta, ToolExecStart, TurnEnd};
         let told = |names: ToolNames, payload: Payload| {
             let what = Occurrence { time: String::new(), meta: Meta::default(), context: None, payload };
-            told_of(names, &what).into_owned().payload
+            translate_occurrence(names, &what).into_owned().payload
         };
         let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
         let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };

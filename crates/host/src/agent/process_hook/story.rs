@@ -18,51 +18,51 @@ use super::{CHANNEL, CHAT};
 
 /// One turn as it goes on.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct TurnEventMapper {
     began: Instant,
     end: TurnEnd,
-    calls: HashMap<ToolCallId, Call>,
+    calls: HashMap<ToolCallId, TrackedCall>,
     compaction: Option<CompactReason>,
     /// Messages of the user that wait.
     waiting: usize,
 }
 
 #[derive(Debug)]
-struct Call {
+struct TrackedCall {
     tool: String,
     args: RawJson,
-    stage: Stage,
+    stage: CallStage,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum CallStage {
     Called,
     /// It will not run, and that is told.
     Skipped,
-    Began(Instant),
+    Running(Instant),
     /// Its tool has run for so long.
-    Ran(Duration),
+    Finished(Duration),
 }
 
-impl Call {
-    fn start(&self) -> Payload {
+impl TrackedCall {
+    fn start_payload(&self) -> Payload {
         ToolExecStart { tool: self.tool.clone(), arguments: Some(self.args.clone()) }.into()
     }
 }
 
-impl Story {
-    pub(super) fn begins(event: &AgentEvent) -> bool {
+impl TurnEventMapper {
+    pub(super) fn starts_turn(event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::UserMessage { .. } | AgentEvent::TurnStart { .. })
     }
 
     /// True if this belongs to another turn: it begins with its first step.
-    pub(super) fn is_behind(&self, event: &AgentEvent) -> bool {
+    pub(super) fn belongs_to_next_turn(&self, event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }
 
     /// Returns the payloads for an event between turns: a summary is made then only because the user wants one.
-    pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
-        summed_up(CompactReason::Manual, event)
+    pub(super) fn map_between_turns(event: &AgentEvent) -> Vec<Payload> {
+        compaction_payloads(CompactReason::Manual, event)
     }
 
     /// A turn that begins with this, and what is told of that.
@@ -89,7 +89,7 @@ impl Story {
         self.end.iterations
     }
 
-    pub(super) fn on(&mut self, event: &AgentEvent, at: Instant) -> Vec<Payload> {
+    pub(super) fn map_event(&mut self, event: &AgentEvent, at: Instant) -> Vec<Payload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "what needs no memory is told below")]
         match event {
             AgentEvent::TurnStart { step } => self.end.iterations = *step,
@@ -102,40 +102,40 @@ impl Story {
             }
             AgentEvent::CompactionStart { reason } => self.compaction = Some(*reason),
             AgentEvent::ToolCall { id, name, args } => {
-                let call = Call { tool: name.clone(), args: args.clone(), stage: Stage::Called };
+                let call = TrackedCall { tool: name.clone(), args: args.clone(), stage: CallStage::Called };
                 self.calls.insert(id.clone(), call);
             }
-            AgentEvent::ToolStart { id, name, args } => return self.began(id, name, args, at),
-            AgentEvent::ToolEnd { id, .. } => self.ended(id, at),
-            AgentEvent::ToolRewritten { id, tool, args, .. } => self.rewritten(id, tool.as_ref(), args),
+            AgentEvent::ToolStart { id, name, args } => return self.start_call(id, name, args, at),
+            AgentEvent::ToolEnd { id, .. } => self.end_call(id, at),
+            AgentEvent::ToolRewritten { id, tool, args, .. } => self.apply_rewrite(id, tool.as_ref(), args),
             AgentEvent::ToolBlocked { id, reason, .. } | AgentEvent::ToolSkipped { id, reason, .. } => {
-                return self.skipped(id, reason);
+                return self.skip_call(id, reason);
             }
             AgentEvent::ToolResult { id, is_error, content, synthetic_by, .. } => {
-                return self.came_to(id, *is_error, content, synthetic_by.is_some(), at);
+                return self.finish_call(id, *is_error, content, synthetic_by.is_some(), at);
             }
-            AgentEvent::Done => return vec![self.over(at)],
-            other => return self.told(other),
+            AgentEvent::Done => return vec![self.finish_turn(at)],
+            other => return self.map_other_event(other),
         }
         Vec::new()
     }
 
-    fn told(&mut self, event: &AgentEvent) -> Vec<Payload> {
+    fn map_other_event(&mut self, event: &AgentEvent) -> Vec<Payload> {
         #[expect(clippy::wildcard_enum_match_arm, reason = "hooks are told of these kinds and no other")]
         match event {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
-                model(event).into_iter().collect()
+                model_payload(event).into_iter().collect()
             }
             AgentEvent::CompactionEnd { summary: Some(_), .. } => {
-                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), event)
+                compaction_payloads(self.compaction.take().unwrap_or(CompactReason::Manual), event)
             }
             AgentEvent::SteeringInjected { count, bytes } => {
-                vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
+                vec![SteeringInjected { count: to_usize(*count), total_content_len: to_usize(*bytes) }.into()]
             }
-            AgentEvent::QueueUpdate { steering, .. } => self.queued(steering),
+            AgentEvent::QueueUpdate { steering, .. } => self.on_queue_update(steering),
             AgentEvent::Interrupted { hint_bytes } => {
                 let (kind, role) = ("graceful".to_owned(), "user".to_owned());
-                let hint_len = size(*hint_bytes);
+                let hint_len = to_usize(*hint_bytes);
                 vec![InterruptReceived { kind, role, hint_len, ..InterruptReceived::default() }.into()]
             }
             AgentEvent::Error { message, stage } => {
@@ -151,7 +151,7 @@ impl Story {
         }
     }
 
-    fn rewritten(&mut self, id: &ToolCallId, tool: Option<&String>, args: &RawJson) {
+    fn apply_rewrite(&mut self, id: &ToolCallId, tool: Option<&String>, args: &RawJson) {
         if let Some(call) = self.calls.get_mut(id) {
             call.args = args.clone();
             if let Some(tool) = tool {
@@ -160,30 +160,30 @@ impl Story {
         }
     }
 
-    fn skipped(&mut self, id: &ToolCallId, reason: &str) -> Vec<Payload> {
+    fn skip_call(&mut self, id: &ToolCallId, reason: &str) -> Vec<Payload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
-        call.stage = Stage::Skipped;
+        call.stage = CallStage::Skipped;
         vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
     }
 
     /// Notes the begin of a call, with the tool and the arguments that run, whatever was reported before. A call of an
     /// extension is not told.
-    fn began(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
+    fn start_call(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
-        *call = Call { tool: tool.to_owned(), args: args.clone(), stage: Stage::Began(at) };
-        vec![call.start()]
+        *call = TrackedCall { tool: tool.to_owned(), args: args.clone(), stage: CallStage::Running(at) };
+        vec![call.start_payload()]
     }
 
-    fn ended(&mut self, id: &ToolCallId, at: Instant) {
+    fn end_call(&mut self, id: &ToolCallId, at: Instant) {
         if let Some(call) = self.calls.get_mut(id)
-            && let Stage::Began(since) = call.stage
+            && let CallStage::Running(since) = call.stage
         {
-            call.stage = Stage::Ran(at.saturating_duration_since(since));
+            call.stage = CallStage::Finished(at.saturating_duration_since(since));
         }
     }
 
     /// A call has its result. One that a hook answered took no time, and one that nobody ran was passed over.
-    fn came_to(
+    fn finish_call(
         &mut self,
         id: &ToolCallId,
         is_error: bool,
@@ -194,11 +194,11 @@ impl Story {
         let Some(call) = self.calls.remove(id) else { return Vec::new() };
         let text = joined_text(content);
         let (start, took) = match call.stage {
-            Stage::Skipped => return Vec::new(),
-            Stage::Called if is_answered => (Some(call.start()), Duration::ZERO),
-            Stage::Called => return vec![ToolExecSkipped { tool: call.tool, reason: text }.into()],
-            Stage::Began(since) => (None, at.saturating_duration_since(since)),
-            Stage::Ran(took) => (None, took),
+            CallStage::Skipped => return Vec::new(),
+            CallStage::Called if is_answered => (Some(call.start_payload()), Duration::ZERO),
+            CallStage::Called => return vec![ToolExecSkipped { tool: call.tool, reason: text }.into()],
+            CallStage::Running(since) => (None, at.saturating_duration_since(since)),
+            CallStage::Finished(took) => (None, took),
         };
         self.note_execution(&call.tool, is_error, &text);
         let (tool, duration, for_llm_len) = (call.tool, nanoseconds(took), text.len());
@@ -219,7 +219,7 @@ impl Story {
         });
     }
 
-    fn queued(&mut self, steering: &[String]) -> Vec<Payload> {
+    fn on_queue_update(&mut self, steering: &[String]) -> Vec<Payload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
         let Some(last) = steering.last().filter(|_| steering.len() > before) else { return Vec::new() };
         let told = InterruptReceived {
@@ -232,7 +232,7 @@ impl Story {
         vec![told.into()]
     }
 
-    fn over(&mut self, at: Instant) -> Payload {
+    fn finish_turn(&mut self, at: Instant) -> Payload {
         // Which step was the last is asked once more: where this belongs.
         let mut end = self.end.clone();
         end.duration = nanoseconds(at.saturating_duration_since(self.began));
@@ -241,13 +241,13 @@ impl Story {
     }
 }
 
-fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+fn compaction_payloads(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
     let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
     else {
         return Vec::new();
     };
     let [summed_up, kept] =
-        [messages_summed_up, messages_kept].map(|messages| size(messages.unwrap_or_default()));
+        [messages_summed_up, messages_kept].map(|messages| to_usize(messages.unwrap_or_default()));
     let reason = match reason {
         CompactReason::Overflow => "llm_retry",
         CompactReason::Threshold => "proactive_budget",
@@ -264,22 +264,22 @@ fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
     vec![compress.into(), summarize.into()]
 }
 
-fn model(event: &AgentEvent) -> Option<Payload> {
+fn model_payload(event: &AgentEvent) -> Option<Payload> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the caller has chosen these")]
     match event {
         AgentEvent::ModelRequest { model, messages, tools, max_tokens, temperature, .. } => {
             let request = LlmRequest {
                 model: model.clone(),
                 // The system prompt is one to hooks.
-                messages_count: size(*messages) + 1,
-                tools_count: size(*tools),
+                messages_count: to_usize(*messages) + 1,
+                tools_count: to_usize(*tools),
                 max_tokens: max_tokens.unwrap_or_default(),
                 temperature: temperature.unwrap_or_default(),
             };
             Some(request.into())
         }
         AgentEvent::ModelResponse { text_bytes, tool_calls, thinking } => {
-            let (content_len, tool_calls) = (size(*text_bytes), size(*tool_calls));
+            let (content_len, tool_calls) = (to_usize(*text_bytes), to_usize(*tool_calls));
             Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
         }
         AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
@@ -294,7 +294,7 @@ fn model(event: &AgentEvent) -> Option<Payload> {
     }
 }
 
-fn size(number: u64) -> usize {
+fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

@@ -14,16 +14,16 @@ use haft_protocol::hook::{
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::part::{HookPart, Unanswered};
+use super::part::{ProcessHookAdapter, UnansweredQuery};
 use super::{CHANNEL, CHAT};
 use super::{bounds, output};
-use crate::agent::policy::{self, Verdict};
+use crate::agent::policy::{self, FailureEffect};
 
 const BEFORE: InterceptPoint = InterceptPoint::BeforeTool;
 const AFTER: InterceptPoint = InterceptPoint::AfterTool;
 
 #[async_trait]
-impl BeforeToolExecute for HookPart {
+impl BeforeToolExecute for ProcessHookAdapter {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
         let question = BeforeTool {
             meta: self.turns.meta(BeforeTool::TRACE_PATH),
@@ -36,18 +36,18 @@ impl BeforeToolExecute for HookPart {
         };
         // An answer that is too long to be taken is no answer.
         let answer = self.query(cancel, BEFORE, question).await.and_then(|decision| {
-            match bounds::too_long(&decision, call.args.as_str().len()) {
+            match bounds::find_oversized(&decision, call.args.as_str().len()) {
                 None => Ok(decision),
-                Some(detail) => Err(self.rejected(BEFORE, detail)),
+                Some(detail) => Err(self.reject_answer(BEFORE, detail)),
             }
         });
         match answer {
-            Ok(decision) => decided(self, decision, call).await,
-            Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Err(Unanswered { verdict: Verdict::Block, error }) => {
+            Ok(decision) => convert_decision(self, decision, call).await,
+            Err(UnansweredQuery { verdict: FailureEffect::Pass, .. }) => ToolDecision::Allow,
+            Err(UnansweredQuery { verdict: FailureEffect::Block, error }) => {
                 let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
-                policy::blamed(&error).inspect(|detail| self.failed(BEFORE, detail));
-                ToolDecision::block(self.by(), texts::denied_by_hook(&reason))
+                policy::failure_detail(&error).inspect(|detail| self.record_failure(BEFORE, detail));
+                ToolDecision::block(self.hook_name(), texts::denied_by_hook(&reason))
             }
         }
     }
@@ -78,8 +78,8 @@ impl BeforeToolExecute for HookPart {
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
-        self.fault(BEFORE, &detail);
-        self.failed(BEFORE, &detail);
+        self.report_fault(BEFORE, &detail);
+        self.record_failure(BEFORE, &detail);
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
@@ -88,7 +88,7 @@ impl BeforeToolExecute for HookPart {
 }
 
 #[async_trait]
-impl AfterToolExecute for HookPart {
+impl AfterToolExecute for ProcessHookAdapter {
     async fn after_tool_execute(
         &self,
         cancel: &CancellationToken,
@@ -100,7 +100,7 @@ impl AfterToolExecute for HookPart {
             context: self.turns.context(),
             tool: call.name.clone(),
             arguments: call.args.clone(),
-            result: output::told(&output),
+            result: output::to_hook_result(&output),
             duration: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
@@ -108,10 +108,10 @@ impl AfterToolExecute for HookPart {
         match self.query(cancel, AFTER, question).await {
             Ok(After::Continue) | Err(_) => ResultDecision::Show(output),
             Ok(After::Modify(result)) => {
-                ResultDecision::Show(output::read(self, AFTER, &call.name, &result, Some(&output)).await)
+                ResultDecision::Show(output::read_result(self, AFTER, &call.name, &result, Some(&output)).await)
             }
-            Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.ended(&reason)),
-            Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discarded(&reason)),
+            Ok(After::AbortTurn { reason }) => ResultDecision::Refuse(self.refuse_turn(&reason)),
+            Ok(After::HardAbort { reason }) => ResultDecision::Refuse(self.discard_turn(&reason)),
         }
     }
 
@@ -120,24 +120,24 @@ impl AfterToolExecute for HookPart {
     }
 }
 
-async fn decided(hook: &HookPart, decision: Decision, call: &ToolCall) -> ToolDecision {
-    let by = hook.by();
+async fn convert_decision(hook: &ProcessHookAdapter, decision: Decision, call: &ToolCall) -> ToolDecision {
+    let by = hook.hook_name();
     match decision {
         Decision::Continue => ToolDecision::Allow,
         Decision::Modify { tool, arguments } => {
             ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
         }
         Decision::Respond(result) => {
-            let output = output::read(hook, BEFORE, &call.name, &result, None).await;
+            let output = output::read_result(hook, BEFORE, &call.name, &result, None).await;
             ToolDecision::Respond { by, output }
         }
-        Decision::Deny { reason } => ToolDecision::block(by, denied(&reason)),
-        Decision::AbortTurn { reason } => ToolDecision::Refuse(hook.ended(&reason)),
-        Decision::HardAbort { reason } => ToolDecision::Refuse(hook.discarded(&reason)),
+        Decision::Deny { reason } => ToolDecision::block(by, denial_text(&reason)),
+        Decision::AbortTurn { reason } => ToolDecision::Refuse(hook.refuse_turn(&reason)),
+        Decision::HardAbort { reason } => ToolDecision::Refuse(hook.discard_turn(&reason)),
     }
 }
 
 /// Returns the text for the model about a call that a hook denied.
-fn denied(reason: &str) -> String {
+fn denial_text(reason: &str) -> String {
     texts::denied_by_hook(&bounds::reason(reason))
 }

@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use tempfile::{NamedTempFile, TempDir};
 
 #[derive(Debug)]
-pub(crate) struct Results {
+pub(crate) struct ResultFiles {
     /// Where they stay, for whoever made the host to clear away.
     dir: Option<PathBuf>,
     /// Otherwise they go with the host.
     own: Mutex<Option<TempDir>>,
 }
 
-impl Results {
+impl ResultFiles {
     /// Files go into this directory, which is made with the first one; without, into one of the system's temporary ones,
     /// which is gone with this.
     pub(crate) fn new(dir: Option<PathBuf>) -> Self {
@@ -24,7 +24,7 @@ impl Results {
 
     /// Puts the whole of a long text into a new file, which only its owner can read: the model may come back to it long
     /// after the call.
-    pub(crate) fn keep(&self, whole: &[String]) -> Option<PathBuf> {
+    pub(crate) fn save(&self, whole: &[String]) -> Option<PathBuf> {
         match self.write(whole) {
             Ok(path) => Some(path),
             Err(error) => {
@@ -35,7 +35,7 @@ impl Results {
     }
 
     fn write(&self, whole: &[String]) -> io::Result<PathBuf> {
-        let mut writer = BufWriter::new(self.file()?);
+        let mut writer = BufWriter::new(self.create_file()?);
         for (index, text) in whole.iter().enumerate() {
             writer.write_all(if index == 0 { b"" } else { b"\n" })?;
             writer.write_all(text.as_bytes())?;
@@ -44,7 +44,7 @@ impl Results {
         file.keep().map(|(_, path)| path).map_err(|error| error.error)
     }
 
-    fn file(&self) -> io::Result<NamedTempFile> {
+    fn create_file(&self) -> io::Result<NamedTempFile> {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix("haft-result-").suffix(".txt");
         if let Some(dir) = &self.dir {
@@ -73,8 +73,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let named = place.path().join("results");
         for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
-            let results = Results::new(dir);
-            let paths = [results.keep(&whole()).unwrap(), results.keep(&whole()).unwrap()];
+            let results = ResultFiles::new(dir);
+            let paths = [results.save(&whole()).unwrap(), results.save(&whole()).unwrap()];
             assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "one\ntwo"));
             assert!(paths[0] != paths[1] && paths[0].parent() == paths[1].parent());
             assert_eq!(paths[0].starts_with(&named), stays);
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn a_place_that_cannot_be_written_keeps_nothing() {
         let file = NamedTempFile::new().unwrap();
-        assert_eq!(Results::new(Some(file.path().join("below"))).keep(&whole()), None);
+        assert_eq!(ResultFiles::new(Some(file.path().join("below"))).save(&whole()), None);
     }
 }

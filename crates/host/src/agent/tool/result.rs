@@ -14,7 +14,7 @@ use haft_protocol::ids::ExtensionName;
 
 /// The parts of a result that have been read. The limits hold for all its texts together.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct SanitizedToolResult {
     limits: Limits,
     content: Vec<Content>,
     is_error: bool,
@@ -30,16 +30,16 @@ pub(crate) struct Read {
     pub(crate) hidden: usize,
 }
 
-impl Read {
+impl SanitizedToolResult {
     pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
-                ResultBlock::Text { text } => read.text(text),
-                ResultBlock::Image(image) => read.image(extension, tool, image),
+                ResultBlock::Text { text } => read.add_text(text),
+                ResultBlock::Image(image) => read.add_image(extension, tool, image),
                 ResultBlock::Unknown { kind } => {
                     let kind: String = kind.chars().take(40).collect();
-                    read.text(format!("[unknown block type {kind:?} from extension {extension}]"));
+                    read.add_text(format!("[unknown block type {kind:?} from extension {extension}]"));
                 }
             }
         }
@@ -47,12 +47,12 @@ impl Read {
     }
 
     /// All texts of a result that is too long for a model.
-    pub(crate) fn whole(&self) -> Option<&[String]> {
+    pub(crate) fn full_text(&self) -> Option<&[String]> {
         (self.omitted > 0).then_some(&self.texts)
     }
 
     /// Returns the output for the model, when `kept` is the file with the whole text.
-    pub(crate) fn output(mut self, kept: Option<&Path>) -> ToolOutput {
+    pub(crate) fn into_output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(Content::text("(extension returned no content)"));
         }
@@ -62,20 +62,20 @@ impl Read {
                 Some(path) => format!("all of it is in {}", path.display()),
                 None => "the rest could not be kept".to_owned(),
             };
-            self.note(format!(
+            self.add_note(format!(
                 "[truncated: {} bytes left out; a result may have {bytes} bytes and {lines} lines; {whole}]",
                 self.omitted
             ));
         }
         if self.hidden > 0 {
-            self.note(format!("[{} characters that nobody can see were left out]", self.hidden));
+            self.add_note(format!("[{} characters that nobody can see were left out]", self.hidden));
         }
         let is_error = self.is_error || self.rejected.is_some();
         let content = self.content;
         ToolOutput { content, is_error, details: None, failure: None, handled: false, display: None }
     }
 
-    fn text(&mut self, text: String) {
+    fn add_text(&mut self, text: String) {
         let read = for_model(&text);
         self.hidden += read.hidden;
         let text = match read.text {
@@ -100,12 +100,12 @@ impl Read {
         self.texts.push(text);
     }
 
-    fn image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
+    fn add_image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
         let most = self.limits.max_images;
         let checked = match self.images {
             _ if !is_up(Defence::ImageCheck) => Ok(()),
-            images if images <= most => check(&image, self.limits.max_image),
+            images if images <= most => check_image(&image, self.limits.max_image),
             // Said once: there may be thousands.
             images if images > most + 1 => return,
             _ => Err(format!("more than {most} images")),
@@ -113,7 +113,7 @@ impl Read {
         match checked {
             Ok(()) => self.content.push(Content::Image(image)),
             Err(detail) => {
-                self.note(format!(
+                self.add_note(format!(
                     "extension {extension}/{tool} returned an image that cannot be used: {detail}"
                 ));
                 self.rejected.get_or_insert(detail);
@@ -121,7 +121,7 @@ impl Read {
         }
     }
 
-    fn note(&mut self, note: String) {
+    fn add_note(&mut self, note: String) {
         match self.content.last_mut() {
             Some(Content::Text { text }) => {
                 let separator = if text.ends_with('\n') { "" } else { "\n" };
@@ -133,7 +133,7 @@ impl Read {
 }
 
 /// Looks at an image without decoding its pixels.
-fn check(image: &Image, longest: usize) -> Result<(), String> {
+fn check_image(image: &Image, longest: usize) -> Result<(), String> {
     let declared = image.mime_type.as_str();
     if !IMAGE_TYPES.contains(&declared) {
         let kind: String = declared.chars().take(40).collect();
@@ -154,17 +154,17 @@ mod tests {
 
     use super::*;
 
-    fn read(content: &str) -> Read {
+    fn read(content: &str) -> SanitizedToolResult {
         let result = serde_json::from_str(&format!(r#"{{"id":"1","content":{content}}}"#)).unwrap();
-        Read::new(&ExtensionName::new("E"), "T", result, Limits::default())
+        SanitizedToolResult::new(&ExtensionName::new("E"), "T", result, Limits::default())
     }
 
     #[track_caller]
     fn check(content: &str, expect: &[&str], expect_error: bool) {
         let read = read(content);
         let rejected = read.rejected.is_some();
-        assert_eq!(read.whole(), None);
-        let output = read.output(None);
+        assert_eq!(read.full_text(), None);
+        let output = read.into_output(None);
         let shown: Vec<String> = output.content.iter().map(shown).collect();
         assert_eq!(shown, expect);
         assert_eq!((output.is_error, rejected), (expect_error, expect_error));
@@ -253,9 +253,9 @@ mod tests {
     fn long_texts_are_cut_with_a_note_and_nothing_follows() {
         let line = "line\\n".repeat(3000);
         let read = read(&format!(r#"[{{"type":"text","text":"{line}"}},{{"type":"text","text":"more"}}]"#));
-        let whole = read.whole().unwrap().join("\n");
+        let whole = read.full_text().unwrap().join("\n");
         assert_eq!(whole, format!("{}\nmore", "line\n".repeat(3000)));
-        let output = read.output(Some(Path::new("/tmp/whole.txt")));
+        let output = read.into_output(Some(Path::new("/tmp/whole.txt")));
         assert_eq!(output.content.len(), 1);
         let text = output.content[0].as_text().unwrap();
         assert_eq!(text.lines().count(), 2001);
@@ -270,10 +270,10 @@ mod tests {
             let one = r#"{"type":"text","text":"x"}"#;
             read(&format!("[{}]", vec![one; count].join(",")))
         };
-        assert_eq!(pieces(2_000).whole(), None, "each piece is a line");
+        assert_eq!(pieces(2_000).full_text(), None, "each piece is a line");
         let over = pieces(2_001);
-        assert_eq!(over.whole().map(|whole| whole.join("\n").len()), Some(4_001));
-        let output = over.output(None);
+        assert_eq!(over.full_text().map(|whole| whole.join("\n").len()), Some(4_001));
+        let output = over.into_output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
         assert!(last.ends_with("lines; the rest could not be kept]"), "{last}");
@@ -284,7 +284,7 @@ mod tests {
         let read =
             read(r#"[{"type":"text","text":"fog\udb40\udc41"},{"type":"text","text":"\udb40\udc42!"}]"#);
         assert_eq!((read.hidden, read.rejected.as_deref()), (2, None));
-        let output = read.output(None);
+        let output = read.into_output(None);
         let texts: Vec<String> = output.content.iter().map(shown).collect();
         assert_eq!(texts, ["fog", "!\n[2 characters that nobody can see were left out]"]);
         assert!(!output.is_error);

@@ -11,26 +11,26 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::extension::Command;
-use crate::extension::services::Desk;
-use crate::session::Wanted;
+use crate::extension::ActorCommand;
+use crate::extension::services::HostCallServer;
+use crate::session::HostCallRequest;
 use crate::timeouts::CALLS_END;
 
 /// See the module.
-pub(super) struct Calls {
-    desk: Option<Arc<Desk>>,
+pub(super) struct HostCallTasks {
+    desk: Option<Arc<HostCallServer>>,
     open: HashMap<RequestId, CancellationToken>,
     all: CancellationToken,
     tasks: TaskTracker,
 }
 
-impl Calls {
-    pub(super) fn new(desk: Option<Arc<Desk>>) -> Self {
+impl HostCallTasks {
+    pub(super) fn new(desk: Option<Arc<HostCallServer>>) -> Self {
         Self { desk, open: HashMap::new(), all: CancellationToken::new(), tasks: TaskTracker::new() }
     }
 
     /// Begins a call; its result comes as a command.
-    pub(super) fn begin(&mut self, wanted: Wanted, to: &Weak<mpsc::UnboundedSender<Command>>) {
+    pub(super) fn begin(&mut self, wanted: HostCallRequest, to: &Weak<mpsc::UnboundedSender<ActorCommand>>) {
         // The session takes no calls where there is no desk.
         let Some(desk) = self.desk.clone() else { return };
         let (cancel, to) = (self.all.child_token(), Weak::clone(to));
@@ -39,12 +39,12 @@ impl Calls {
             let result = desk.serve(cancel, wanted).await;
             if let Some(to) = to.upgrade() {
                 // An extension that is gone wants no result.
-                _ = to.unbounded_send(Command::Called(result));
+                _ = to.unbounded_send(ActorCommand::HostCallDone(result));
             }
         });
     }
 
-    pub(super) fn done(&mut self, id: &RequestId) {
+    pub(super) fn finish(&mut self, id: &RequestId) {
         self.open.remove(id);
     }
 
@@ -61,7 +61,7 @@ impl Calls {
     }
 
     /// Waits until nothing is done for it any more, but not for ever.
-    pub(super) async fn end(&self) {
+    pub(super) async fn wait_until_ended(&self) {
         self.tasks.close();
         _ = timeout(CALLS_END, self.tasks.wait()).await;
     }

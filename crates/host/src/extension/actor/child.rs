@@ -3,8 +3,8 @@
 use tokio::task::JoinHandle;
 use tokio::time::{Duration, timeout};
 
-use crate::process::log::Log;
-use crate::process::{Exit, Process};
+use crate::process::log::ExtensionLog;
+use crate::process::{ProcessExit, ExtensionProcess};
 use crate::wire::decode::LONG_FRAME;
 use crate::wire::fault::PRINTED;
 use crate::wire::pipe::WIDE;
@@ -13,19 +13,19 @@ use crate::wire::pipe::WIDE;
 const LATE_LINES: usize = WIDE / LONG_FRAME + 1;
 
 /// The process of one extension. An extension at the other end of two streams has none.
-pub(super) struct Child {
-    pub(super) process: Option<Process>,
+pub(super) struct ChildProcess {
+    pub(super) process: Option<ExtensionProcess>,
     pub(super) stderr: Option<JoinHandle<()>>,
     /// The exit of the process, once it has ended.
-    pub(super) exit: Option<Exit>,
+    pub(super) exit: Option<ProcessExit>,
     /// Bytes of a frame that was never finished.
     pub(super) half_frame: Option<usize>,
     /// Long lines that were read since the process ended.
     late_lines: usize,
 }
 
-impl Child {
-    pub(super) fn new(process: Option<Process>, stderr: Option<JoinHandle<()>>) -> Self {
+impl ChildProcess {
+    pub(super) fn new(process: Option<ExtensionProcess>, stderr: Option<JoinHandle<()>>) -> Self {
         Self { process, stderr, exit: None, half_frame: None, late_lines: 0 }
     }
 
@@ -41,7 +41,7 @@ impl Child {
         self.late_lines <= LATE_LINES
     }
 
-    pub(super) fn obituary(&self, log: &Log) -> String {
+    pub(super) fn exit_summary(&self, log: &ExtensionLog) -> String {
         let tail = log.tail();
         let (mut text, never_started) =
             self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
@@ -59,24 +59,24 @@ impl Child {
         text
     }
 
-    pub(super) fn terminate(&mut self, log: &Log) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            log.host(format_args!("cannot be terminated: {error}"));
+    pub(super) fn terminate(&mut self, log: &ExtensionLog) {
+        if let Some(Err(error)) = self.process.as_mut().map(ExtensionProcess::terminate) {
+            log.log_host_line(format_args!("cannot be terminated: {error}"));
         }
     }
 
     /// Kills the rest of the process and waits for its end, but not for ever.
-    pub(super) async fn kill(&mut self, grace: Duration, log: &Log) {
+    pub(super) async fn kill(&mut self, grace: Duration, log: &ExtensionLog) {
         let Some(process) = &mut self.process else { return };
         // Behind a launcher, the second kill relies on nobody's help.
         for _ in 0..2 {
             if let Err(error) = process.kill() {
-                log.host(format_args!("cannot be killed: {error}"));
+                log.log_host_line(format_args!("cannot be killed: {error}"));
             }
-            if process.is_gone() || timeout(grace, process.exited()).await.is_ok() {
+            if process.is_gone() || timeout(grace, process.wait_for_exit()).await.is_ok() {
                 break;
             }
-            log.host(format_args!("process {} is still there after the kill", process.id()));
+            log.log_host_line(format_args!("process {} is still there after the kill", process.id()));
         }
     }
 

@@ -7,7 +7,7 @@ use haft_protocol::codec;
 use haft_protocol::ext::{Event, HostFrame};
 
 use crate::session::filter::ToolFilter;
-use crate::session::offers::{Offers, Topic};
+use crate::session::offers::{ExtensionOffers, EventTopic};
 
 /// Names of events as a set of bits.
 pub(super) type EventKinds = u8;
@@ -44,7 +44,7 @@ pub(crate) struct BatchBuilder {
 
 impl BatchBuilder {
     /// Encodes an event for extensions that take lines up to this length.
-    pub(crate) fn add(&mut self, topic: Topic<'_>, event: Option<Event>, longest: usize) {
+    pub(crate) fn add(&mut self, topic: EventTopic<'_>, event: Option<Event>, longest: usize) {
         let line = event.and_then(|event| codec::encode(&HostFrame::Event(event)).ok());
         let line = line.filter(|line| line.len() <= longest).unwrap_or_default();
         self.text.extend_from_slice(line.as_bytes());
@@ -56,12 +56,12 @@ impl BatchBuilder {
     }
 
     /// Copies the wanted events of a batch as long as there are fewer than `most`. Returns how many were wanted.
-    pub(crate) fn copy(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
+    pub(crate) fn copy_wanted(&mut self, batch: &EventBatch, filter: &EventFilter, most: usize) -> usize {
         let (mut start, mut wanted) = (0, 0);
         for event in &batch.events {
             let line = start..start + event.bytes;
             start = line.end;
-            if filter.wants(event) {
+            if filter.matches(event) {
                 wanted += 1;
                 if self.events.len() < most {
                     self.text.extend_from_slice(&batch.text.slice(line));
@@ -89,12 +89,12 @@ impl BatchBuilder {
 
 impl EventBatch {
     pub(super) fn runs<'a>(&'a self, filter: &'a EventFilter) -> impl Iterator<Item = EventRun> {
-        let class = |event: &BatchedEvent| (filter.wants(event), event.bytes > 0);
+        let class = |event: &BatchedEvent| (filter.matches(event), event.bytes > 0);
         let mut start = 0;
         self.events.chunk_by(move |one, next| class(one) == class(next)).filter_map(move |events| {
             let lines = start..start + events.iter().map(|event| event.bytes).sum::<usize>();
             start = lines.end;
-            let is_wanted = filter.wants(events.first()?);
+            let is_wanted = filter.matches(events.first()?);
             is_wanted.then(|| EventRun { text: self.text.slice(lines), events: events.len() })
         })
     }
@@ -109,7 +109,7 @@ pub(crate) struct EventFilter {
 
 impl EventFilter {
     /// The filter for the subscriptions in these offers.
-    pub(crate) fn of(offers: &Offers) -> Self {
+    pub(crate) fn from_offers(offers: &ExtensionOffers) -> Self {
         Self::new(&offers.events, offers.watched_tools.clone())
     }
 
@@ -118,8 +118,8 @@ impl EventFilter {
     }
 
     /// True if it lets this event through.
-    fn wants(&self, event: &BatchedEvent) -> bool {
-        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.has(tool))
+    fn matches(&self, event: &BatchedEvent) -> bool {
+        self.kinds & event.kind != 0 && event.tool.as_deref().is_none_or(|tool| self.tools.contains(tool))
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
         let filter = EventFilter::new(&events, tools);
         let check = |name, tool, expect| {
             let mut batch = BatchBuilder::default();
-            batch.add(Topic { name, tool }, None, 0);
+            batch.add(EventTopic { name, tool }, None, 0);
             assert_eq!(batch.take().runs(&filter).count(), usize::from(expect), "{name} {tool:?}")
         };
         check("turn_end", None, true);

@@ -19,7 +19,7 @@ const MAX_KEPT: usize = 4096;
 const EVENT_BYTES: usize = 256 * 1024;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Load {
+struct QueueLoad {
     lines: usize,
     bytes: usize,
 }
@@ -34,7 +34,7 @@ enum LineKind {
 }
 
 #[derive(Debug)]
-struct Line {
+struct QueuedLine {
     text: Bytes,
     kind: LineKind,
 }
@@ -42,16 +42,16 @@ struct Line {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct WaitingLines {
-    lines: VecDeque<Line>,
+    lines: VecDeque<QueuedLine>,
     left: usize,
-    kept: Load,
-    events: Load,
+    kept: QueueLoad,
+    events: QueueLoad,
     /// True if a gap may have no text yet.
     has_gaps: bool,
     /// True if the extension is told how many events it lost.
     pub(super) reports_gaps: bool,
     max_kept_bytes: usize,
-    max_events: Load,
+    max_events: QueueLoad,
 }
 
 impl WaitingLines {
@@ -59,12 +59,12 @@ impl WaitingLines {
         Self {
             lines: VecDeque::new(),
             left: 0,
-            kept: Load::default(),
-            events: Load::default(),
+            kept: QueueLoad::default(),
+            events: QueueLoad::default(),
             has_gaps: false,
             reports_gaps: false,
             max_kept_bytes: limits.max_result_line,
-            max_events: Load { lines: limits.queue_frames, bytes: limits.queue_bytes },
+            max_events: QueueLoad { lines: limits.queue_frames, bytes: limits.queue_bytes },
         }
     }
 
@@ -77,7 +77,7 @@ impl WaitingLines {
     }
 
     /// The bytes of the first line that have yet to leave, and true if others of it have left already.
-    pub(super) fn first(&self) -> (usize, bool) {
+    pub(super) fn first_line_progress(&self) -> (usize, bool) {
         let rest = self.lines.front().map_or(0, |line| line.text.len() - self.left);
         (rest, self.left > 0)
     }
@@ -91,7 +91,7 @@ impl WaitingLines {
     /// Adds a line that must arrive.
     pub(super) fn push_kept(&mut self, number: u64, text: Bytes) {
         self.kept.add(1, text.len());
-        self.lines.push_back(Line { text, kind: LineKind::Kept(number) });
+        self.lines.push_back(QueuedLine { text, kind: LineKind::Kept(number) });
     }
 
     /// Adds events and drops the oldest ones beyond the bound. Returns how many were lost.
@@ -101,7 +101,7 @@ impl WaitingLines {
             return events;
         }
         self.events.add(events, text.len());
-        self.lines.push_back(Line { text, kind: LineKind::Events(events) });
+        self.lines.push_back(QueuedLine { text, kind: LineKind::Events(events) });
         let mut dropped = 0;
         while self.events.bytes > EVENT_BYTES {
             match self.drop_oldest() {
@@ -118,19 +118,19 @@ impl WaitingLines {
             return;
         }
         if self.lines.back_mut().is_none_or(|line| !line.widen_gap(events)) {
-            self.lines.push_back(Line::gap(events));
+            self.lines.push_back(QueuedLine::new_gap(events));
             self.has_gaps = true;
         }
     }
 
     /// Marks the first bytes of the first line as written.
-    pub(super) fn begin(&mut self, left: usize) {
+    pub(super) fn mark_begun(&mut self, left: usize) {
         self.left = left;
     }
 
-    pub(super) fn next<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
+    pub(super) fn fill_slices<'a>(&'a mut self, parts: &mut [IoSlice<'a>]) -> usize {
         if self.has_gaps {
-            self.lines.iter_mut().for_each(Line::write_gap);
+            self.lines.iter_mut().for_each(QueuedLine::write_gap);
             self.has_gaps = false;
         }
         let mut used = 0;
@@ -186,15 +186,15 @@ impl WaitingLines {
         if !self.reports_gaps || before.is_some_and(|line| line.widen_gap(events as u64)) {
             self.lines.remove(at);
         } else if let Some(line) = self.lines.get_mut(at) {
-            *line = Line::gap(events as u64);
+            *line = QueuedLine::new_gap(events as u64);
             self.has_gaps = true;
         }
         events
     }
 }
 
-impl Line {
-    fn gap(events: u64) -> Self {
+impl QueuedLine {
+    fn new_gap(events: u64) -> Self {
         Self { text: Bytes::new(), kind: LineKind::Gap(events) }
     }
 
@@ -221,7 +221,7 @@ impl Line {
     }
 }
 
-impl Load {
+impl QueueLoad {
     fn add(&mut self, lines: usize, bytes: usize) {
         self.lines += lines;
         self.bytes += bytes;

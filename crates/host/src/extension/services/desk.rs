@@ -17,43 +17,43 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Provided, ServiceReach};
-use crate::extension::frontend::Reporter;
-use crate::process::log::Log;
-use crate::session::Wanted;
+use super::{ServiceProvider, ServiceReach};
+use crate::extension::frontend::FaultReporter;
+use crate::process::log::ExtensionLog;
+use crate::session::HostCallRequest;
 use crate::timeouts::{AGENT_PATIENCE, LEASE_GRACE, Timeouts};
 
 /// See the module.
-pub(crate) struct Desk {
-    pub(crate) provided: Arc<Provided>,
+pub(crate) struct HostCallServer {
+    pub(crate) provided: Arc<ServiceProvider>,
     pub(crate) reach: ServiceReach,
-    pub(crate) reporter: Reporter,
-    pub(crate) log: Arc<Log>,
+    pub(crate) reporter: FaultReporter,
+    pub(crate) log: Arc<ExtensionLog>,
     pub(crate) timeouts: Arc<Timeouts>,
-    tools: OnceCell<Result<Tools, String>>,
+    tools: OnceCell<Result<CallableTools, String>>,
 }
 
-type Tools = Vec<Arc<Callable>>;
+type CallableTools = Vec<Arc<Callable>>;
 
-impl Desk {
+impl HostCallServer {
     pub(crate) fn new(
-        provided: Arc<Provided>,
+        provided: Arc<ServiceProvider>,
         reach: ServiceReach,
-        reporter: Reporter,
-        log: Arc<Log>,
+        reporter: FaultReporter,
+        log: Arc<ExtensionLog>,
         timeouts: Arc<Timeouts>,
     ) -> Self {
         Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
     }
 
-    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: Wanted) -> HostResult {
-        let Wanted { id, kind, args } = wanted;
-        let called = match self.made(&cancel, kind, args).await {
+    pub(crate) async fn serve(&self, cancel: CancellationToken, wanted: HostCallRequest) -> HostResult {
+        let HostCallRequest { id, kind, args } = wanted;
+        let called = match self.execute_call(&cancel, kind, args).await {
             Ok(called) => called,
             Err(refused) => refused,
         };
         let denied = called.code == Some(HostCallError::PermissionDenied);
-        self.note(kind, &called);
+        self.log_outcome(kind, &called);
         HostResult {
             id,
             content: called.output.content.into_iter().map(ResultBlock::from).collect(),
@@ -66,13 +66,13 @@ impl Desk {
     }
 
     /// Makes the call; the error is what is said of one that nobody was asked about.
-    async fn made(
+    async fn execute_call(
         &self,
         cancel: &CancellationToken,
         kind: HostCallKind,
         args: RawJson,
     ) -> Result<Called, Called> {
-        let caller = self.caller(cancel).await?;
+        let caller = self.wait_for_caller(cancel).await?;
         let tool = self.tool(kind).await?;
         let call = ExtensionCall {
             caller: self.reporter.name.clone(),
@@ -86,7 +86,7 @@ impl Desk {
     }
 
     /// Returns the caller. There is no agent yet while the first extensions start.
-    async fn caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
+    async fn wait_for_caller(&self, cancel: &CancellationToken) -> Result<Caller, Called> {
         let mut callers = self.provided.caller.subscribe();
         let there = timeout(AGENT_PATIENCE, callers.wait_for(Option::is_some));
         match cancel.run_until_cancelled(there).await {
@@ -97,14 +97,14 @@ impl Desk {
     }
 
     async fn tool(&self, kind: HostCallKind) -> Result<Arc<Callable>, Called> {
-        let tools = self.tools.get_or_init(|| self.open()).await;
+        let tools = self.tools.get_or_init(|| self.open_tools()).await;
         let unavailable = |why: String| Called::failed(HostCallError::Unavailable, why);
         let tools = tools.as_ref().map_err(|why| unavailable(why.clone()))?;
         let tool = tools.iter().find(|tool| tool.spec().name == kind.tool());
         tool.cloned().ok_or_else(|| unavailable(format!("there is no tool {} here", kind.tool())))
     }
 
-    async fn open(&self) -> Result<Tools, String> {
+    async fn open_tools(&self) -> Result<CallableTools, String> {
         let (provided, reach) = (Arc::clone(&self.provided), self.reach.clone());
         let opened = spawn_blocking(move || provided.services.tools(&reach)).await;
         let tools = opened.map_err(|error| error.to_string())??;
@@ -112,16 +112,16 @@ impl Desk {
             // A command has a time of its own, which its caller may set.
             let tool = match tool.spec().name == HostCallKind::Exec.tool() {
                 true => tool,
-                false => Arc::new(Leased { tool, time: self.timeouts.host_call }),
+                false => Arc::new(TimeLimitedTool { tool, time: self.timeouts.host_call }),
             };
             Arc::new(Callable::new(tool))
         };
         Ok(tools.into_iter().map(leased).collect())
     }
 
-    fn note(&self, kind: HostCallKind, called: &Called) {
+    fn log_outcome(&self, kind: HostCallKind, called: &Called) {
         let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
-        self.log.host(format_args!("host_call {}: {outcome}", kind.name()));
+        self.log.log_host_line(format_args!("host_call {}: {outcome}", kind.name()));
     }
 }
 
@@ -130,13 +130,13 @@ fn no_agent() -> Called {
 }
 
 /// A tool whose calls end after a while: whoever waits behind one for a file must not wait for ever.
-struct Leased {
+struct TimeLimitedTool {
     tool: Arc<dyn Tool>,
     time: Duration,
 }
 
 #[async_trait]
-impl Tool for Leased {
+impl Tool for TimeLimitedTool {
     fn spec(&self) -> Arc<ToolSpec> {
         self.tool.spec()
     }
@@ -157,13 +157,13 @@ impl Tool for Leased {
         // It says how far it got, or is dropped, and its place in the queue with it.
         match timeout(LEASE_GRACE, work).await {
             Ok(output) if !output.is_error => output,
-            Ok(_) | Err(_) => ToolOutput::failed(Failure::TimedOut, self.late(&name)),
+            Ok(_) | Err(_) => ToolOutput::failed(Failure::TimedOut, self.timeout_text(&name)),
         }
     }
 }
 
-impl Leased {
-    fn late(&self, name: &str) -> String {
+impl TimeLimitedTool {
+    fn timeout_text(&self, name: &str) -> String {
         let seconds = self.time.as_secs_f64();
         format!(
             "{name} was not done within {seconds} s and was given up; may have done part of its work or all of it"

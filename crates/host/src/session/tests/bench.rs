@@ -12,15 +12,15 @@ use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request}
 use haft_protocol::hook::{ApproveTool, Hello, Mode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
-use crate::session::dialect::{Answer, Speech, Words};
-use crate::session::greeting::{Greeting, Places};
-use crate::session::ids::Ids;
-use crate::session::{Facts, Output, Question, Session};
+use crate::session::dialect::{QueryAnswer, SessionDialect, OutboundMessage};
+use crate::session::greeting::{PreparedHelloAck, HelloAckFields};
+use crate::session::ids::RequestIdGenerator;
+use crate::session::{SessionConfig, SessionOutput, OutgoingQuestion, ExtensionSession};
 use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
-    pub(super) session: Session<&'static str>,
-    ids: Ids,
+    pub(super) session: ExtensionSession<&'static str>,
+    ids: RequestIdGenerator,
     start: Instant,
     pub(super) now: Instant,
     flushed: u64,
@@ -58,8 +58,8 @@ impl Bench {
             sandbox: None,
             granted: None,
         };
-        let speech = Speech::Native(Some(Box::new(Greeting::new(Greeting::common(ack), Places::default()))));
-        Self::speaking(speech, Ids::new("r"), limits, granted)
+        let speech = SessionDialect::Native(Some(Box::new(PreparedHelloAck::new(PreparedHelloAck::encode_common(ack), HelloAckFields::default()))));
+        Self::speaking(speech, RequestIdGenerator::new("r"), limits, granted)
     }
 
     /// A process hook that is asked about tools, and has just been started.
@@ -68,8 +68,8 @@ impl Bench {
     }
 
     pub(super) fn hook_within(limits: Limits) -> Self {
-        let speech = Speech::Hook(Hello::new("gate", vec![Mode::Tool]));
-        let ids = speech.ids();
+        let speech = SessionDialect::Hook(Hello::new("gate", vec![Mode::Tool]));
+        let ids = speech.request_ids();
         let mut bench = Self::speaking(speech, ids, limits, None);
         bench.settle();
         bench
@@ -83,22 +83,22 @@ impl Bench {
         bench
     }
 
-    fn speaking(speech: Speech, ids: Ids, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+    fn speaking(speech: SessionDialect, ids: RequestIdGenerator, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
         let now = Instant::now();
         let mut timeouts = Timeouts::default();
-        if let Speech::Hook(_) = &speech {
+        if let SessionDialect::Hook(_) = &speech {
             timeouts.hello = Duration::from_secs(5);
         }
-        let facts = Facts {
+        let facts = SessionConfig {
             name: ExtensionName::new("ext"),
-            speech,
+            dialect: speech,
             timeouts: timeouts.into(),
             limits: Arc::new(limits),
             services: true,
             granted,
         };
         Self {
-            session: Session::new(facts, now),
+            session: ExtensionSession::new(facts, now),
             ids,
             start: now,
             now,
@@ -140,7 +140,7 @@ impl Bench {
 
     /// Its input turns out to be closed.
     pub(super) fn deafened(&mut self) {
-        self.session.deafened(self.flushed, self.now);
+        self.session.on_input_closed(self.flushed, self.now);
     }
 
     /// Time passes; deadlines are met in order. What was written has left.
@@ -175,21 +175,21 @@ impl Bench {
     /// Asks a hook whether `bash` may run.
     pub(super) fn approval(&mut self, ticket: &'static str) {
         let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
-        self.exchange(ticket, |number, _| Words::call(number, question).unwrap(), 60);
+        self.exchange(ticket, |number, _| OutboundMessage::call(number, question).unwrap(), 60);
     }
 
     fn exchange(
         &mut self,
         ticket: &'static str,
-        words: impl FnOnce(u64, RequestId) -> Words,
+        words: impl FnOnce(u64, RequestId) -> OutboundMessage,
         after: u64,
     ) -> RequestId {
-        let number = self.ids.next();
-        let id = self.ids.of(number);
+        let number = self.ids.next_number();
+        let id = self.ids.request_id(number);
         let words = words(number, id.clone());
         let after = Duration::from_secs(after);
         let question =
-            Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
+            OutgoingQuestion { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
         self.session.send(question);
         self.settle();
         id
@@ -209,26 +209,26 @@ impl Bench {
     pub(super) fn settle(&mut self) {
         while let Some(output) = self.session.poll_output() {
             match output {
-                Output::Write { number, line, .. } => {
+                SessionOutput::Write { number, line, .. } => {
                     self.written = number;
                     self.note("→", line.trim_end());
                 }
-                Output::Answer(ticket, Ok(Answer::Frame(response))) => {
+                SessionOutput::Answer(ticket, Ok(QueryAnswer::Frame(response))) => {
                     self.note("=", &format!("{ticket}: {response:?}"))
                 }
-                Output::Answer(ticket, Ok(Answer::Result(result))) => {
+                SessionOutput::Answer(ticket, Ok(QueryAnswer::Result(result))) => {
                     self.note("=", &format!("{ticket}: {result}"));
                 }
-                Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
-                Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
-                Output::Log(text) => self.note("·", &format!("log: {text}")),
-                Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
-                Output::CloseInput => self.note("·", "close input"),
-                Output::Terminate => self.note("·", "terminate"),
-                Output::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
-                Output::CancelCall(id) => self.note("*", &format!("cancel {id}")),
-                Output::DropCalls => self.note("*", "cancel all"),
-                Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
+                SessionOutput::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                SessionOutput::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
+                SessionOutput::Log(text) => self.note("·", &format!("log: {text}")),
+                SessionOutput::Ui(ui) => self.note("·", &format!("{ui:?}")),
+                SessionOutput::CloseInput => self.note("·", "close input"),
+                SessionOutput::Terminate => self.note("·", "terminate"),
+                SessionOutput::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
+                SessionOutput::CancelCall(id) => self.note("*", &format!("cancel {id}")),
+                SessionOutput::DropCalls => self.note("*", "cancel all"),
+                SessionOutput::Changed => self.note("·", &format!("{:?}", self.session.state())),
             }
         }
     }

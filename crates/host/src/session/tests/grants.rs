@@ -44,7 +44,7 @@ fn what_is_not_granted_is_said_and_the_rest_works() {
     assert_eq!(offers.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["weather"]);
     assert_eq!(offers.events.iter().collect::<Vec<_>>(), ["turn_end"]);
     assert_eq!(offers.intercepts.len(), 1);
-    assert!(offers.tool_calls.of("bash").is_some() && offers.tool_calls.of("edit").is_none());
+    assert!(offers.tool_calls.role_for("bash").is_some() && offers.tool_calls.role_for("edit").is_none());
     assert_eq!(offers.commands.len(), 1);
 }
 

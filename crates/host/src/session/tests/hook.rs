@@ -23,7 +23,7 @@ fn a_whole_life() {
     assert!(bench.session.has_greeted());
     bench.approval("bash");
     bench.line(r#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#);
-    bench.session.tell(Words::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(), bench.now);
+    bench.session.send_message(OutboundMessage::event(haft_protocol::hook::RuntimeEvent::default()).unwrap(), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.session.end("exited with status 0");
@@ -216,11 +216,11 @@ fn the_end_of_its_output_fails_what_is_open() {
     bench.approval("bash");
     let half = bench
         .session
-        .ear()
-        .hear(&bytes::Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id"), Default::default());
+        .line_decoder()
+        .decode(&bytes::Bytes::from_static(b"{\"jsonrpc\":\"2.0\",\"id"), Default::default());
     assert_eq!(bench.session.handle_tail(half, bench.now), Some(20));
     let whole = br#"{"jsonrpc":"2.0","id":2,"result":{"approved":true}}"#;
-    let whole = bench.session.ear().hear(&bytes::Bytes::from_static(whole), Default::default());
+    let whole = bench.session.line_decoder().decode(&bytes::Bytes::from_static(whole), Default::default());
     assert_eq!(bench.session.handle_tail(whole, bench.now), None, "a last line needs no newline");
     bench.settle();
     bench.approval("edit");

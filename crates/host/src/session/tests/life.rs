@@ -65,13 +65,13 @@ fn any_sign_of_life_counts() {
 fn an_event_wants_a_sign_of_life_too() {
     let mut bench = pinged();
     let event = || HostFrame::Event(haft_protocol::ext::Event::turn_start(1));
-    bench.session.tell(event(), bench.now);
+    bench.session.send_message(event(), bench.now);
     bench.settle();
     bench.pass(seconds(5));
     bench.line(r#"{"type":"pong","id":"ping-1"}"#);
     bench.pass(seconds(3600));
     assert_eq!(bench.transcript.matches("ping-").count(), 2, "one ping, one pong");
-    bench.session.tell(event(), bench.now);
+    bench.session.send_message(event(), bench.now);
     bench.settle();
     bench.pass(seconds(15));
     assert_eq!(bench.faults(), ["unresponsive"]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The trees that a program below `home` needs, and the one that its first line names. What lies elsewhere is the
 /// system's, or has to be granted.
-pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+pub(super) fn interpreter_trees(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let mut all: Vec<PathBuf> = Vec::new();
     for file in haft_launch::sandbox::started_by(program) {
@@ -63,7 +63,7 @@ mod tests {
             std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
             std::fs::write(home.join(file), "").unwrap();
         }
-        let found = prefixes(&home.join(program), Some(&home));
+        let found = interpreter_trees(&home.join(program), Some(&home));
         let found: Vec<_> =
             found.iter().map(|path| path.strip_prefix(&home).unwrap().to_str().unwrap()).collect();
         assert_eq!(found, expect);

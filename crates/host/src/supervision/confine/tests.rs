@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
-use haft_launch::sandbox::{Level, Net};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
 use haft_packages::{Dialect, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::ids::ExtensionName;
 
@@ -52,13 +52,13 @@ impl Ground {
     }
 
     fn grant(&mut self, change: impl FnOnce(&mut SandboxGrant)) {
-        let mut grant = SandboxGrant::new(Level::Standard);
+        let mut grant = SandboxGrant::new(ConfinementLevel::Standard);
         change(&mut grant);
         self.config.sandbox.insert(self.spec.name.clone(), Some(grant));
     }
 
-    fn confined(&self) -> Result<Option<Confined>, String> {
-        Confined::new(&self.spec, Path::new("/bin/sh"), &self.config)
+    fn confined(&self) -> Result<Option<SandboxedStart>, String> {
+        SandboxedStart::new(&self.spec, Path::new("/bin/sh"), &self.config)
     }
 
     #[track_caller]
@@ -75,7 +75,7 @@ fn path(text: &str) -> GrantedPath {
 
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 fn is_available() -> bool {
-    let available = haft_launch::sandbox::available().standard;
+    let available = haft_launch::sandbox::detect_support().standard;
     available.inspect_err(|why| eprintln!("SKIP: no sandbox: {why}")).is_ok()
 }
 
@@ -95,7 +95,7 @@ fn what_cannot_put_it_on_is_refused() {
     ground.config.data = None;
     ground.check_refused("no place for its data");
     let mut ground = Ground::new();
-    ground.grant(|grant| grant.net = Net::Loopback);
+    ground.grant(|grant| grant.net = NetworkAccess::Loopback);
     ground.check_refused("choose strict");
 }
 
@@ -199,7 +199,7 @@ fn permissions_say_it_until_the_user_does() {
     ground.spec.permissions = Some(permissions);
     let Sandbox { level, read, write, exec, system_programs, net, .. } =
         ground.confined().unwrap().unwrap().sandbox;
-    assert_eq!((level, net, system_programs), (Level::Standard, Net::All, false));
+    assert_eq!((level, net, system_programs), (ConfinementLevel::Standard, NetworkAccess::All, false));
     assert_eq!(read, [ground.at("work"), ground.at("ext")]);
     assert_eq!((write, exec), (vec![ground.at("haft/data/x")], vec![]));
     for (exec, expect, system) in
@@ -207,7 +207,7 @@ fn permissions_say_it_until_the_user_does() {
     {
         ground.spec.permissions = Some(granted(&format!(r#"{{"exec":"{exec}"}}"#)));
         let sandbox = ground.confined().unwrap().unwrap().sandbox;
-        assert_eq!((sandbox.exec, sandbox.system_programs, sandbox.net), (expect, system, Net::None));
+        assert_eq!((sandbox.exec, sandbox.system_programs, sandbox.net), (expect, system, NetworkAccess::None));
     }
     ground.grant(|grant| grant.read.push(path("$WORKSPACE")));
     let sandbox = ground.confined().unwrap().unwrap().sandbox;
@@ -223,7 +223,7 @@ fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
         let mut ground = Ground::new();
         ground.spec.permissions = permissions.map(|json| serde_json::from_str(json).unwrap());
         ground.grant(|grant| grant.exec.push(path("/opt/maps/bin")));
-        let grant = ground.config.sandbox_of(&ground.spec, Level::Standard).unwrap();
+        let grant = ground.config.sandbox_of(&ground.spec, ConfinementLevel::Standard).unwrap();
         assert_eq!((grant.programs, grant.exec.len()), (expect, 1), "{permissions:?}");
     };
     check(Some("{}"), ExecPermission::None);
@@ -236,9 +236,9 @@ fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
 #[test]
 fn a_network_of_its_own_needs_the_level_that_has_one() {
     let permissions: haft_packages::Permissions = serde_json::from_str(r#"{"net":"loopback"}"#).unwrap();
-    assert_eq!(permissions.level(), Level::Strict);
+    assert_eq!(permissions.level(), ConfinementLevel::Strict);
     let mut ground = Ground::new();
-    ground.spec.level = Some(Level::Standard);
+    ground.spec.level = Some(ConfinementLevel::Standard);
     ground.spec.permissions = Some(permissions);
     ground.check_refused("choose strict");
 }
@@ -254,14 +254,14 @@ fn what_every_extension_may_is_added() {
     let data = ground.at("haft/data/x");
     assert_eq!(confined.sandbox.write, [ground.at("work"), data.clone()]);
     assert_eq!(confined.sandbox.exec, [ground.at("ext")]);
-    assert_eq!(confined.sandbox.net, Net::None);
+    assert_eq!(confined.sandbox.net, NetworkAccess::None);
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&data.metadata().unwrap().permissions());
         assert_eq!(mode & 0o777, 0o700);
     }
     let own = ["HOME", "PATH", "XDG_CONFIG_HOME", "TMP"].map(|name| (name.into(), "/theirs".into()));
-    let mut env = confined.env(own.to_vec());
+    let mut env = confined.adjust_env(own.to_vec());
     env.sort();
     let data = OsString::from(data);
     let expect: Vec<(OsString, OsString)> = vec![

@@ -76,9 +76,9 @@ async fn what_does_not_fit_is_counted() {
     let (host, _) = home.host().await;
     let [_, _, end] = turn();
     tell(&host, &vec![end; 2000]);
-    assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
+    assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     host.shutdown().await;
-    assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
+    assert_eq!(host.statuses().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     assert_eq!(home.events().len(), QUEUE_FRAMES, "what was kept arrives");
 }
 

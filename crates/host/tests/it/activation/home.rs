@@ -56,7 +56,7 @@ impl Home {
     pub(super) fn with(name: &str, fields: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
-        config.timeouts.told = PATIENCE;
+        config.timeouts.slow_start_notice = PATIENCE;
         config.timeouts.shutdown_grace = PATIENCE;
         config.state = Some(root.path().join("state"));
         config.logs = Some(root.path().join("logs"));

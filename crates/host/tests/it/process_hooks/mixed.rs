@@ -19,7 +19,7 @@ async fn host_with(role: &str, spec: HookSpec) -> (Host, FakePeer, FakePeer, Eve
     let start = builder.streams("native", native_reader, native_writer).start();
     let subscribe = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": role}]});
     let greet = async {
-        let hello = peer.called("hook.hello").await;
+        let hello = peer.expect_call("hook.hello").await;
         peer.reply(&hello, json!({})).await;
     };
     let (host, (), ()) = tokio::join!(start, native.greet("native", [subscribe]), greet);

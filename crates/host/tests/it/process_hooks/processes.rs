@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_host::{ExtensionState, Host, Restarts};
+use haft_host::{ExtensionState, Host, RestartTiming};
 use haft_packages::{ExtensionSpec, HookCommand, HookSpec};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::support::{Events, brisk, config, fault, state};
 /// A hook that answers by this table, in this directory, and writes down what it is called.
 fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> ExtensionSpec {
     hook.timeouts.interceptor = brisk().intercept;
-    let peer = haft_test_support::bin("hook-peer");
+    let peer = haft_test_support::test_binary("hook-peer");
     let log = dir.join(format!("{name}.log"));
     let command = [peer.display().to_string(), log.display().to_string(), replies.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(dir.to_owned()) };
@@ -81,7 +81,7 @@ async fn hooks_are_asked_by_priority_and_then_by_name() {
     ];
     let events = Events::default();
     let host = host(specs, &events).await;
-    let names: Vec<String> = host.states().iter().map(|status| status.name.to_string()).collect();
+    let names: Vec<String> = host.statuses().iter().map(|status| status.name.to_string()).collect();
     assert_eq!(names, ["z", "a", "b", "y"]);
     let ran = run(&host, one_call()).await;
     host.shutdown().await;
@@ -95,7 +95,7 @@ async fn one_that_dies_blocks_its_call_and_is_started_again() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();
     let mut config = config();
-    let restarts = Restarts { first_pause: Duration::from_millis(10), ..Restarts::default() };
+    let restarts = RestartTiming { first_pause: Duration::from_millis(10), ..RestartTiming::default() };
     config.timeouts = haft_host::Timeouts { restarts, ..brisk() };
     let specs =
         vec![spec("gate", hook(&["before_tool"], &[]), dir.path(), &json!({"hook.before_tool": "exit"}))];
@@ -122,7 +122,7 @@ async fn one_that_cannot_run_says_why_and_guards() {
     let spec = patient(ExtensionSpec::hook(name, hook(&["approve_tool"], &[]), &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
-    host.settled().await;
+    host.wait_until_settled().await;
     assert!(matches!(state(&host, "gate"), ExtensionState::Failed { .. }));
     let message = events.only_message();
     assert!(message.contains("before hello") && message.contains("SyntaxError: line 3"), "{message}");
@@ -137,7 +137,7 @@ async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
     let text = format!(
         "echo started >> {}\nexec {} {} '{{}}'\n",
         starts.display(),
-        haft_test_support::bin("hook-peer").display(),
+        haft_test_support::test_binary("hook-peer").display(),
         dir.path().join("gate.log").display()
     );
     fs::write(&script, &text).unwrap();
@@ -150,7 +150,7 @@ async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
     let spec = patient(ExtensionSpec::hook(name.clone(), hook, &command, Path::new("/")));
     let events = Events::default();
     let host = host(vec![spec], &events).await;
-    host.settled().await;
+    host.wait_until_settled().await;
     host.restart(&name).await.unwrap();
     assert_eq!((starts(), events.faults()), (2, vec![]), "what has not changed is started again");
     fs::write(&script, format!("{text}# and a line more")).unwrap();

@@ -122,7 +122,7 @@ async fn one_that_does_not_read_holds_nobody_up() {
         observers.iter().for_each(|observer| observer.observe(&AgentEvent::Done));
     }
     host.ping().await;
-    let dropped = host.states()[0].events_dropped;
+    let dropped = host.statuses()[0].events_dropped;
     assert!(dropped > 0, "what does not fit is dropped and counted");
     assert_eq!(events.faults(), []);
     let peer = play(peer, goes_on);

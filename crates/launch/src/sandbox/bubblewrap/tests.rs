@@ -1,15 +1,15 @@
 //! The command line.
 
 use super::*;
-use crate::sandbox::Level;
+use crate::sandbox::ConfinementLevel;
 
 fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
-    let mut sandbox = Sandbox::new(Level::Strict);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Strict);
     sandbox.read = vec!["/store/ab12".into()];
     sandbox.write = vec!["/data/todo".into()];
     change(&mut sandbox);
     let bubblewrap = Bubblewrap { program: "/usr/bin/bwrap".into(), disable_userns: true };
-    let words = bubblewrap.words(Wrapped {
+    let words = bubblewrap.command_line(WrappedLaunch {
         sandbox: &sandbox,
         program: Path::new("/store/ab12/todo"),
         cwd: Path::new("/data/todo"),
@@ -58,7 +58,7 @@ fn outer_places_come_before_what_lies_in_them() {
         sandbox.read =
             vec!["/w/docs".into(), "/both".into(), "/r/inner".into(), "/r".into(), "/w/.git/x".into()];
         sandbox.protect = vec!["/w/.git".into()];
-        sandbox.net = Net::Loopback;
+        sandbox.net = NetworkAccess::Loopback;
     });
     let mounts: String =
         text.lines().filter(|line| line.contains("bind /")).map(|line| format!("{line}\n")).collect();
@@ -77,5 +77,5 @@ fn outer_places_come_before_what_lies_in_them() {
 #[test]
 fn only_who_may_talk_to_everybody_shares_the_network() {
     assert!(lines(|_| ()).contains("--unshare-net"));
-    assert!(!lines(|sandbox| sandbox.net = Net::All).contains("--unshare-net"));
+    assert!(!lines(|sandbox| sandbox.net = NetworkAccess::All).contains("--unshare-net"));
 }

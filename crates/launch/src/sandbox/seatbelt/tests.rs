@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::*;
-use crate::sandbox::Level;
+use crate::sandbox::ConfinementLevel;
 
 fn sandbox() -> Sandbox {
-    let mut sandbox = Sandbox::new(Level::Standard);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
     sandbox.read = vec!["/Users/me/.nvm".into(), "/Users/me/store/ab12".into()];
     sandbox.write = vec!["/Users/me/data/todo".into()];
     sandbox
@@ -66,7 +66,7 @@ fn a_program_that_talks_to_nobody() {
 fn a_program_of_its_own_that_talks_to_everybody() {
     let mut sandbox = sandbox();
     sandbox.system_programs = false;
-    sandbox.net = Net::All;
+    sandbox.net = NetworkAccess::All;
     sandbox.exec = vec!["/opt/tools".into()];
     sandbox.protect = vec!["/Users/me/data/todo/.git".into()];
     insta::assert_snapshot!(profile(&sandbox, Path::new("/Users/me/a \"quoted\" \\ name")), @r#"
@@ -116,7 +116,7 @@ fn a_program_of_its_own_that_talks_to_everybody() {
 
 #[test]
 fn the_command() {
-    let words = words(&Sandbox::new(Level::Standard), Path::new("/bin/cat"), &["-u".into()]);
+    let words = words(&Sandbox::new(ConfinementLevel::Standard), Path::new("/bin/cat"), &["-u".into()]);
     assert_eq!(words[..2], ["/usr/bin/sandbox-exec", "-p"]);
     assert_eq!(words[3..], ["/bin/cat", "-u"]);
 }

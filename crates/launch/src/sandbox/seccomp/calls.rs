@@ -7,7 +7,7 @@ use seccompiler::{
     BackendError, SeccompCmpArgLen, SeccompCmpOp as Is, SeccompCondition as Condition, SeccompRule as Rule,
 };
 
-use crate::sandbox::Net;
+use crate::sandbox::NetworkAccess;
 
 pub(super) const NEWEST: c_long = libc::SYS_mseal;
 
@@ -99,23 +99,23 @@ const UNKNOWN: &[c_long] =
 const KNOWS_TRUNCATE: u32 = 3;
 
 /// Returns the calls that are answered as if the kernel were too old for them.
-pub(super) fn unknown(abi: u32) -> impl Iterator<Item = c_long> {
+pub(super) fn unknown_calls(abi: u32) -> impl Iterator<Item = c_long> {
     // It has its flags in memory, one of which cuts files off.
     let openat2 = (abi < KNOWS_TRUNCATE).then_some(libc::SYS_openat2);
     UNKNOWN.iter().copied().chain(openat2)
 }
 
 /// Calls that are refused: always if there are no rules, or if one of the rules fits.
-type Refused = BTreeMap<c_long, Vec<Rule>>;
+type RefusedCalls = BTreeMap<c_long, Vec<Rule>>;
 
 /// Returns the calls that are not permitted with this network, on a kernel whose rules are of this version.
-pub(super) fn refused(net: Net, abi: u32) -> Result<Refused, BackendError> {
-    let mut refused: Refused = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+pub(super) fn refused_calls(net: NetworkAccess, abi: u32) -> Result<RefusedCalls, BackendError> {
+    let mut refused: RefusedCalls = ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
     refused.extend([
-        (libc::SYS_clone, namespaces()?),
-        (libc::SYS_ioctl, terminals()?),
-        (libc::SYS_socketpair, pairs()?),
-        (libc::SYS_socket, sockets(net)?),
+        (libc::SYS_clone, namespace_rules()?),
+        (libc::SYS_ioctl, terminal_rules()?),
+        (libc::SYS_socketpair, socket_pair_rules()?),
+        (libc::SYS_socket, socket_rules(net)?),
         // Limits and priorities of other programs of the same user.
         (libc::SYS_prlimit64, vec![all([is_not(0, 0)?])?]),
         (libc::SYS_setpriority, vec![all([is(0, PRIO_USER)?])?]),
@@ -123,9 +123,9 @@ pub(super) fn refused(net: Net, abi: u32) -> Result<Refused, BackendError> {
     ]);
     if abi < KNOWS_TRUNCATE {
         refused.insert(libc::SYS_truncate, Vec::new());
-        refused.insert(libc::SYS_openat, cutting_off(2)?);
+        refused.insert(libc::SYS_openat, truncation_rules(2)?);
         #[cfg(target_arch = "x86_64")]
-        refused.insert(libc::SYS_open, cutting_off(1)?);
+        refused.insert(libc::SYS_open, truncation_rules(1)?);
     }
     Ok(refused)
 }
@@ -136,7 +136,7 @@ const PRIO_USER: u32 = 2;
 /// Every process of a user, for `ioprio_set`.
 const IOPRIO_WHO_USER: u32 = 3;
 
-fn namespaces() -> Result<Vec<Rule>, BackendError> {
+fn namespace_rules() -> Result<Vec<Rule>, BackendError> {
     let flags = [
         libc::CLONE_NEWUSER,
         libc::CLONE_NEWNS,
@@ -146,10 +146,10 @@ fn namespaces() -> Result<Vec<Rule>, BackendError> {
         libc::CLONE_NEWUTS,
         libc::CLONE_NEWCGROUP,
     ];
-    flags.into_iter().map(|flag| all([has(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
+    flags.into_iter().map(|flag| all([has_bits(0, flag.cast_unsigned(), flag.cast_unsigned())?])).collect()
 }
 
-fn terminals() -> Result<Vec<Rule>, BackendError> {
+fn terminal_rules() -> Result<Vec<Rule>, BackendError> {
     /// `TIOCSTI`: a character, as if it had been typed.
     const WORDS: u32 = 0x5412;
     /// `TIOCLINUX`: a console's selection, which can be pasted.
@@ -161,35 +161,35 @@ fn terminals() -> Result<Vec<Rule>, BackendError> {
 const KIND: u32 = 0xf;
 
 /// Only pairs whose ends stay with each other: one of datagrams reaches whatever has an address.
-fn pairs() -> Result<Vec<Rule>, BackendError> {
+fn socket_pair_rules() -> Result<Vec<Rule>, BackendError> {
     let lasting = [libc::SOCK_STREAM.cast_unsigned(), libc::SOCK_SEQPACKET.cast_unsigned()];
     let loose = (0..=KIND).filter(|kind| !lasting.contains(kind));
-    loose.map(|kind| all([has(1, KIND, kind)?])).collect()
+    loose.map(|kind| all([has_bits(1, KIND, kind)?])).collect()
 }
 
 /// None at all, or those that carry TCP and UDP, and the kernel's own tables of addresses and routes, which libraries
 /// read before they connect. Unix sockets never: the kernel's rules do not tell one from another.
-fn sockets(net: Net) -> Result<Vec<Rule>, BackendError> {
-    if net == Net::None {
+fn socket_rules(net: NetworkAccess) -> Result<Vec<Rule>, BackendError> {
+    if net == NetworkAccess::None {
         return Ok(Vec::new());
     }
     let [v4, v6, tables] = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK].map(i32::cast_unsigned);
     let raw = libc::SOCK_RAW.cast_unsigned();
     Ok(vec![
         all([is_not(0, v4)?, is_not(0, v6)?, is_not(0, tables)?])?,
-        all([is(0, v4)?, has(1, KIND, raw)?])?,
-        all([is(0, v6)?, has(1, KIND, raw)?])?,
+        all([is(0, v4)?, has_bits(1, KIND, raw)?])?,
+        all([is(0, v6)?, has_bits(1, KIND, raw)?])?,
         all([is(0, tables)?, is_not(2, libc::NETLINK_ROUTE.cast_unsigned())?])?,
     ])
 }
 
 /// `open` that cuts a file off without saying that it writes: the kernel's older rules let that pass.
-fn cutting_off(flags: u8) -> Result<Vec<Rule>, BackendError> {
+fn truncation_rules(flags: u8) -> Result<Vec<Rule>, BackendError> {
     let [cuts, mode] = [libc::O_TRUNC, libc::O_ACCMODE].map(i32::cast_unsigned);
     // The last mode is neither reading nor writing, and asks the file's permissions for both.
     [libc::O_RDONLY.cast_unsigned(), mode]
         .into_iter()
-        .map(|opened| all([has(flags, cuts | mode, cuts | opened)?]))
+        .map(|opened| all([has_bits(flags, cuts | mode, cuts | opened)?]))
         .collect()
 }
 
@@ -206,6 +206,6 @@ fn is_not(arg: u8, value: u32) -> Result<Condition, BackendError> {
     Condition::new(arg, SeccompCmpArgLen::Dword, Is::Ne, value.into())
 }
 
-fn has(arg: u8, mask: u32, value: u32) -> Result<Condition, BackendError> {
+fn has_bits(arg: u8, mask: u32, value: u32) -> Result<Condition, BackendError> {
     Condition::new(arg, SeccompCmpArgLen::Dword, Is::MaskedEq(mask.into()), value.into())
 }

@@ -3,8 +3,8 @@
 use libc::c_long;
 use seccompiler::{BpfProgramRef, sock_filter};
 
-use super::Filters;
-use crate::sandbox::Net;
+use super::SyscallFilters;
+use crate::sandbox::NetworkAccess;
 
 /// What is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +52,11 @@ fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
     }
 }
 
-fn answer(net: Net, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
+fn answer(net: NetworkAccess, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
     let mut six = [0; 6];
     six[..args.len()].copy_from_slice(args);
     let data = data(call, arch, six);
-    let Filters(programs) = Filters::new(net, abi).unwrap();
+    let SyscallFilters(programs) = SyscallFilters::new(net, abi).unwrap();
     let answers = programs.iter().map(|program| executed(program, &data));
     // As signed numbers, the smaller is the stricter.
     match answers.map(u32::cast_signed).min().unwrap().cast_unsigned() {
@@ -69,7 +69,7 @@ fn answer(net: Net, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
 }
 
 #[track_caller]
-fn check(net: Net, abi: u32, call: c_long, args: &[u64], expect: Answer) {
+fn check(net: NetworkAccess, abi: u32, call: c_long, args: &[u64], expect: Answer) {
     let call = u32::try_from(call).unwrap();
     assert_eq!(answer(net, abi, call, ARCH, args), expect, "{call} {args:x?} with {net:?} on {abi}");
 }
@@ -79,7 +79,7 @@ const ABOVE: u64 = 0xdead_0000_0000;
 
 #[test]
 fn what_is_never_permitted() {
-    for net in [Net::None, Net::Loopback, Net::All] {
+    for net in [NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All] {
         for call in [
             libc::SYS_ptrace,
             libc::SYS_process_vm_readv,
@@ -142,16 +142,16 @@ fn what_programs_live_on() {
         libc::SYS_connect,
         libc::SYS_mseal,
     ] {
-        check(Net::None, NEW, call, &[], Allow);
+        check(NetworkAccess::None, NEW, call, &[], Allow);
     }
 }
 
 #[test]
 fn numbers_of_other_processors_and_newer_kernels() {
-    assert_eq!(answer(Net::All, NEW, 0, 0x4000_0003, &[]), Kill);
+    assert_eq!(answer(NetworkAccess::All, NEW, 0, 0x4000_0003, &[]), Kill);
     let first_new = u32::try_from(libc::SYS_mseal).unwrap() + 1;
     for call in [first_new, first_new + 100, 0x4000_0000, 0x4000_0000 + 41, u32::MAX] {
-        assert_eq!(answer(Net::All, NEW, call, ARCH, &[]), Absent, "{call:#x}");
+        assert_eq!(answer(NetworkAccess::All, NEW, call, ARCH, &[]), Absent, "{call:#x}");
     }
 }
 
@@ -160,7 +160,7 @@ fn new_processes_but_no_namespaces() {
     let thread =
         libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
     for flags in [libc::SIGCHLD, thread, libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD] {
-        check(Net::None, NEW, libc::SYS_clone, &[u64::from(flags.cast_unsigned())], Allow);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[u64::from(flags.cast_unsigned())], Allow);
     }
     for flag in [
         libc::CLONE_NEWUSER,
@@ -172,8 +172,8 @@ fn new_processes_but_no_namespaces() {
         libc::CLONE_NEWCGROUP,
     ] {
         let flags = u64::from((flag | libc::SIGCHLD).cast_unsigned());
-        check(Net::None, NEW, libc::SYS_clone, &[flags], Refuse);
-        check(Net::None, NEW, libc::SYS_clone, &[flags | ABOVE], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[flags], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_clone, &[flags | ABOVE], Refuse);
     }
 }
 
@@ -188,9 +188,9 @@ fn sockets() {
         }
     };
     for family in [unix, v4, v6, netlink, packet, vsock] {
-        check(Net::None, family, stream, 0, Refuse);
+        check(NetworkAccess::None, family, stream, 0, Refuse);
     }
-    for net in [Net::Loopback, Net::All] {
+    for net in [NetworkAccess::Loopback, NetworkAccess::All] {
         for family in [v4, v6] {
             check(net, family, stream, 0, Allow);
             check(net, family, dgram, 0, Allow);
@@ -203,7 +203,7 @@ fn sockets() {
         check(net, packet, raw, 0, Refuse);
         check(net, vsock, stream, 0, Refuse);
     }
-    for net in [Net::None, Net::All] {
+    for net in [NetworkAccess::None, NetworkAccess::All] {
         for (kind, expect) in [(stream, Allow), (seqpacket, Allow), (dgram, Refuse), (raw, Refuse)] {
             super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | flags], expect);
             super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | ABOVE], expect);
@@ -214,15 +214,15 @@ fn sockets() {
 #[test]
 fn others_and_terminals() {
     let [mine, other] = [0, 4711];
-    check(Net::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
-    check(Net::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
-    check(Net::None, NEW, libc::SYS_setpriority, &[0, other], Allow);
-    check(Net::None, NEW, libc::SYS_setpriority, &[2, 0], Refuse);
-    check(Net::None, NEW, libc::SYS_ioprio_set, &[1, 0], Allow);
-    check(Net::None, NEW, libc::SYS_ioprio_set, &[3, 0], Refuse);
-    check(Net::None, NEW, libc::SYS_ioctl, &[0, 0x5401], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_setpriority, &[0, other], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_setpriority, &[2, 0], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_ioprio_set, &[1, 0], Allow);
+    check(NetworkAccess::None, NEW, libc::SYS_ioprio_set, &[3, 0], Refuse);
+    check(NetworkAccess::None, NEW, libc::SYS_ioctl, &[0, 0x5401], Allow);
     for request in [0x5412, 0x541C, 0x5412 | ABOVE] {
-        check(Net::None, NEW, libc::SYS_ioctl, &[0, request], Refuse);
+        check(NetworkAccess::None, NEW, libc::SYS_ioctl, &[0, request], Refuse);
     }
 }
 
@@ -234,9 +234,9 @@ fn older_kernels() {
     let neither = u64::from(libc::O_ACCMODE.cast_unsigned());
     for (abi, help) in [(1, true), (2, true), (3, false), (NEW, false)] {
         let refused = if help { Refuse } else { Allow };
-        check(Net::None, abi, libc::SYS_truncate, &[], refused);
-        check(Net::None, abi, libc::SYS_ftruncate, &[], Allow);
-        check(Net::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
+        check(NetworkAccess::None, abi, libc::SYS_truncate, &[], refused);
+        check(NetworkAccess::None, abi, libc::SYS_ftruncate, &[], Allow);
+        check(NetworkAccess::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
         for (flags, expect) in [
             (read | other, Allow),
             (write | cut, Allow),
@@ -244,9 +244,9 @@ fn older_kernels() {
             (read | cut | other, refused),
             (neither | cut, refused),
         ] {
-            check(Net::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
+            check(NetworkAccess::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
             #[cfg(target_arch = "x86_64")]
-            check(Net::None, abi, libc::SYS_open, &[0, flags], expect);
+            check(NetworkAccess::None, abi, libc::SYS_open, &[0, flags], expect);
         }
     }
 }

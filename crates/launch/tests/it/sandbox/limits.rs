@@ -2,15 +2,15 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use haft_launch::sandbox::Level;
-use haft_launch::{GroupChild, Sandbox, Stderr, Stream};
+use haft_launch::sandbox::ConfinementLevel;
+use haft_launch::{GroupChild, Sandbox, StderrMode, StdioMode};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
 use super::{is_there, run, spec};
 use crate::support::PATIENCE;
 
-fn levels() -> impl Iterator<Item = Level> {
-    [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level))
+fn levels() -> impl Iterator<Item = ConfinementLevel> {
+    [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level))
 }
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn the_way_it_ended_is_carried_through() {
             assert_eq!(ends(&format!("exit {code}")).await, (Some(code), None));
         }
         // Between namespaces there is only the number.
-        let killed = if level == Level::Strict { (Some(128 + 9), None) } else { (None, Some(9)) };
+        let killed = if level == ConfinementLevel::Strict { (Some(128 + 9), None) } else { (None, Some(9)) };
         assert_eq!(ends("kill -9 $$").await, killed);
     }
 }
@@ -36,7 +36,7 @@ async fn a_polite_request_reaches_the_program() {
         // sleep: a step of a loop that ends by the signal
         let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
         let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script]);
-        spec.stdout = Stream::Piped;
+        spec.stdout = StdioMode::Piped;
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut stdout = BufReader::new(child.take_stdout().unwrap());
         let mut said = String::new();
@@ -80,13 +80,13 @@ async fn files_grow_no_further_than_allowed() {
 /// A hole that is read-only in what is writable, and one in that which is writable again.
 #[tokio::test]
 async fn what_is_protected_stays_as_it_is() {
-    if !is_there(Level::Strict) {
+    if !is_there(ConfinementLevel::Strict) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(dir.path().join(".git/hooks/ours")).unwrap();
     std::fs::create_dir_all(dir.path().join("elsewhere")).unwrap();
-    let mut sandbox = Sandbox::new(Level::Strict);
+    let mut sandbox = Sandbox::new(ConfinementLevel::Strict);
     sandbox.write = vec![dir.path().to_owned(), dir.path().join(".git/hooks/ours")];
     sandbox.protect = vec![dir.path().join(".git")];
     let script = "for dir in . .git .git/hooks .git/hooks/ours elsewhere; do \
@@ -122,12 +122,12 @@ async fn the_systems_programs_only_if_allowed() {
 /// Who may not see the directory that it would start in does not start somewhere else.
 #[tokio::test]
 async fn a_directory_that_is_not_there_inside_is_no_place_to_start() {
-    if !is_there(Level::Strict) {
+    if !is_there(ConfinementLevel::Strict) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let mut spec = spec("/bin/pwd", dir.path(), Some(Sandbox::new(Level::Strict)));
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+    let mut spec = spec("/bin/pwd", dir.path(), Some(Sandbox::new(ConfinementLevel::Strict)));
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Piped));
     let ended = run(spec).await;
     assert!(ended.never_started && ended.out.is_empty() && ended.err.contains("chdir"), "{ended:?}");
 }
@@ -136,13 +136,13 @@ async fn a_directory_that_is_not_there_inside_is_no_place_to_start() {
 #[tokio::test]
 async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
     use rustix::process::{Pid, Signal, kill_process};
-    if !is_there(Level::Strict) {
+    if !is_there(ConfinementLevel::Strict) {
         return;
     }
     // sleep: a step of a loop that ends by the signal
     let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
-    let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(Level::Strict))).args(["-c", script]);
-    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
+    let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(ConfinementLevel::Strict))).args(["-c", script]);
+    (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::Own(StdioMode::Inherit));
     let mut child = GroupChild::spawn(spec).unwrap();
     let guardian = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
     let children = format!("/proc/{0}/task/{0}/children", child.id());

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use haft_launch::Sandbox;
-use haft_launch::sandbox::{Level, Net};
-use haft_test_support::sandbox::{Column, PROBES, Scene};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess};
+use haft_test_support::sandbox::{ProbeConfinement, PROBES, SandboxScene};
 use rustix::process::geteuid;
 
 use super::{PROGRAMS, is_there, own_launcher, probe, run, spec};
@@ -12,33 +12,33 @@ use super::{PROGRAMS, is_there, own_launcher, probe, run, spec};
 /// How many of the list have to be refused or absent at a level, so that a shorter list is noticed.
 const FEWEST: usize = 30;
 
-fn sandbox(column: Column, scene: &Scene) -> Option<Sandbox> {
+fn sandbox(column: ProbeConfinement, scene: &SandboxScene) -> Option<Sandbox> {
     let (level, net) = match column {
-        Column::Free => return None,
-        Column::Standard => (Level::Standard, Net::None),
-        Column::StandardAll => (Level::Standard, Net::All),
-        Column::Strict => (Level::Strict, Net::None),
-        Column::StrictLoopback => (Level::Strict, Net::Loopback),
-        Column::StrictAll => (Level::Strict, Net::All),
+        ProbeConfinement::Free => return None,
+        ProbeConfinement::Standard => (ConfinementLevel::Standard, NetworkAccess::None),
+        ProbeConfinement::StandardAll => (ConfinementLevel::Standard, NetworkAccess::All),
+        ProbeConfinement::Strict => (ConfinementLevel::Strict, NetworkAccess::None),
+        ProbeConfinement::StrictLoopback => (ConfinementLevel::Strict, NetworkAccess::Loopback),
+        ProbeConfinement::StrictAll => (ConfinementLevel::Strict, NetworkAccess::All),
     };
     let mut sandbox = Sandbox::new(level);
     sandbox.net = net;
-    sandbox.read = vec![scene.granted()];
-    sandbox.write = vec![scene.data()];
+    sandbox.read = vec![scene.granted_dir()];
+    sandbox.write = vec![scene.data_dir()];
     Some(sandbox)
 }
 
 #[expect(clippy::print_stderr, reason = "what could not be tried is said")]
-async fn check(column: Column) {
+async fn check(column: ProbeConfinement) {
     let dir = tempfile::tempdir().unwrap();
-    let scene = Scene::new(dir.path()).unwrap();
+    let scene = SandboxScene::new(dir.path()).unwrap();
     let sandbox = sandbox(column, &scene);
     if sandbox.as_ref().is_some_and(|sandbox| !is_there(sandbox.level)) {
         return;
     }
-    let ended = run(spec(probe(), scene.data(), sandbox).args([scene.facts()])).await;
+    let ended = run(spec(probe(), scene.data_dir(), sandbox).args([scene.facts()])).await;
     assert!(ended.status.success(), "{ended:?}");
-    let verdicts = Scene::judge(&ended.out, column);
+    let verdicts = SandboxScene::judge_output(&ended.out, column);
     let wrong: Vec<_> =
         verdicts.iter().filter_map(|verdict| Some((verdict.name, verdict.wrong.as_ref()?))).collect();
     assert!(wrong.is_empty(), "{column:?}: {wrong:#?}\n{}", ended.err);
@@ -51,20 +51,20 @@ async fn check(column: Column) {
 
 #[tokio::test]
 async fn without_a_sandbox_what_shall_be_refused_can_be_done() {
-    check(Column::Free).await;
+    check(ProbeConfinement::Free).await;
 }
 
 #[tokio::test]
 async fn standard() {
-    check(Column::Standard).await;
-    check(Column::StandardAll).await;
+    check(ProbeConfinement::Standard).await;
+    check(ProbeConfinement::StandardAll).await;
 }
 
 #[tokio::test]
 async fn strict() {
-    check(Column::Strict).await;
-    check(Column::StrictLoopback).await;
-    check(Column::StrictAll).await;
+    check(ProbeConfinement::Strict).await;
+    check(ProbeConfinement::StrictLoopback).await;
+    check(ProbeConfinement::StrictAll).await;
 }
 
 /// All of it again by a user without rights, if this one has some.

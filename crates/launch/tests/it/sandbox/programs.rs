@@ -1,7 +1,7 @@
 //! Programs in every language start, and find what they need.
 
 use haft_launch::Sandbox;
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 
 use super::{is_there, run, spec};
 
@@ -77,10 +77,10 @@ async fn check(sandbox: Sandbox) {
 
 #[tokio::test]
 async fn start_at_standard() {
-    check(Sandbox::new(Level::Standard)).await;
+    check(Sandbox::new(ConfinementLevel::Standard)).await;
 }
 
 #[tokio::test]
 async fn start_at_strict() {
-    check(Sandbox::new(Level::Strict)).await;
+    check(Sandbox::new(ConfinementLevel::Strict)).await;
 }

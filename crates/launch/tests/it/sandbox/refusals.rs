@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use haft_launch::sandbox::{Level, Net, available};
-use haft_launch::{GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_launch::sandbox::{ConfinementLevel, NetworkAccess, detect_support};
+use haft_launch::{GroupChild, Launcher, Sandbox, SpawnOptions, StderrMode, StdioMode};
 use tokio::io::AsyncReadExt as _;
 
 use super::{Ended, is_there, own_launcher, probe, run, spec};
@@ -13,10 +13,10 @@ use super::{Ended, is_there, own_launcher, probe, run, spec};
 const LACKS: &str = "HAFT_TEST_LACKS";
 
 /// What a kernel may lack, what it is called then, and at which levels that matters.
-const LACKING: &[(&str, &str, &[Level])] = &[
-    ("landlock", "the kernel has no Landlock", &[Level::Standard, Level::Strict]),
-    ("seccomp", "the kernel does not filter system calls", &[Level::Standard, Level::Strict]),
-    ("namespaces", "cannot make namespaces here", &[Level::Strict]),
+const LACKING: &[(&str, &str, &[ConfinementLevel])] = &[
+    ("landlock", "the kernel has no Landlock", &[ConfinementLevel::Standard, ConfinementLevel::Strict]),
+    ("seccomp", "the kernel does not filter system calls", &[ConfinementLevel::Standard, ConfinementLevel::Strict]),
+    ("namespaces", "cannot make namespaces here", &[ConfinementLevel::Strict]),
 ];
 
 /// The launcher on a kernel that lacks something that the host's has. A script, because a launcher is started with the
@@ -83,9 +83,9 @@ async fn a_machine_that_lacks_something_says_so() {
 
 fn lacking(what: &str) {
     let (_, reason, levels) = LACKING.iter().find(|(lacking, _, _)| *lacking == what).unwrap();
-    for level in [Level::Standard, Level::Strict] {
-        let found = available();
-        let basis = if level == Level::Standard { found.standard } else { found.strict };
+    for level in [ConfinementLevel::Standard, ConfinementLevel::Strict] {
+        let found = detect_support();
+        let basis = if level == ConfinementLevel::Standard { found.standard } else { found.strict };
         let checked = Sandbox::new(level).check();
         if levels.contains(&level) {
             assert!(basis.unwrap_err().contains(reason));
@@ -103,13 +103,13 @@ fn lacking(what: &str) {
 async fn what_the_level_cannot_enforce_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let refused = |change: &dyn Fn(&mut Sandbox), reason: &str| {
-        let mut sandbox = Sandbox::new(Level::Standard);
+        let mut sandbox = Sandbox::new(ConfinementLevel::Standard);
         change(&mut sandbox);
         let error = GroupChild::spawn(spec("/bin/true", "/", Some(sandbox))).unwrap_err();
         assert_eq!(error.to_string(), reason);
     };
     refused(
-        &|sandbox| sandbox.net = Net::Loopback,
+        &|sandbox| sandbox.net = NetworkAccess::Loopback,
         "network access to loopback only cannot be enforced at sandbox level standard; choose strict",
     );
     refused(
@@ -140,14 +140,14 @@ async fn what_the_level_cannot_enforce_is_refused() {
 
 #[tokio::test]
 async fn without_a_launcher_nothing_is_confined_and_nothing_runs() {
-    let mut spec = spec("/bin/true", "/", Some(Sandbox::new(Level::Standard)));
+    let mut spec = spec("/bin/true", "/", Some(Sandbox::new(ConfinementLevel::Standard)));
     spec.launcher = None;
     assert_eq!(GroupChild::spawn(spec).unwrap_err().to_string(), "a sandbox needs a launcher");
 }
 
 #[tokio::test]
 async fn a_listed_path_that_is_not_there_is_a_reason_not_to_start() {
-    for level in [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level)) {
+    for level in [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level)) {
         for change in [
             |sandbox: &mut Sandbox| sandbox.read = vec!["/nowhere/read".into()],
             |sandbox: &mut Sandbox| sandbox.write = vec!["/nowhere/write".into()],
@@ -168,7 +168,7 @@ async fn what_cannot_be_executed_inside_never_started() {
     let program = dir.path().join("program");
     std::fs::write(&program, b"\x7fELF of another machine").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    for level in [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level)) {
+    for level in [ConfinementLevel::Standard, ConfinementLevel::Strict].into_iter().filter(|level| is_there(*level)) {
         let ended = run(spec(&program, "/usr", Some(Sandbox::new(level)))).await;
         check_refused(&ended, "Exec format error");
     }
@@ -182,8 +182,8 @@ async fn orders_that_are_not_understood_are_refused() {
         ["", "{}", r#"{"sandbox":{"version":1,"level":"none","net":"all"},"bubblewrap":null,"role":[]}"#]
     {
         let words = ["--host", &host, "--sandbox", text, "--", "/bin/echo", "ran"];
-        let mut spec = Spawn::new(own_launcher().program, Path::new("/")).args(words);
-        (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::SameAsStdout);
+        let mut spec = SpawnOptions::new(own_launcher().program, Path::new("/")).args(words);
+        (spec.stdout, spec.stderr) = (StdioMode::Piped, StderrMode::SameAsStdout);
         let mut child = GroupChild::spawn(spec).unwrap();
         let mut said = String::new();
         child.take_stdout().unwrap().read_to_string(&mut said).await.unwrap();

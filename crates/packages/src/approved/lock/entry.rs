@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use haft_launch::sandbox::Level;
+use haft_launch::sandbox::ConfinementLevel;
 use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
@@ -34,7 +34,7 @@ pub struct Entry {
     pub permissions: Option<Permissions>,
     /// The sandbox that it runs in, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Level>,
+    pub sandbox: Option<ConfinementLevel>,
     /// The texts of its tools when they were first registered.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, PinnedTool>,

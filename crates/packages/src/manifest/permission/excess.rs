@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use haft_launch::sandbox::Net;
+use haft_launch::sandbox::NetworkAccess;
 use haft_protocol::ext::{InterceptKind, Limits};
 
 use super::{ExecPermission, FsPermissions, InterceptPermission, Permissions, ToolPermissions};
@@ -21,7 +21,7 @@ pub(super) fn beyond(asked: &Permissions, granted: &Permissions, home: Option<&P
         intercept: intercept.collect(),
         host: without(&asked.host, &granted.host),
         fs: beyond_files(&asked.fs, &granted.fs, home),
-        net: if asked.net > granted.net { asked.net } else { Net::None },
+        net: if asked.net > granted.net { asked.net } else { NetworkAccess::None },
         env: without(&asked.env, &granted.env),
         exec: if asked.exec > granted.exec { asked.exec } else { ExecPermission::None },
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use haft_launch::sandbox::Net;
+use haft_launch::sandbox::NetworkAccess;
 use haft_protocol::ext::{InterceptKind, Service};
 
 use super::{Effect, ExecPermission, InterceptAs, InterceptPermission, Permissions};
@@ -49,7 +49,7 @@ pub(super) fn lines(part: &Permissions, whole: &Permissions) -> Vec<Line> {
         add("fs.write", format!("reads and changes {path}, past haft's gates"), true);
     }
     if let Some(text) = of_net(part.net) {
-        add("net", text.to_owned(), part.net == Net::All && learns(whole));
+        add("net", text.to_owned(), part.net == NetworkAccess::All && learns(whole));
     }
     if !part.env.is_empty() {
         add("env", format!("gets from your environment {}", joined(&part.env)), false);
@@ -112,11 +112,11 @@ fn of_service(service: Service) -> (&'static str, bool) {
     }
 }
 
-fn of_net(net: Net) -> Option<&'static str> {
+fn of_net(net: NetworkAccess) -> Option<&'static str> {
     match net {
-        Net::None => None,
-        Net::Loopback => Some("talks to its own processes over a network device of its own"),
-        Net::All => Some("talks to anybody over the network, this machine included"),
+        NetworkAccess::None => None,
+        NetworkAccess::Loopback => Some("talks to its own processes over a network device of its own"),
+        NetworkAccess::All => Some("talks to anybody over the network, this machine included"),
     }
 }
 

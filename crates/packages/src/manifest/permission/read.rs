@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_launch::sandbox::Net;
+use haft_launch::sandbox::NetworkAccess;
 use haft_protocol::ext::{Event, InterceptKind, Service};
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
@@ -46,7 +46,7 @@ impl Permissions {
             intercept: intercepts(fields)?,
             host: words(fields, "host", Service::ALL, |service| service.name())?.into_iter().collect(),
             fs: fs(fields)?,
-            net: word(fields, "net", &[Net::None, Net::Loopback, Net::All], net_name)?.unwrap_or_default(),
+            net: word(fields, "net", &[NetworkAccess::None, NetworkAccess::Loopback, NetworkAccess::All], net_name)?.unwrap_or_default(),
             env: variables(fields)?.into_iter().collect(),
             exec: word(fields, "exec", ExecPermission::ALL, ExecPermission::name)?.unwrap_or_default(),
         })

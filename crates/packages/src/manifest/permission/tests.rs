@@ -41,7 +41,7 @@ const EVERYTHING: &str = r#"{
 fn what_a_manifest_says_is_read_and_written_as_it_is() {
     let all = permissions(EVERYTHING);
     assert_eq!(all.host.len(), 3);
-    assert_eq!((all.net, all.exec), (Net::All, ExecPermission::Own));
+    assert_eq!((all.net, all.exec), (NetworkAccess::All, ExecPermission::Own));
     assert_eq!(all.time_for(InterceptKind::ToolCall), Some(Duration::from_secs(5)));
     assert_eq!(all.time_for(InterceptKind::TurnStart), None);
     let text = serde_json::to_string(&all).unwrap();

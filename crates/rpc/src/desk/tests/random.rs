@@ -50,7 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Whoever carries the effects out, as far as the promise is about it.
 #[derive(Default)]
 struct Shell {
-    desk: Desk,
+    desk: CommandScheduler,
     /// How often each command was answered, by its id.
     answers: BTreeMap<String, usize>,
     /// What is done beside the work, and whether no job begins before that.

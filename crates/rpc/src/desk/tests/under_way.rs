@@ -27,7 +27,7 @@ fn a_prompt_behind_a_change_of_the_model_begins_when_that_is_done() {
 
 #[test]
 fn what_is_under_way_has_a_bound() {
-    let mut desk = Desk::default();
+    let mut desk = CommandScheduler::default();
     for id in 0..MOST_OPEN {
         let effects = desk.command(request(&id.to_string(), "tree", ""));
         assert!(matches!(effects.as_slice(), [Effect::Do(..)]));

@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::peer::Peer;
+use crate::peer::ExtensionPeer;
 
 /// One fault.
-pub(crate) struct Fault {
+pub(crate) struct FaultSpec {
     pub(crate) name: &'static str,
-    pub(crate) at: At,
+    pub(crate) at: FaultMoment,
     /// Happens whenever the moment comes, after the marker was written.
-    pub(crate) act: fn(&mut Peer, &Value) -> Then,
+    pub(crate) act: fn(&mut ExtensionPeer, &Value) -> AfterFault,
 }
 
 /// A moment in the life of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum FaultMoment {
     /// Before it says hello, or instead.
     Start,
     /// After hello, before it registers anything.
@@ -47,7 +47,7 @@ pub(crate) enum At {
 
 /// The behavior of the extension after the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AfterFault {
     GoOn,
     Instead,
 }

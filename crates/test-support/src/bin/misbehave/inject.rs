@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::fault::{At, Fault, Then};
-use crate::peer::Peer;
+use crate::fault::{FaultMoment, FaultSpec, AfterFault};
+use crate::peer::ExtensionPeer;
 
-pub(crate) const FAULTS: &[Fault] = &[Fault { name: "inject", at: At::Inject, act: inject }];
+pub(crate) const FAULTS: &[FaultSpec] = &[FaultSpec { name: "inject", at: FaultMoment::Inject, act: inject }];
 
 /// Stands for the id of the question.
 const ID: &[u8] = b"$ID";
@@ -25,36 +25,36 @@ const PAD: &[u8] = b"$PAD";
 static DONE: AtomicU64 = AtomicU64::new(0);
 
 /// True if the file names this moment, and it has not come too often.
-pub(crate) fn is_due(at: At) -> bool {
-    let plan = plan();
+pub(crate) fn is_due(at: FaultMoment) -> bool {
+    let plan = read_plan();
     let due = match plan["at"].as_str() {
-        Some("start") => at == At::Start,
-        Some("greeted") => at == At::Greeted,
-        Some("registered") => at == At::Registered,
-        Some("ready") => at == At::Acknowledged,
-        Some("tool") => at == At::Tool,
-        Some("gate") => at == At::Gate,
-        Some("command") => at == At::Command,
+        Some("start") => at == FaultMoment::Start,
+        Some("greeted") => at == FaultMoment::Greeted,
+        Some("registered") => at == FaultMoment::Registered,
+        Some("ready") => at == FaultMoment::Acknowledged,
+        Some("tool") => at == FaultMoment::Tool,
+        Some("gate") => at == FaultMoment::Gate,
+        Some("command") => at == FaultMoment::Command,
         other => panic!("plan.json names the moment {other:?}"),
     };
     due && DONE.fetch_add(1, Ordering::Relaxed) < plan["times"].as_u64().unwrap_or(1)
 }
 
-fn inject(peer: &mut Peer, frame: &Value) -> Then {
-    let plan = plan();
+fn inject(peer: &mut ExtensionPeer, frame: &Value) -> AfterFault {
+    let plan = read_plan();
     let bytes = fs::read(dir().join("bytes")).expect("the bytes to inject can be read");
-    let bytes = filled(&bytes, ID, frame["id"].as_str().unwrap_or_default().as_bytes());
+    let bytes = fill_placeholder(&bytes, ID, frame["id"].as_str().unwrap_or_default().as_bytes());
     let length = usize::try_from(plan["length"].as_u64().unwrap_or_default()).unwrap_or_default();
     let missing = (length + PAD.len() + 1).saturating_sub(bytes.len());
-    let bytes = filled(&bytes, PAD, &vec![b'x'; missing]);
+    let bytes = fill_placeholder(&bytes, PAD, &vec![b'x'; missing]);
     match plan["chunk"].as_u64().unwrap_or_default() {
-        0 => peer.raw(&bytes),
-        size => bytes.chunks(usize::try_from(size).unwrap_or(1)).for_each(|piece| peer.raw(piece)),
+        0 => peer.send_bytes(&bytes),
+        size => bytes.chunks(usize::try_from(size).unwrap_or(1)).for_each(|piece| peer.send_bytes(piece)),
     }
-    if plan["instead"] == true { Then::Instead } else { Then::GoOn }
+    if plan["instead"] == true { AfterFault::Instead } else { AfterFault::GoOn }
 }
 
-fn filled(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
+fn fill_placeholder(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
     let mut filled = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some(at) = rest.windows(place.len()).position(|piece| piece == place) {
@@ -67,7 +67,7 @@ fn filled(bytes: &[u8], place: &[u8], with: &[u8]) -> Vec<u8> {
     filled
 }
 
-fn plan() -> Value {
+fn read_plan() -> Value {
     let text = fs::read(dir().join("plan.json")).expect("the plan to inject can be read");
     serde_json::from_slice(&text).expect("the plan to inject is JSON")
 }

@@ -18,7 +18,7 @@ const TRANSCRIPT_LINES: u32 = 2_000;
 const TRANSCRIPT_WIDTH: usize = 400;
 
 /// One connection to a host.
-pub(crate) struct Peer {
+pub(crate) struct ExtensionPeer {
     pub(crate) fault: &'static str,
     pub(crate) name: String,
     /// Events that came; a canary counts those alone that are for it.
@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     written: u32,
 }
 
-impl Peer {
+impl ExtensionPeer {
     pub(crate) fn new(fault: &'static str, name: &str) -> Self {
         let transcript = std::env::var_os("HAFT_TRANSCRIPT").and_then(|dir| {
             let path = std::path::Path::new(&dir).join(format!("frames-{name}.txt"));
@@ -39,12 +39,12 @@ impl Peer {
     }
 
     /// Says a frame.
-    pub(crate) fn say(&mut self, frame: &Value) {
-        self.raw(format!("{frame}\n").as_bytes());
+    pub(crate) fn send_frame(&mut self, frame: &Value) {
+        self.send_bytes(format!("{frame}\n").as_bytes());
     }
 
     /// Writes bytes as they are.
-    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         self.note(">", bytes);
         let mut out = std::io::stdout().lock();
         // The host may be gone; so are we, then.
@@ -54,7 +54,7 @@ impl Peer {
     }
 
     /// A line came.
-    pub(crate) fn heard(&mut self, line: &str) {
+    pub(crate) fn note_received(&mut self, line: &str) {
         self.note("<", line.as_bytes());
     }
 
@@ -78,8 +78,8 @@ impl Peer {
     }
 
     /// Leaves the count of its events to the one that takes its place after a reload.
-    pub(crate) fn bequeath(&self) {
-        let Some(path) = Self::bequest() else { return };
+    pub(crate) fn save_event_count(&self) {
+        let Some(path) = Self::event_count_path() else { return };
         let file = OpenOptions::new().create(true).append(true).open(path);
         let line = format!("{}\n", self.events);
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the count can be written");
@@ -87,11 +87,11 @@ impl Peer {
 
     /// Its events and those of all that were in its place before.
     pub(crate) fn events_in_all(&self) -> u64 {
-        let before = Self::bequest().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let before = Self::event_count_path().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         self.events + before.lines().filter_map(|line| line.parse::<u64>().ok()).sum::<u64>()
     }
 
-    fn bequest() -> Option<std::path::PathBuf> {
+    fn event_count_path() -> Option<std::path::PathBuf> {
         Some(std::path::Path::new(&std::env::var_os("HAFT_TRANSCRIPT")?).join("canary-events"))
     }
 
@@ -107,7 +107,7 @@ impl Peer {
     /// Waits until the test lets it go on: by a file `release` beside that which `HAFT_MARKER` names. So what must come after
     /// something comes after it, however slow the machine is.
     #[expect(clippy::unused_self, reason = "reads as what the extension does")]
-    pub(crate) fn until_released(&mut self) {
+    pub(crate) fn wait_until_released(&mut self) {
         let marker = std::env::var_os("HAFT_MARKER").expect("HAFT_MARKER names a file");
         let release = std::path::PathBuf::from(marker).with_file_name("release");
         let start = Instant::now();
@@ -132,9 +132,9 @@ impl Peer {
 
 /// Returns the number of repetitions, or the size: `HAFT_COUNT`, or this.
 pub(crate) fn count(default: u64) -> u64 {
-    number("HAFT_COUNT", default)
+    env_number("HAFT_COUNT", default)
 }
 
-fn number(variable: &str, default: u64) -> u64 {
+fn env_number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

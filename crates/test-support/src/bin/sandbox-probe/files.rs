@@ -6,15 +6,15 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Facts;
+use crate::SceneFacts;
 
-pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
+pub(crate) fn attempt(name: &str, facts: &SceneFacts) -> Option<io::Result<()>> {
     let [data, granted, home] = ["data", "granted", "home"].map(|name| facts.path(name));
     let [workspace, others] = ["workspace", "data-of-other"].map(|name| facts.path(name));
     Some(match name {
         "read-own-data" => read(&data.join("own")),
         "write-own-data" => fs::write(data.join("new"), "new"),
-        "rename-in-own-data" => renamed(&data),
+        "rename-in-own-data" => rename_within(&data),
         "read-granted" => read(&granted.join("readme")),
         "run-system-program" => run(Path::new("/bin/true")),
         "null-device" => {
@@ -32,11 +32,11 @@ pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
         "truncate-secret" => crate::kernel::truncate(&home.join("to-truncate")),
         "open-secret-to-truncate" => open_to_truncate(&home.join("to-open")),
         "remove-secret" => fs::remove_file(home.join("to-remove")),
-        "rename-out" => moved_out(&data, &workspace),
+        "rename-out" => move_out(&data, &workspace),
         "link-in" => fs::hard_link(home.join("auth.json"), data.join("hard")),
         "stat-secret" => fs::metadata(home.join("auth.json")).map(drop),
         "chmod-secret" => fs::set_permissions(home.join("auth.json"), Permissions::from_mode(0o600)),
-        "watch-home" => watch(&home),
+        "watch-home" => watch_dir(&home),
         "run-own-data" => run_own(&data),
         "run-from-memory" => run_from_memory(),
         "list-root" => list(Path::new("/")),
@@ -54,13 +54,13 @@ fn list(dir: &Path) -> io::Result<()> {
     fs::read_dir(dir).map(drop)
 }
 
-fn renamed(data: &Path) -> io::Result<()> {
+fn rename_within(data: &Path) -> io::Result<()> {
     fs::create_dir_all(data.join("dir"))?;
     fs::write(data.join("old"), "")?;
     fs::rename(data.join("old"), data.join("dir/new"))
 }
 
-fn moved_out(data: &Path, workspace: &Path) -> io::Result<()> {
+fn move_out(data: &Path, workspace: &Path) -> io::Result<()> {
     fs::write(data.join("out"), "")?;
     fs::rename(data.join("out"), workspace.join("out"))
 }
@@ -71,7 +71,7 @@ fn open_to_truncate(path: &Path) -> io::Result<()> {
 }
 
 /// Names of files that are made, read and removed there are told.
-fn watch(dir: &Path) -> io::Result<()> {
+fn watch_dir(dir: &Path) -> io::Result<()> {
     use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
     add_watch(init(CreateFlags::CLOEXEC)?, dir, WatchFlags::ALL_EVENTS)?;
     Ok(())

@@ -8,15 +8,15 @@ use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, setns};
 
-use crate::Facts;
+use crate::SceneFacts;
 
-pub(crate) fn attempt(name: &str, _: &Facts) -> Option<io::Result<()>> {
+pub(crate) fn attempt(name: &str, _: &SceneFacts) -> Option<io::Result<()>> {
     Some(match name {
         "own-users" => call(libc::SYS_unshare, &[libc::CLONE_NEWUSER]),
         "own-users-by-clone" => call(libc::SYS_clone, &[libc::CLONE_NEWUSER | libc::SIGCHLD, 0, 0, 0, 0]),
-        "enter-namespace" => entered(),
+        "enter-namespace" => enter_namespace(),
         "mount" => call(libc::SYS_mount, &[0, 0, 0, 0, 0]),
-        "chroot" => perl("$r = chroot('.') ? 0 : -1", &[]),
+        "chroot" => run_in_perl("$r = chroot('.') ? 0 : -1", &[]),
         // One that nobody has made, most likely.
         "common-memory" => call(libc::SYS_shmget, &[0x6861_6674, 0, 0]),
         "ring" => call(libc::SYS_io_uring_setup, &[1, 0]),
@@ -32,23 +32,23 @@ pub(crate) fn attempt(name: &str, _: &Facts) -> Option<io::Result<()>> {
     })
 }
 
-fn entered() -> io::Result<()> {
+fn enter_namespace() -> io::Result<()> {
     Ok(setns(File::open("/proc/self/ns/uts")?, CloneFlags::CLONE_NEWUTS)?)
 }
 
 /// Cuts a file off by the call that opens nothing.
 pub(crate) fn truncate(path: &Path) -> io::Result<()> {
-    perl("$r = truncate($ARGV[0], 0) ? 0 : -1", &[path.to_string_lossy().into_owned()])
+    run_in_perl("$r = truncate($ARGV[0], 0) ? 0 : -1", &[path.to_string_lossy().into_owned()])
 }
 
 /// A call by its number, in a process that ends then.
 fn call(number: libc::c_long, args: &[libc::c_int]) -> io::Result<()> {
     let words = std::iter::once(number.to_string()).chain(args.iter().map(ToString::to_string));
-    perl("$r = syscall(shift @ARGV, @ARGV)", &words.collect::<Vec<_>>())
+    run_in_perl("$r = syscall(shift @ARGV, @ARGV)", &words.collect::<Vec<_>>())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one way to any system call without unsafe code")]
-fn perl(statement: &str, args: &[String]) -> io::Result<()> {
+fn run_in_perl(statement: &str, args: &[String]) -> io::Result<()> {
     // What is no number of an error is one that no call gives.
     let script =
         format!("@ARGV = map {{ /^-?\\d+$/ ? $_ + 0 : $_ }} @ARGV; {statement}; print $r == -1 ? $! + 0 : 0");

@@ -37,9 +37,9 @@ mod linux {
     use super::{files, kernel, net, processes, without};
 
     /// The facts of the scene, by name.
-    pub(crate) struct Facts(Value);
+    pub(crate) struct SceneFacts(Value);
 
-    impl Facts {
+    impl SceneFacts {
         pub(crate) fn path(&self, name: &str) -> PathBuf {
             Path::new(self.text(name)).to_owned()
         }
@@ -62,7 +62,7 @@ mod linux {
             }
             Some((facts, [])) => match serde_json::from_str(facts) {
                 Ok(facts) => {
-                    probe(&Facts(facts));
+                    run_probes(&SceneFacts(facts));
                     ExitCode::SUCCESS
                 }
                 Err(error) => usage(&error.to_string()),
@@ -76,20 +76,20 @@ mod linux {
         ExitCode::from(2)
     }
 
-    fn probe(facts: &Facts) {
+    fn run_probes(facts: &SceneFacts) {
         for probe in PROBES {
             let groups = [files::attempt, processes::attempt, net::attempt, kernel::attempt];
             let result = groups.iter().find_map(|group| group(probe.name, facts));
             let said = match result {
                 None => "skip nobody tries it".to_owned(),
                 Some(Ok(())) => "ok".to_owned(),
-                Some(Err(error)) => said(&error),
+                Some(Err(error)) => describe_error(&error),
             };
             println!("{} {said}", probe.name);
         }
     }
 
-    fn said(error: &io::Error) -> String {
+    fn describe_error(error: &io::Error) -> String {
         match error.raw_os_error() {
             Some(number) => number.to_string(),
             None => format!("skip {error}"),
@@ -98,4 +98,4 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-use linux::Facts;
+use linux::SceneFacts;

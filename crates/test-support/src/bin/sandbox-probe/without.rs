@@ -17,13 +17,13 @@ pub(crate) fn run(words: &[String]) -> io::Error {
     let (Some(lacking), Some([program, args @ ..])) = (parts.next(), parts.next()) else {
         return io::Error::other("--without WHAT… -- PROGRAM ARGS…");
     };
-    match lacking.iter().try_for_each(|what| forget(what)) {
+    match lacking.iter().try_for_each(|what| block_calls(what)) {
         Ok(()) => Command::new(program).args(args).exec(),
         Err(error) => error,
     }
 }
 
-fn forget(what: &str) -> io::Result<()> {
+fn block_calls(what: &str) -> io::Result<()> {
     let (calls, answer) = match what {
         "landlock" => ([libc::SYS_landlock_create_ruleset].as_slice(), libc::ENOSYS),
         "seccomp" | "new filters" => (&[libc::SYS_seccomp][..], libc::EINVAL),

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Calls, content, list, text};
+use super::{PendingCalls, content, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
-    let mut transcript = Transcript { calls: Calls::default(), last: "" };
+    let mut transcript = AnthropicTranscript { calls: PendingCalls::default(), last: "" };
     for (index, message) in list(body, "messages")?.iter().enumerate() {
-        transcript.message(message).map_err(|fault| format!("messages[{index}]: {fault}"))?;
+        transcript.check_message(message).map_err(|fault| format!("messages[{index}]: {fault}"))?;
     }
     transcript.calls.all_answered()?;
     match transcript.last {
@@ -16,19 +16,19 @@ pub(super) fn check(body: &Value) -> Result<(), String> {
     }
 }
 
-struct Transcript<'a> {
-    calls: Calls,
+struct AnthropicTranscript<'a> {
+    calls: PendingCalls,
     last: &'a str,
 }
 
-impl<'a> Transcript<'a> {
-    fn message(&mut self, message: &'a Value) -> Result<(), String> {
+impl<'a> AnthropicTranscript<'a> {
+    fn check_message(&mut self, message: &'a Value) -> Result<(), String> {
         content(message)?;
         let role = text(message, "role")?;
         let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         match (role, self.last) {
-            ("user", _) => self.user(blocks)?,
-            ("assistant", "user") => self.assistant(blocks)?,
+            ("user", _) => self.check_user(blocks)?,
+            ("assistant", "user") => self.check_assistant(blocks)?,
             ("assistant", "") => return Err("the transcript begins with an answer".to_owned()),
             ("assistant", _) => return Err("two answers in a row".to_owned()),
             (other, _) => return Err(format!("the role {other}")),
@@ -37,7 +37,7 @@ impl<'a> Transcript<'a> {
         Ok(())
     }
 
-    fn user(&mut self, blocks: &[Value]) -> Result<(), String> {
+    fn check_user(&mut self, blocks: &[Value]) -> Result<(), String> {
         let mut other = false;
         for block in blocks {
             if kind(block) != "tool_result" {
@@ -59,7 +59,7 @@ impl<'a> Transcript<'a> {
         self.calls.all_answered()
     }
 
-    fn assistant(&mut self, blocks: &[Value]) -> Result<(), String> {
+    fn check_assistant(&mut self, blocks: &[Value]) -> Result<(), String> {
         for block in blocks {
             match kind(block) {
                 "tool_use" => {

@@ -5,26 +5,26 @@ use serde_json::Value;
 use super::list;
 
 /// The content of one message in both APIs.
-struct Turn {
+struct TurnCounts {
     /// True if the model said it.
     model: bool,
     calls: usize,
     results: usize,
 }
 
-pub(super) fn gemini(body: &Value) -> Result<(), String> {
+pub(super) fn check_gemini(body: &Value) -> Result<(), String> {
     let turns = list(body, "contents")?.iter().map(|content| {
         let parts = list(content, "parts")?;
         let count = |field: &str| parts.iter().filter(|part| part.get(field).is_some()).count();
         let (calls, results) = (count("functionCall"), count("functionResponse"));
-        Ok(Turn { model: content["role"] == "model", calls, results })
+        Ok(TurnCounts { model: content["role"] == "model", calls, results })
     });
     check(turns.collect::<Result<_, String>>()?)
 }
 
-pub(super) fn ollama(body: &Value) -> Result<(), String> {
+pub(super) fn check_ollama(body: &Value) -> Result<(), String> {
     let said = list(body, "messages")?.iter().filter(|message| message["role"] != "system");
-    let turns = said.map(|message| Turn {
+    let turns = said.map(|message| TurnCounts {
         model: message["role"] == "assistant",
         calls: message["tool_calls"].as_array().map_or(0, Vec::len),
         results: usize::from(message["role"] == "tool"),
@@ -32,7 +32,7 @@ pub(super) fn ollama(body: &Value) -> Result<(), String> {
     check(turns.collect())
 }
 
-fn check(turns: Vec<Turn>) -> Result<(), String> {
+fn check(turns: Vec<TurnCounts>) -> Result<(), String> {
     match (turns.first(), turns.last()) {
         (Some(first), _) if first.model => return Err("the transcript begins with the model".to_owned()),
         (_, Some(last)) if last.model => return Err("the transcript ends with the model".to_owned()),
@@ -71,7 +71,7 @@ mod tests {
         let user = part("user", json!({"text": "hi"}));
         let call = part("model", json!({"functionCall": {"name": "read"}}));
         let result = part("user", json!({"functionResponse": {"name": "read"}}));
-        let check = |contents: Value, expect| fault(gemini(&json!({ "contents": contents })), expect);
+        let check = |contents: Value, expect| fault(check_gemini(&json!({ "contents": contents })), expect);
         check(json!([user, call, result]), "");
         check(json!([user, call, user]), "no result directly behind 1 calls");
         check(json!([user, result]), "a result of no call");
@@ -80,7 +80,7 @@ mod tests {
         let message = |role: &str| json!({"role": role, "content": "x"});
         let call = json!({"role": "assistant", "tool_calls": [{}, {}]});
         let (user, tool) = (message("user"), message("tool"));
-        let check = |messages: Value, expect| fault(ollama(&json!({ "messages": messages })), expect);
+        let check = |messages: Value, expect| fault(check_ollama(&json!({ "messages": messages })), expect);
         check(json!([message("system"), user, call, tool, tool, user]), "");
         check(json!([user, call, tool, user]), "no result directly behind 1 calls");
         check(json!([user, call, tool]), "no result of 1 calls");

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::{Calls, content, list, text};
+use super::{PendingCalls, content, list, text};
 
 pub(super) fn check(body: &Value) -> Result<(), String> {
     if body.get("input").is_some_and(Value::is_string) {
         return text(body, "input").map(drop);
     }
-    let mut calls = Calls::default();
+    let mut calls = PendingCalls::default();
     let mut last = "";
     for (index, item) in list(body, "input")?.iter().enumerate() {
         let kind = kind(item);
-        one(item, kind, last, &mut calls).map_err(|fault| format!("input[{index}]: {fault}"))?;
+        check_item(item, kind, last, &mut calls).map_err(|fault| format!("input[{index}]: {fault}"))?;
         last = kind;
     }
     calls.all_answered()?;
@@ -31,7 +31,7 @@ fn kind(item: &Value) -> &str {
     }
 }
 
-fn one(item: &Value, kind: &str, last: &str, calls: &mut Calls) -> Result<(), String> {
+fn check_item(item: &Value, kind: &str, last: &str, calls: &mut PendingCalls) -> Result<(), String> {
     if last == "reasoning" && !matches!(kind, "assistant" | "function_call" | "reasoning") {
         return Err("an answer has nothing behind its reasoning".to_owned());
     }

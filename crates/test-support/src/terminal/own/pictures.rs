@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// A part of a sequence.
-enum Part {
+enum SequencePart {
     /// Exactly this.
     Word(&'static str),
     /// A decimal number.
@@ -19,10 +19,10 @@ enum Part {
     Sixels,
 }
 
-use Part::{Base64, Bit, Number, Picture, Sixels, Word};
+use SequencePart::{Base64, Bit, Number, Picture, Sixels, Word};
 
 /// Each sequence that haft writes for images.
-const SEQUENCES: &[&[Part]] = &[
+const SEQUENCES: &[&[SequencePart]] = &[
     &[Word("\x1b_Ga=t,t=d,f=100,i="), Number, Word(",q=2,m="), Bit, Word(";"), Base64, Word("\x1b\\")],
     &[Word("\x1b_Gq=2,m="), Bit, Word(";"), Base64, Word("\x1b\\")],
     &[Word("\x1b_Ga=p,i="), Number, Word(",p=1,c="), Number, Word(",r="), Number, Word(",C=1,q=2\x1b\\")],
@@ -43,11 +43,11 @@ const SEQUENCES: &[&[Part]] = &[
 ];
 
 /// Returns the text beside images, and the defects of the images.
-pub(super) fn without(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
+pub(super) fn remove_images(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
     let (mut rest, mut others, mut found) = (bytes, Vec::new(), Vec::new());
     let mut sent: Vec<u8> = Vec::new();
     while let [first, after @ ..] = rest {
-        let sequence = SEQUENCES.iter().find_map(|parts| taken(parts, rest));
+        let sequence = SEQUENCES.iter().find_map(|parts| match_sequence(parts, rest));
         let Some((length, payload)) = sequence.filter(|_| *first == 0x1b) else {
             others.push(*first);
             rest = after;
@@ -57,7 +57,7 @@ pub(super) fn without(bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
         if let Some(payload) = payload {
             sent.extend(payload);
             if !contains(this, b",m=1;") {
-                found.extend(wrong(&std::mem::take(&mut sent)));
+                found.extend(picture_defect(&std::mem::take(&mut sent)));
             }
         }
         rest = after;
@@ -71,7 +71,7 @@ fn contains(bytes: &[u8], word: &[u8]) -> bool {
 }
 
 /// Returns the length of the sequence at the beginning, and the base64 in it.
-fn taken<'b>(parts: &[Part], bytes: &'b [u8]) -> Option<(usize, Option<&'b [u8]>)> {
+fn match_sequence<'b>(parts: &[SequencePart], bytes: &'b [u8]) -> Option<(usize, Option<&'b [u8]>)> {
     let (mut rest, mut payload) = (bytes, None);
     for part in parts {
         let length = match part {
@@ -96,7 +96,7 @@ fn run(bytes: &[u8], is_it: impl Fn(&u8) -> bool) -> usize {
 
 /// Returns the defect of a picture: it has to be a PNG of nothing but pixels, so that nothing of what somebody else
 /// made is in it.
-fn wrong(coded: &[u8]) -> Option<String> {
+fn picture_defect(coded: &[u8]) -> Option<String> {
     let Ok(png) = STANDARD.decode(coded) else { return Some("an image that is no base64".to_owned()) };
     let Some(mut rest) = png.strip_prefix(b"\x89PNG\r\n\x1a\n") else {
         return Some("an image that is no PNG".to_owned());
@@ -134,7 +134,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, others: &str, wrong: bool) {
-        let (rest, found) = without(text.as_bytes());
+        let (rest, found) = remove_images(text.as_bytes());
         assert_eq!(
             (String::from_utf8_lossy(&rest).as_ref(), !found.is_empty()),
             (others, wrong),

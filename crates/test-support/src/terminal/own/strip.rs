@@ -1,24 +1,24 @@
 //! Drawings at the end of the terminal's own screen, below printed text.
 
-use super::{Deed, leaves_color};
+use super::{TerminalAction, leaves_color};
 
 /// A frame: `Begin Hide? (anew | changes)? cursor? End`.
 ///
 /// The cursor is found from where it was, so what counts is how far it goes: never above the rows that were drawn, which
 /// are all that is haft's.
-pub(super) fn frame(deeds: &[Deed], columns: u16, rows: u16, before: u16) -> Vec<String> {
+pub(super) fn check_inline_frame(deeds: &[TerminalAction], columns: u16, rows: u16, before: u16) -> Vec<String> {
     if deeds.is_empty() {
         return Vec::new();
     }
-    let [Deed::Begin, inner @ .., Deed::End] = deeds else { return vec!["not one frame".to_owned()] };
-    let inner = inner.strip_prefix(&[Deed::Hide]).unwrap_or(inner);
+    let [TerminalAction::Begin, inner @ .., TerminalAction::End] = deeds else { return vec!["not one frame".to_owned()] };
+    let inner = inner.strip_prefix(&[TerminalAction::Hide]).unwrap_or(inner);
     let (inner, shown) = match inner {
-        [inner @ .., Deed::Unhide] => (inner, true),
+        [inner @ .., TerminalAction::Unhide] => (inner, true),
         inner => (inner, false),
     };
     let mut found = match inner {
-        [Deed::Return, rest @ ..] => anew(rest, shown, columns, rows, before),
-        changes => changed(changes, columns, rows),
+        [TerminalAction::Return, rest @ ..] => check_full_redraw(rest, shown, columns, rows, before),
+        changes => check_changes(changes, columns, rows),
     };
     found.extend(leaves_color(inner));
     found
@@ -26,42 +26,42 @@ pub(super) fn frame(deeds: &[Deed], columns: u16, rows: u16, before: u16) -> Vec
 
 /// Returns the defects of the text that takes the rows away: `Begin Return Up? Pen ClearBelow End`; nothing where none
 /// are.
-pub(super) fn farewell(deeds: &[Deed], before: u16) -> Vec<String> {
+pub(super) fn check_removal(deeds: &[TerminalAction], before: u16) -> Vec<String> {
     let rest = match deeds {
         [] => return Vec::new(),
-        [Deed::Begin, Deed::Return, Deed::Up(up), rest @ ..] if (1..before).contains(up) => rest,
-        [Deed::Begin, Deed::Return, rest @ ..] => rest,
+        [TerminalAction::Begin, TerminalAction::Return, TerminalAction::Up(up), rest @ ..] if (1..before).contains(up) => rest,
+        [TerminalAction::Begin, TerminalAction::Return, rest @ ..] => rest,
         _ => &[],
     };
-    let fits = rest == [Deed::Pen(true), Deed::ClearBelow, Deed::End];
+    let fits = rest == [TerminalAction::Pen(true), TerminalAction::ClearBelow, TerminalAction::End];
     if fits { Vec::new() } else { vec!["not one farewell".to_owned()] }
 }
 
 /// `Up? Pen (ClearRow cells Return Newline)* ClearBelow cells Return`, and then where the cursor is seen.
-fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Vec<String> {
+fn check_full_redraw(deeds: &[TerminalAction], shown: bool, columns: u16, rows: u16, before: u16) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = match deeds {
-        [Deed::Up(up), rest @ ..] => {
+        [TerminalAction::Up(up), rest @ ..] => {
             found.extend((!(1..before).contains(up)).then(|| format!("{up} rows up, of {before}")));
             rest
         }
         rest => rest,
     };
-    rest = rest.strip_prefix(&[Deed::Pen(true)]).unwrap_or_else(|| {
+    rest = rest.strip_prefix(&[TerminalAction::Pen(true)]).unwrap_or_else(|| {
         found.push("in any colour".to_owned());
         rest
     });
     let mut ended = 0;
-    while let [Deed::ClearRow, after @ ..] = rest {
+    while let [TerminalAction::ClearRow, after @ ..] = rest {
         let cells = after.iter().take_while(|deed| is_cell(deed)).count();
-        let Some([Deed::Return, Deed::Newline, after @ ..]) = after.get(cells..) else {
+        let Some([TerminalAction::Return, TerminalAction::Newline, after @ ..]) = after.get(cells..) else {
             found.push("a row without an end".to_owned());
             return found;
         };
         (rest, ended) = (after, ended + 1);
     }
     let last = match rest {
-        [Deed::ClearBelow, after @ ..] => after,
+        [TerminalAction::ClearBelow, after @ ..] => after,
         other => {
             found.push(format!("{:?} where a row begins", other.first()));
             return found;
@@ -69,7 +69,7 @@ fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Ve
     };
     let cells = last.iter().take_while(|deed| is_cell(deed)).count();
     let moves = match last.get(cells..) {
-        Some([Deed::Return, moves @ ..]) => moves,
+        Some([TerminalAction::Return, moves @ ..]) => moves,
         other => {
             found.push(format!("{other:?} in the last row"));
             return found;
@@ -78,8 +78,8 @@ fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Ve
     found.extend((ended + 1 < usize::from(rows)).then(|| format!("{} rows, not {rows}", ended + 1)));
     let fits = match moves {
         [] => !shown,
-        [Deed::Up(up), Deed::Column(column)] => shown && *up < rows && (1..=columns).contains(column),
-        [Deed::Column(column)] => shown && (1..=columns).contains(column),
+        [TerminalAction::Up(up), TerminalAction::Column(column)] => shown && *up < rows && (1..=columns).contains(column),
+        [TerminalAction::Column(column)] => shown && (1..=columns).contains(column),
         _ => false,
     };
     found.extend((!fits).then(|| format!("{moves:?} at the end")));
@@ -87,19 +87,19 @@ fn anew(deeds: &[Deed], shown: bool, columns: u16, rows: u16, before: u16) -> Ve
 }
 
 /// `((Up | Down)? Column cells)* Return?`, and then where the cursor is seen, which is such a move, too.
-fn changed(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
+fn check_changes(deeds: &[TerminalAction], columns: u16, rows: u16) -> Vec<String> {
     let mut found = Vec::new();
     let (mut row, mut top, mut bottom) = (0_i32, 0, 0);
     let (mut begun, mut ended) = (false, false);
     for deed in deeds {
-        if let Deed::Up(up) = deed {
+        if let TerminalAction::Up(up) = deed {
             row -= i32::from(*up);
-        } else if let Deed::Down(down) = deed {
+        } else if let TerminalAction::Down(down) = deed {
             row += i32::from(*down);
-        } else if let Deed::Column(column) = deed {
+        } else if let TerminalAction::Column(column) = deed {
             found.extend((!(1..=columns).contains(column)).then(|| format!("to column {column}")));
             begun = true;
-        } else if *deed == Deed::Return && !ended {
+        } else if *deed == TerminalAction::Return && !ended {
             ended = true;
         } else if ended || !begun || !is_cell(deed) {
             // Behind the return is but the way of the cursor.
@@ -112,6 +112,6 @@ fn changed(deeds: &[Deed], columns: u16, rows: u16) -> Vec<String> {
     found
 }
 
-fn is_cell(deed: &Deed) -> bool {
-    matches!(deed, Deed::Show | Deed::Pen(_) | Deed::Other(_))
+fn is_cell(deed: &TerminalAction) -> bool {
+    matches!(deed, TerminalAction::Show | TerminalAction::Pen(_) | TerminalAction::Other(_))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use haft_launch::{GroupChild, Spawn, Stderr, Stream, TerminalWish, find_program};
+use haft_launch::{GroupChild, SpawnOptions, StderrMode, StdioMode, TerminalRequestWatch, find_program};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -71,7 +71,7 @@ struct Running<'a> {
     progress: &'a (dyn Fn(String) + Send + Sync),
     next_progress: Instant,
     status: Option<ExitStatus>,
-    wish: TerminalWish,
+    wish: TerminalRequestWatch,
     wants_terminal: bool,
     eof: bool,
 }
@@ -83,14 +83,14 @@ impl<'a> Running<'a> {
         progress: &'a (dyn Fn(String) + Send + Sync),
     ) -> io::Result<Self> {
         let (shell, flags) = shell()?;
-        let mut spec = Spawn::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
+        let mut spec = SpawnOptions::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
         spec.env = host.variables();
-        spec.stdout = Stream::Piped;
-        spec.stderr = Stderr::SameAsStdout;
+        spec.stdout = StdioMode::Piped;
+        spec.stderr = StderrMode::SameAsStdout;
         let mut child = GroupChild::spawn(spec)?;
         let stdout = child.take_stdout().ok_or_else(|| io::Error::other("the command has no output pipe"))?;
         Ok(Self {
-            wish: child.terminal_wish()?,
+            wish: child.watch_terminal_requests()?,
             wants_terminal: false,
             child,
             stdout,
@@ -143,7 +143,7 @@ impl<'a> Running<'a> {
                 Ok(0) | Err(_) => self.eof = true,
                 Ok(len) => self.collector.push(self.buffer.get(..len).unwrap_or_default()),
             },
-            () = self.wish.come(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
+            () = self.wish.wait(), if self.status.is_none() && !self.wants_terminal => self.wants_terminal = true,
             () = sleep_until(self.next_progress), if self.collector.has_piece() => {
                 self.next_progress = Instant::now() + timeouts::PROGRESS;
                 (self.progress)(self.collector.take_piece());

@@ -4,7 +4,7 @@ use super::super::Ask;
 use super::super::intent::AnswerUse;
 use super::super::menu::Coming;
 use super::super::state::State;
-use crate::dialog::{Question, Wanted};
+use crate::dialog::{Question, AnswerKind};
 
 pub(super) fn login(state: &mut State, args: &str) {
     if args.is_empty() {
@@ -21,7 +21,7 @@ pub(super) fn login(state: &mut State, args: &str) {
     }
     let question = Question {
         owner: None,
-        wanted: Wanted::Input { secret: true },
+        wanted: AnswerKind::Input { secret: true },
         title: format!("Key for {args}"),
         message: "It is tried at the provider, and stored if it is taken. Nobody reads it on the screen."
             .to_owned(),

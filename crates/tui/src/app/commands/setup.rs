@@ -11,7 +11,7 @@ use super::super::menu::Coming;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Ask, settings as table};
-use crate::picker::{Can, Row};
+use crate::picker::{PickerAbilities, PickerRow};
 
 pub(super) fn model(state: &mut State, args: &str) {
     match args {
@@ -27,7 +27,7 @@ pub(super) fn thinking(state: &mut State, args: &str) {
     if args.is_empty() {
         // A model's own levels are beside what it does when nothing is said.
         let own = levels(state).into_iter().filter(|level| *level != Thinking::Default);
-        let rows = std::iter::once(Thinking::Default).chain(own).map(|level| Row {
+        let rows = std::iter::once(Thinking::Default).chain(own).map(|level| PickerRow {
             key: level.name().to_owned(),
             text: level.name().to_owned(),
             detail: if level == Thinking::Default {
@@ -36,10 +36,10 @@ pub(super) fn thinking(state: &mut State, args: &str) {
                 String::new()
             },
             current: level == state.session.thinking,
-            ..Row::default()
+            ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Thinking", rows, Can::default(), ChoiceUse::Thinking);
+        state.pick("Thinking", rows, PickerAbilities::default(), ChoiceUse::Thinking);
         return;
     }
     match args.parse::<Thinking>() {
@@ -70,21 +70,21 @@ pub(super) fn reload(state: &mut State, args: &str) {
 }
 
 pub(super) fn skills(state: &mut State, _args: &str) {
-    let rows: Vec<Row> = state
+    let rows: Vec<PickerRow> = state
         .stack
         .composer
         .known()
         .skills()
-        .map(|info| Row {
+        .map(|info| PickerRow {
             key: info.name.clone(),
             text: info.name.strip_prefix("skill:").unwrap_or(&info.name).to_owned(),
             detail: info.description.clone(),
-            ..Row::default()
+            ..PickerRow::default()
         })
         .collect();
     match rows.is_empty() {
         true => state.info("there are no skills"),
-        false => state.pick("Skills", rows, Can::default(), ChoiceUse::Skills),
+        false => state.pick("Skills", rows, PickerAbilities::default(), ChoiceUse::Skills),
     }
 }
 
@@ -96,14 +96,14 @@ pub(super) fn settings(state: &mut State, args: &str) {
 
 pub(super) fn theme(state: &mut State, args: &str) {
     if args.is_empty() {
-        let rows = state.themes.names().into_iter().map(|name| Row {
+        let rows = state.themes.names().into_iter().map(|name| PickerRow {
             key: name.clone(),
             current: name == state.themes.chosen(),
             text: name,
-            ..Row::default()
+            ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick("Theme", rows, Can::default(), ChoiceUse::Theme);
+        state.pick("Theme", rows, PickerAbilities::default(), ChoiceUse::Theme);
         return;
     }
     if !state.themes.names().iter().any(|name| name == args) {

@@ -7,12 +7,12 @@ use super::super::notes::Notes;
 use super::super::session::Session;
 use super::super::waiting::Until;
 use super::{Lines, Panel, Printed, ROWS};
-use crate::clean::{Clean, CleanLine};
+use crate::clean::{CleanText, CleanLine};
 use crate::editor::Editor;
 use crate::picker::Picker;
 use crate::timeouts;
 use crate::transcript::Transcript;
-use crate::transcript::spoken::rows_of;
+use crate::transcript::spoken::wrap_rows;
 
 /// The parts of the interface that are printed.
 pub(in crate::app) struct PrintSources<'s> {
@@ -25,7 +25,7 @@ pub(in crate::app) struct PrintSources<'s> {
     pub(in crate::app) notes: &'s Notes,
     pub(in crate::app) editor: &'s Editor,
     pub(in crate::app) picker: Option<&'s Picker>,
-    pub(in crate::app) panel: Option<&'s crate::panel::Panel>,
+    pub(in crate::app) panel: Option<&'s crate::panel::ExtensionPanel>,
     pub(in crate::app) dialogs: &'s mut Dialogs,
 }
 
@@ -41,7 +41,7 @@ impl Lines {
         rows.append(&mut self.said);
         if !self.grants_now(facts.dialogs) {
             rows.extend(self.begun(facts.works));
-            rows.extend(facts.transcript.spoken(width));
+            rows.extend(facts.transcript.take_linear_rows(width));
             rows.extend(self.new_notes(facts.notes));
             rows.extend(self.changed_queue(facts.waiting));
             rows.extend(self.ended(facts.works));
@@ -51,7 +51,7 @@ impl Lines {
         if !self.grants_now(facts.dialogs) {
             rows.extend(self.changed_panel(facts.panel, now));
         }
-        let mut rows: Vec<CleanLine> = rows.iter().flat_map(|row| rows_of(row, 0, width)).collect();
+        let mut rows: Vec<CleanLine> = rows.iter().flat_map(|row| wrap_rows(row, 0, width)).collect();
         let number = facts.dialogs.number();
         if number != self.told.dialog {
             if self.told.dialog.is_some() && number.is_none() {
@@ -60,7 +60,7 @@ impl Lines {
             self.told.dialog = number;
             if let Some(dialog) = facts.dialogs.shown() {
                 // These are rows already: what would be granted is not divided, so that nothing of it is left out.
-                rows.extend(dialog.spoken(width));
+                rows.extend(dialog.linear_rows(width));
                 asks = dialog.question().grants;
             }
         }
@@ -105,7 +105,7 @@ impl Lines {
                 haft_protocol::event::Level::Info | haft_protocol::event::Level::Success => "",
             };
             let mut kind = kind;
-            for line in Clean::new(&note.text).lines() {
+            for line in CleanText::new(&note.text).lines() {
                 let kind = std::mem::take(&mut kind);
                 rows.push(CleanLine::new(&format!("[{}] {kind}{line}", note.owner)));
             }
@@ -138,7 +138,7 @@ impl Lines {
         }
         let text = editor.submission().text;
         let mut rows: Vec<CleanLine> = vec!["not sent; an empty line sends it, :drop forgets it:".into()];
-        rows.extend(Clean::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
+        rows.extend(CleanText::new(&text).lines().map(|line| CleanLine::new(&format!("  {line}"))));
         rows
     }
 
@@ -151,14 +151,14 @@ impl Lines {
         if told == self.lists {
             return Vec::new();
         }
-        let from = if told == 0 || upto >= picker.fitting() { 0 } else { upto };
-        let rows = picker.numbered(from, ROWS);
+        let from = if told == 0 || upto >= picker.match_count() { 0 } else { upto };
+        let rows = picker.numbered_rows(from, ROWS);
         let upto = from + rows.len();
         self.told.list = Some((self.lists, upto));
-        let left = picker.fitting().saturating_sub(upto);
+        let left = picker.match_count().saturating_sub(upto);
         let more = if left > 0 { format!(", `more` for {left} more") } else { String::new() };
         let mut all = vec![CleanLine::new(&format!("{}:", picker.title()))];
-        if picker.fitting() == 0 {
+        if picker.match_count() == 0 {
             all.push("nothing fits".into());
         }
         all.extend(rows);
@@ -167,7 +167,7 @@ impl Lines {
     }
 
     /// A panel that is new, says something else, or is closed. What changes quickly is printed now and then.
-    fn changed_panel(&mut self, open: Option<&crate::panel::Panel>, now: Instant) -> Vec<CleanLine> {
+    fn changed_panel(&mut self, open: Option<&crate::panel::ExtensionPanel>, now: Instant) -> Vec<CleanLine> {
         let told = &mut self.told.panel;
         let Some(open) = open else {
             let closed = told.take();

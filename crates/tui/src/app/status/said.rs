@@ -24,7 +24,7 @@ pub(super) fn fitting<'i>(
     let (count, most) = shared(&widths, room);
     let style = theme.style(Role::Muted);
     let mut shown: Vec<Span<'static>> =
-        items.iter().take(count).map(|item| span((*item).clone().shortened(most), style)).collect();
+        items.iter().take(count).map(|item| span((*item).clone().truncate_to_width(most), style)).collect();
     if count < items.len() && count > 0 {
         shown.push(span(MORE, style));
     }

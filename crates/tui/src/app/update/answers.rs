@@ -13,8 +13,8 @@ use super::super::menu::{Coming, setting_row};
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
 use super::super::{Answer, Ask, Provider, SettingRow, Trusted, settings};
-use crate::dialog::{Question, Wanted};
-use crate::picker::{Can, Row};
+use crate::dialog::{Question, AnswerKind};
+use crate::picker::{PickerAbilities, PickerRow};
 use haft_protocol::rpc::ListSessions;
 
 /// Returns the title of a conversation without a name: as it begins.
@@ -106,7 +106,7 @@ pub(super) fn follow(state: &mut State) {
     for following in state.stack.conversation.arrived() {
         match following {
             Following::Event(event) => events::shown_event(state, &event),
-            Following::Said(said) => state.stack.conversation.transcript_mut().say(said),
+            Following::Said(said) => state.stack.conversation.transcript_mut().push_local(said),
         }
     }
 }
@@ -122,13 +122,13 @@ fn show_providers(state: &mut State, providers: Vec<Provider>) {
         }
     };
     let shown = providers.iter().filter(|provider| purpose == ChoiceUse::Login || provider.stored);
-    let rows: Vec<Row> = shown
-        .map(|provider| Row {
+    let rows: Vec<PickerRow> = shown
+        .map(|provider| PickerRow {
             key: provider.name.clone(),
             text: provider.name.clone(),
             detail: provider.key.as_ref().map_or_else(String::new, |key| format!("key from {key}")),
             current: provider.key.is_some(),
-            ..Row::default()
+            ..PickerRow::default()
         })
         .collect();
     state.stack.composer.known_mut().providers = Some(providers);
@@ -136,7 +136,7 @@ fn show_providers(state: &mut State, providers: Vec<Provider>) {
         state.info("there is no stored key");
         return;
     }
-    state.pick(title, rows, Can::default(), purpose);
+    state.pick(title, rows, PickerAbilities::default(), purpose);
 }
 
 fn trust(state: &mut State, trusted: Trusted) {
@@ -155,7 +155,7 @@ fn trust(state: &mut State, trusted: Trusted) {
     }
     let question = Question {
         owner: None,
-        wanted: Wanted::Confirm,
+        wanted: AnswerKind::Confirm,
         title: format!("Trust {project}?"),
         message: items.join("\n"),
         call: None,
@@ -174,7 +174,7 @@ fn granted(state: &mut State, outcome: Result<String, Failure>) {
         state.out.ask(Ask::Themes);
         let question = Question {
             owner: None,
-            wanted: Wanted::Confirm,
+            wanted: AnswerKind::Confirm,
             title: "Begin a new session?".to_owned(),
             message: "What is trusted counts for sessions that begin from now on.".to_owned(),
             call: None,
@@ -190,7 +190,7 @@ fn settings_rows(state: &mut State, rows: Vec<SettingRow>) {
     let Some(Coming::Settings(one)) = state.coming.take() else { return };
     let Some(name) = one else {
         let shown = rows.iter().map(setting_row).collect();
-        state.pick("Settings", shown, Can::default(), ChoiceUse::Settings(rows));
+        state.pick("Settings", shown, PickerAbilities::default(), ChoiceUse::Settings(rows));
         return;
     };
     match rows.iter().find(|row| row.name == name) {

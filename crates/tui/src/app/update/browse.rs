@@ -31,7 +31,7 @@ pub(super) fn unfold(state: &mut State, is_calls: bool) {
     if opens {
         measure_transcript(state);
     }
-    let (calls, thinking) = state.stack.conversation.transcript_mut().unfolded();
+    let (calls, thinking) = state.stack.conversation.transcript_mut().unfolded_kinds();
     match is_calls {
         true if !(opens && calls) => state.stack.conversation.transcript_mut().toggle_calls(),
         false if !(opens && thinking) => state.stack.conversation.transcript_mut().toggle_thinking(),

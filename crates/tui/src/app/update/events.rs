@@ -53,7 +53,7 @@ pub(super) fn shown_event(state: &mut State, event: &AgentEvent) {
     {
         return;
     }
-    state.stack.conversation.transcript_mut().event(event, state.now);
+    state.stack.conversation.transcript_mut().handle_event(event, state.now);
     let is_of_queue = matches!(event, AgentEvent::QueueUpdate { .. });
     // What is taken back is not forgotten before it is here.
     if !(is_of_queue && state.held.waiting == Queued::Asked) {
@@ -147,7 +147,7 @@ fn rpc_event(state: &mut State, event: RpcEvent, session: Option<String>) {
 
 fn asked(state: &mut State, request: &UiRequest, session: Option<String>) {
     let purpose = AnswerUse::Reply { id: request.id.clone(), session };
-    state.ask_person(Question::of(request).in_directory(&state.session.cwd), purpose);
+    state.ask_person(Question::from_request(request).in_directory(&state.session.cwd), purpose);
 }
 
 fn closed(state: &mut State, reason: SessionEnd) {

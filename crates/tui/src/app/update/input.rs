@@ -12,11 +12,11 @@ use super::super::intent::Intent;
 use super::super::pending::Taken;
 use super::super::state::State;
 use super::super::status::quit_offer;
-use super::super::{Effect, Mouse};
+use super::super::{Effect, MouseAction};
 use super::{answered, browse, pick, prompt};
-use crate::editor::Content;
-use crate::keys::{Action, App, Chord, Press, Scroll};
-use crate::queue::When;
+use crate::editor::EditorContent;
+use crate::keys::{Action, App, Chord, KeyPress, Scroll};
+use crate::queue::DeliveryTime;
 
 /// Handles a key: the components first, then the keys of the whole program, at last the key that quits.
 pub(super) fn key(state: &mut State, chord: Chord) {
@@ -34,11 +34,11 @@ pub(super) fn key(state: &mut State, chord: Chord) {
 }
 
 /// Handles a key that no component claims. The key that quits does so unless it is text or means something else.
-fn unclaimed_key(state: &mut State, action: Option<Action>, press: &Press) {
+fn unclaimed_key(state: &mut State, action: Option<Action>, press: &KeyPress) {
     match action {
         Some(Action::Scroll(action)) => scroll(state, action),
         Some(Action::App(action)) => app(state, action),
-        None if press.quits() && press.chord().text().is_none() => app(state, App::Quit),
+        None if press.is_quit() && press.chord().typed_char().is_none() => app(state, App::Quit),
         Some(_) | None => {}
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn heard(state: &mut State, line: &str) {
         state.status.disarm();
         if state.lines.is_late(state.now) && !text.trim().is_empty() {
             // It is printed that it was not sent, and how to send it.
-            return state.stack.composer.give_back([&Content::of_text(&text)]);
+            return state.stack.composer.give_back([&EditorContent::from_text(&text)]);
         }
     }
     state.offer(|component, scope| component.line(&text, scope));
@@ -85,7 +85,7 @@ pub(super) fn interrupted(state: &mut State) {
     carry_out(state, None);
 }
 
-pub(super) fn mouse(state: &mut State, mouse: Mouse) {
+pub(super) fn mouse(state: &mut State, mouse: MouseAction) {
     state.offer(|component, scope| component.mouse(mouse, scope));
     carry_out(state, None);
 }
@@ -162,7 +162,7 @@ fn app(state: &mut State, action: App) {
     }
 }
 
-fn submit(state: &mut State, when: When) {
+fn submit(state: &mut State, when: DeliveryTime) {
     if let Some(submission) = state.stack.composer.submit(when) {
         prompt::say_when_possible(state, Unsent { submission, when, form: Form::Typed });
     }

@@ -10,8 +10,8 @@ use super::super::menu::{session_rows, tool_row, tree_rows};
 use super::super::pending::Pending;
 use super::super::state::State;
 use super::super::{Ask, SettingRow, settings};
-use crate::dialog::{Question, Wanted};
-use crate::picker::{Can, Row};
+use crate::dialog::{Question, AnswerKind};
+use crate::picker::{PickerAbilities, PickerRow};
 
 pub(super) fn menu_closed(state: &mut State, purpose: &ChoiceUse) {
     state.themes.end_preview();
@@ -74,17 +74,17 @@ pub(super) fn pick_model(state: &mut State) {
         };
         let name = model.name.clone().unwrap_or_default();
         let parts = [name, window].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-        Row {
+        PickerRow {
             key: format!("{}/{}", model.provider, model.id),
             text: model.id.clone(),
             detail: parts.join(" · "),
             current: (&model.provider, &model.id) == (&state.session.provider, &state.session.model),
             group: model.provider.clone(),
-            ..Row::default()
+            ..PickerRow::default()
         }
     });
     let rows = rows.collect();
-    state.pick("Model", rows, Can::default(), ChoiceUse::Model);
+    state.pick("Model", rows, PickerAbilities::default(), ChoiceUse::Model);
 }
 
 pub(super) fn pick_session(state: &mut State) {
@@ -96,7 +96,7 @@ pub(super) fn pick_session(state: &mut State) {
     };
     let other = other.session.clone();
     let rows = session_rows(&sessions, shown);
-    let can = Can { rename: true, delete: true };
+    let can = PickerAbilities { rename: true, delete: true };
     state.pick("Sessions", rows, can, ChoiceUse::Session(sessions));
     if let Some(menu) = &mut state.stack.menu {
         menu.choose(&other);
@@ -116,7 +116,7 @@ pub(super) fn pick_entry(state: &mut State, tree: TreeData) {
         state.info("nothing was said yet");
         return;
     }
-    state.pick("Go on from", rows, Can::default(), ChoiceUse::Tree(tree.entries));
+    state.pick("Go on from", rows, PickerAbilities::default(), ChoiceUse::Tree(tree.entries));
 }
 
 /// Goes on from an entry; what the person said there is to be said anew.
@@ -129,7 +129,7 @@ fn move_to(state: &mut State, entries: &[EntryInfo], key: &str) {
 pub(super) fn pick_tools(state: &mut State) {
     let tools = state.stack.composer.known().tools.as_deref().unwrap_or_default();
     let rows = tools.iter().map(tool_row).collect();
-    state.pick("Tools: enter offers one to the model, or does not", rows, Can::default(), ChoiceUse::Tools);
+    state.pick("Tools: enter offers one to the model, or does not", rows, PickerAbilities::default(), ChoiceUse::Tools);
 }
 
 pub(super) fn refresh_tools(state: &mut State) {
@@ -156,11 +156,11 @@ pub(super) fn toggle_tool(state: &mut State, name: &str) {
 }
 
 pub(super) fn pick_extension(state: &mut State) {
-    let rows: Vec<Row> = state
+    let rows: Vec<PickerRow> = state
         .session
         .extensions
         .iter()
-        .map(|info| Row {
+        .map(|info| PickerRow {
             key: info.name.to_string(),
             text: info.name.to_string(),
             detail: [
@@ -173,20 +173,20 @@ pub(super) fn pick_extension(state: &mut State) {
             .collect::<Vec<_>>()
             .join(" · "),
             group: info.origin.clone(),
-            ..Row::default()
+            ..PickerRow::default()
         })
         .collect();
     if rows.is_empty() {
         state.info("there are no extensions");
         return;
     }
-    state.pick("Extensions", rows, Can::default(), ChoiceUse::Extensions);
+    state.pick("Extensions", rows, PickerAbilities::default(), ChoiceUse::Extensions);
 }
 
 fn pick_what(state: &mut State, name: &str) {
-    let row = |key: &str, text: &str| Row { key: key.to_owned(), text: text.to_owned(), ..Row::default() };
+    let row = |key: &str, text: &str| PickerRow { key: key.to_owned(), text: text.to_owned(), ..PickerRow::default() };
     let rows = vec![row("reload", "Start it again"), row("show", "Show how it is, and what it brings")];
-    state.pick(name, rows, Can::default(), ChoiceUse::Extension(name.to_owned()));
+    state.pick(name, rows, PickerAbilities::default(), ChoiceUse::Extension(name.to_owned()));
 }
 
 pub(super) fn pick_value(state: &mut State, row: &SettingRow) {
@@ -195,7 +195,7 @@ pub(super) fn pick_value(state: &mut State, row: &SettingRow) {
     } else if row.choices.is_empty() {
         let question = Question {
             owner: None,
-            wanted: Wanted::Input { secret: false },
+            wanted: AnswerKind::Input { secret: false },
             title: row.name.clone(),
             message: format!("It is {} ({}). {}", row.value, row.origin, row.about),
             call: None,
@@ -205,13 +205,13 @@ pub(super) fn pick_value(state: &mut State, row: &SettingRow) {
         };
         state.ask_person(question, AnswerUse::Setting { name: row.name.clone() });
     } else {
-        let rows = row.choices.iter().cloned().map(|choice| Row {
+        let rows = row.choices.iter().cloned().map(|choice| PickerRow {
             key: choice.clone(),
             current: choice == row.value,
             text: choice,
-            ..Row::default()
+            ..PickerRow::default()
         });
         let rows = rows.collect();
-        state.pick(&row.name, rows, Can::default(), ChoiceUse::Value(row.name.clone()));
+        state.pick(&row.name, rows, PickerAbilities::default(), ChoiceUse::Value(row.name.clone()));
     }
 }

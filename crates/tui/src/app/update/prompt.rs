@@ -12,7 +12,7 @@ use super::super::state::State;
 use super::shell;
 use super::size::fits;
 use crate::editor::{Editor, Submission};
-use crate::queue::{TakenBack, When};
+use crate::queue::{RestoredMessages, DeliveryTime};
 
 /// Below this likeness, of at most 1, another name is not what was meant.
 const ALIKE: f64 = 0.88;
@@ -82,19 +82,19 @@ fn mean(state: &mut State, unsent: &Unsent) {
         Typed::Prompt => {
             remember(state, submission);
             let when = by_now(state, *when);
-            if *form == Form::Line && when == When::Now {
-                state.stack.conversation.transcript_mut().typed(&submission.text);
+            if *form == Form::Line && when == DeliveryTime::Now {
+                state.stack.conversation.transcript_mut().record_typed(&submission.text);
             }
             deliver(state, submission.clone(), when, is_plain(submission));
         }
     }
 }
 
-fn by_now(state: &State, when: When) -> When {
+fn by_now(state: &State, when: DeliveryTime) -> DeliveryTime {
     match (when, state.work.is_on()) {
-        (_, false) => When::Now,
-        (When::FollowUp, true) => When::FollowUp,
-        (When::Now | When::Steer, true) => When::Steer,
+        (_, false) => DeliveryTime::Now,
+        (DeliveryTime::FollowUp, true) => DeliveryTime::FollowUp,
+        (DeliveryTime::Now | DeliveryTime::Steer, true) => DeliveryTime::Steer,
     }
 }
 
@@ -140,12 +140,12 @@ fn nearly(state: &State, name: &str) -> Option<String> {
 
 fn remember(state: &mut State, submission: &Submission) {
     state.stack.panel.allow_all();
-    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.kept) {
-        state.out.ask(Ask::Remember(submission.kept.clone()));
+    if !commands::is_secret(&submission.text) && state.stack.composer.remember(&submission.history_text) {
+        state.out.ask(Ask::Remember(submission.history_text.clone()));
     }
 }
 
-fn deliver(state: &mut State, submission: Submission, when: When, plain: bool) {
+fn deliver(state: &mut State, submission: Submission, when: DeliveryTime, plain: bool) {
     state.notes.clear();
     state.stack.conversation.transcript_mut().scroll(crate::keys::Scroll::Bottom);
     if submission.images.is_empty() {
@@ -179,7 +179,7 @@ pub(super) fn image_read(state: &mut State, number: u64, image: Result<Image, Fa
 }
 
 /// `plain` says that it is no command, whatever it begins with.
-fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, when: When, plain: bool) {
+fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, when: DeliveryTime, plain: bool) {
     let message = submission.text.clone();
     if let Err(why) = fits(&message, &images) {
         state.error(why);
@@ -187,19 +187,19 @@ fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, wh
     }
     let kept = Box::new(submission);
     match when {
-        When::Now => {
+        DeliveryTime::Now => {
             state.work.prompts += 1;
             state.work.begun += 1;
             state.out.send(Said { message, images, plain: plain.then_some(true) }, Pending::Prompt(kept));
         }
-        When::Steer => {
+        DeliveryTime::Steer => {
             state.held.told += 1;
-            state.queue.sent(&kept);
+            state.queue.push_prompt(&kept);
             state.out.send(Steer { message, images }, Pending::Said(kept));
         }
-        When::FollowUp => {
+        DeliveryTime::FollowUp => {
             state.held.told += 1;
-            state.queue.sent(&kept);
+            state.queue.push_prompt(&kept);
             state.out.send(FollowUp { message, images }, Pending::Said(kept));
         }
     }
@@ -207,20 +207,20 @@ fn send_prompt(state: &mut State, submission: Submission, images: Vec<Image>, wh
 
 /// A run that fails leaves what waited for it where it is.
 pub(super) fn has_prompts_waiting(state: &State) -> bool {
-    state.queue.waiting().any(|waiting| !waiting.shell)
+    state.queue.waiting_messages().any(|waiting| !waiting.shell)
 }
 
-pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
-    let TakenBack { prompts, printed } = back;
+pub(super) fn taken_back(state: &mut State, back: RestoredMessages, taken: Taken) {
+    let RestoredMessages { prompts, printed } = back;
     printed.into_iter().for_each(|printed| shell::say_printed(state, printed));
     match taken {
         Taken::Editor => state.stack.composer.give_back(&prompts),
         Taken::Sent => {
             let mut editor = Editor::new();
-            editor.put_before(&prompts);
+            editor.prepend_prompts(&prompts);
             let submission = editor.take();
             if !submission.text.is_empty() {
-                let when = by_now(state, When::Now);
+                let when = by_now(state, DeliveryTime::Now);
                 // As the agent would have been told it.
                 deliver(state, submission, when, true);
             }
@@ -230,7 +230,7 @@ pub(super) fn taken_back(state: &mut State, back: TakenBack, taken: Taken) {
 
 /// True if the model is told it as it stands, whatever it begins with: that is what a blank before it says.
 fn is_plain(submission: &Submission) -> bool {
-    submission.kept.starts_with(char::is_whitespace)
+    submission.history_text.starts_with(char::is_whitespace)
 }
 
 fn is_name(text: &str) -> bool {

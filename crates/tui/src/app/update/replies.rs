@@ -17,7 +17,7 @@ use super::super::Ask;
 use super::super::held::Queued;
 use super::super::pending::{Pending, Shown, Taken};
 use super::super::state::State;
-use crate::editor::{Content, Submission};
+use crate::editor::{EditorContent, Submission};
 use crate::timeouts;
 
 pub(super) fn reply(state: &mut State, reply: Response) {
@@ -125,7 +125,7 @@ fn failed(state: &mut State, pending: Pending, failure: Failure) {
             not_sent(state, &submission, &failure);
         }
         Pending::Said(submission) => {
-            state.queue.unsent(&submission);
+            state.queue.remove_prompt(&submission);
             not_sent(state, &submission, &failure);
         }
         // Its extension is gone, or was not there yet.
@@ -295,7 +295,7 @@ fn queue_taken(state: &mut State, data: QueueData, taken: Taken) {
     state.held.waiting = Queued::Told;
     state.held.told += 1;
     let QueueData { steering, follow_up, .. } = data;
-    let back = state.queue.taken(steering, follow_up);
+    let back = state.queue.take_returned(steering, follow_up);
     prompt::taken_back(state, back, taken);
 }
 
@@ -342,7 +342,7 @@ fn moved(state: &mut State, MovedData { text, .. }: MovedData) {
     state.ask_state();
     if let Some(text) = text {
         // Before what is being written.
-        state.stack.composer.give_back([&Content::of_text(&text)]);
+        state.stack.composer.give_back([&EditorContent::from_text(&text)]);
         state.stack.composer.close_popup();
     }
     state.out.ask(Ask::Branch);

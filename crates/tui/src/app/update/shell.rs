@@ -6,11 +6,11 @@ use super::super::Ask;
 use super::super::pending::Pending;
 use super::super::state::State;
 use super::super::work::Shell;
-use crate::queue::Printed;
+use crate::queue::QueuedShellOutput;
 
 pub(super) fn shell(state: &mut State, command: String, kept: bool) {
     let number = state.out.next_number();
-    state.stack.conversation.transcript_mut().shell(number, &command, kept, state.now);
+    state.stack.conversation.transcript_mut().start_shell(number, &command, kept, state.now);
     state.work.shells.push(Shell { number, command: command.clone(), kept });
     state.out.ask(Ask::Shell { number, command });
 }
@@ -19,7 +19,7 @@ pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String,
     let Some(at) = state.work.shells.iter().position(|shell| shell.number == number) else { return };
     let Shell { command, kept, .. } = state.work.shells.remove(at);
     let shown = outcome.as_ref().map(|(_, status)| *status).map_err(ToString::to_string);
-    state.stack.conversation.transcript_mut().shell_end(number, shown, state.now);
+    state.stack.conversation.transcript_mut().finish_shell(number, shown, state.now);
     // It may have gone to another branch.
     state.out.ask(Ask::Branch);
     if let Ok((output, status)) = outcome
@@ -31,13 +31,13 @@ pub(super) fn shell_end(state: &mut State, number: u64, outcome: Result<(String,
             None => "\n\nIt was stopped.".to_owned(),
         };
         let message = format!("I ran `{command}`:\n\n```\n{}\n```{ended}", output.trim_end());
-        say_printed(state, Printed { command, message });
+        say_printed(state, QueuedShellOutput { command, message });
     }
 }
 
 /// The agent reads it at its next step, or before the next prompt.
-pub(super) fn say_printed(state: &mut State, printed: Printed) {
+pub(super) fn say_printed(state: &mut State, printed: QueuedShellOutput) {
     state.held.told += 1;
-    state.queue.printed(&printed);
+    state.queue.push_shell_output(&printed);
     state.out.send(Steer { message: printed.message, images: Vec::new() }, Pending::ShellSaid);
 }

@@ -11,8 +11,8 @@ use super::super::held::{Held, Origin};
 use super::super::pending::Pending;
 use super::super::session::Session;
 use super::super::state::State;
-use crate::editor::Content;
-use crate::queue::{Queue, TakenBack};
+use crate::editor::EditorContent;
+use crate::queue::{MessageQueue, RestoredMessages};
 
 /// The most characters of a name in a row that says where a fork comes from.
 const LONGEST_NAME: usize = 60;
@@ -105,7 +105,7 @@ fn leave_behind(state: &mut State, before: &Session, left: Option<&str>, origin:
     } else {
         for shell in state.work.shells.iter_mut().filter(|shell| shell.kept) {
             shell.kept = false;
-            state.stack.conversation.transcript_mut().shell_left(shell.number);
+            state.stack.conversation.transcript_mut().detach_shell(shell.number);
         }
     }
     let sending = state.sending.take_contents();
@@ -120,13 +120,13 @@ fn forked(state: &mut State, before: &Session, id: &str, entry: Option<&str>) {
 
 /// Deals with the messages that waited in the session before, as they were taken back there. What commands printed is
 /// told to the session that goes on with it.
-pub(super) fn left(state: &mut State, mut queue: Queue, goes_on: Option<&str>, taken: Option<QueueData>) {
+pub(super) fn left(state: &mut State, mut queue: MessageQueue, goes_on: Option<&str>, taken: Option<QueueData>) {
     let back = match taken {
-        Some(QueueData { steering, follow_up, .. }) => queue.taken(steering, follow_up),
+        Some(QueueData { steering, follow_up, .. }) => queue.take_returned(steering, follow_up),
         // It is closed already: whatever waited was read by nobody.
         None => queue.take_back(),
     };
-    let TakenBack { prompts, printed } = back;
+    let RestoredMessages { prompts, printed } = back;
     back_from_before(state, &prompts);
     let goes_on = goes_on.is_some() && state.out.session() == goes_on;
     for printed in printed {
@@ -142,7 +142,7 @@ pub(super) fn left(state: &mut State, mut queue: Queue, goes_on: Option<&str>, t
 }
 
 /// Prompts that the session before did not begin with are in the editor.
-pub(super) fn back_from_before(state: &mut State, contents: &[Content]) {
+pub(super) fn back_from_before(state: &mut State, contents: &[EditorContent]) {
     let said = match contents.len() {
         0 => return,
         1 => "a prompt that waited in the session before is in the editor".to_owned(),

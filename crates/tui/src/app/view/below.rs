@@ -6,7 +6,7 @@ use ratatui_core::text::Line;
 use super::super::inline::Below;
 use super::super::state::State;
 use super::{rows_below, welcome};
-use crate::look::Look;
+use crate::look::DrawContext;
 
 /// The conversation that is shown is left: what was not printed of it is, as it is now.
 pub(in crate::app) fn leave_conversation(state: &mut State) {
@@ -20,7 +20,7 @@ pub(in crate::app) fn leave_conversation(state: &mut State) {
 
 /// Returns the next output of the terminal's own screen, and the number of rows that are drawn below it. None where all
 /// of a screen is drawn: that is how lists, pages, panels and the transcript are shown while they are open.
-pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &Look) -> Option<Below> {
+pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &DrawContext) -> Option<Below> {
     if !state.is_below() {
         return None;
     }
@@ -30,25 +30,25 @@ pub(in crate::app) fn below(state: &mut State, screen: Rect, look: &Look) -> Opt
     // What is shown before the conversation is known is not a part of it.
     if !state.stack.conversation.is_read() {
         printed.extend(heading(state, screen.width, look));
-        printed.extend(state.stack.conversation.transcript_mut().settle(
+        printed.extend(state.stack.conversation.transcript_mut().take_settled_rows(
             screen.width,
             usize::from(room),
             look,
         ));
     }
-    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX).min(room);
+    let live = u16::try_from(state.stack.conversation.transcript().live_rows()).unwrap_or(u16::MAX).min(room);
     Some(Below { printed, height: (wanted + live).min(screen.height).max(1) })
 }
 
 /// All that has not been printed, as it is now.
-pub(in crate::app) fn rest(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
+pub(in crate::app) fn rest(state: &mut State, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let mut rows = heading(state, width, look);
-    rows.extend(state.stack.conversation.transcript_mut().settle_all(width, look));
+    rows.extend(state.stack.conversation.transcript_mut().take_remaining_rows(width, look));
     rows
 }
 
 /// Returns the rows before the conversation: the rest of the one before it, and what this one is.
-fn heading(state: &mut State, width: u16, look: &Look) -> Vec<Line<'static>> {
+fn heading(state: &mut State, width: u16, look: &DrawContext) -> Vec<Line<'static>> {
     let greets = state.inline.greets(state.out.session().is_some());
     let greeting = if greets { welcome::rows(state, width, look) } else { Vec::new() };
     state.inline.take_heading(greeting, width, look)

@@ -5,8 +5,8 @@ use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
 
 use crate::clean::{CleanLine, span};
-use crate::editor::{Editor, Piece, PieceKind};
-use crate::look::Look;
+use crate::editor::{Editor, RowPiece, PieceKind};
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
 use super::super::component::put;
@@ -15,7 +15,7 @@ use super::super::state::State;
 use super::layout::is_framed;
 
 /// Draws it, and says where the cursor stands.
-pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)> {
+pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) -> Option<(u16, u16)> {
     if area.is_empty() {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
         let hint =
             if state.work.is_on() { "enter: at the next step · alt+enter: when it is done" } else { "" };
         let place = beside_mark(inner);
-        let hint = CleanLine::from(hint).shortened(usize::from(place.width));
+        let hint = CleanLine::from(hint).truncate_to_width(usize::from(place.width));
         put(buffer, place, 0, &Line::from(span(hint, theme.style(Role::Placeholder))));
     }
     Some(text(editor, inner, buffer, theme))
@@ -46,7 +46,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
 fn framed(state: &State, area: Rect, buffer: &mut Buffer, theme: &Theme) -> Rect {
     let has_keys = state.stack.cover_rows().is_none() && !state.stack.conversation.browses();
     let role = if has_keys { Role::BorderFocused } else { Role::Border };
-    let rule = Line::from(span(CleanLine::repeated('─', usize::from(area.width)), theme.style(role)));
+    let rule = Line::from(span(CleanLine::from_repeated_char('─', usize::from(area.width)), theme.style(role)));
     put(buffer, area, 0, &rule);
     put(buffer, area, area.height - 1, &rule);
     Rect { y: area.y + 1, height: area.height - 2, ..area }
@@ -67,7 +67,7 @@ fn text(editor: &Editor, area: Rect, buffer: &mut Buffer, theme: &Theme) -> (u16
         put(buffer, area, 0, &Line::from(span(mark, theme.style(Role::Prompt))));
     }
     for (row, at) in (0..area.height).zip(top..layout.len()) {
-        let pieces = editor.row(&layout, at).into_iter().map(|piece| shown(&piece, theme));
+        let pieces = editor.row_pieces(&layout, at).into_iter().map(|piece| shown(&piece, theme));
         put(buffer, inner, row, &pieces.collect());
     }
     let within = |at: usize, most: u16| u16::try_from(at).unwrap_or(u16::MAX).min(most.saturating_sub(1));
@@ -77,7 +77,7 @@ fn text(editor: &Editor, area: Rect, buffer: &mut Buffer, theme: &Theme) -> (u16
     )
 }
 
-fn shown(piece: &Piece, theme: &Theme) -> ratatui_core::text::Span<'static> {
+fn shown(piece: &RowPiece, theme: &Theme) -> ratatui_core::text::Span<'static> {
     let role = match piece.kind {
         PieceKind::Text => Role::Text,
         PieceKind::Paste | PieceKind::Image => Role::Accent,

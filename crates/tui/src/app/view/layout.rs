@@ -2,7 +2,7 @@
 
 use ratatui_core::layout::Rect;
 
-use crate::look::Look;
+use crate::look::DrawContext;
 
 use super::super::areas::Areas;
 use super::super::component::LIST;
@@ -26,19 +26,19 @@ pub(super) struct Wanted {
     notes: u16,
 }
 
-pub(super) fn areas(state: &mut State, area: Rect, look: &Look) -> Areas {
+pub(super) fn areas(state: &mut State, area: Rect, look: &DrawContext) -> Areas {
     let wanted = wanted(state, area, look);
     parted(area, wanted, u16::MAX)
 }
 
 /// Where everything stands in an area below what has been printed, on a screen of so many rows.
-pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &Look) -> Areas {
+pub(super) fn areas_below(state: &mut State, area: Rect, screen: u16, look: &DrawContext) -> Areas {
     let wanted = wanted_below(state, Rect { height: screen, ..area }, look);
-    let live = u16::try_from(state.stack.conversation.transcript().live()).unwrap_or(u16::MAX);
+    let live = u16::try_from(state.stack.conversation.transcript().live_rows()).unwrap_or(u16::MAX);
     parted(area, wanted, live)
 }
 
-pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &Look) -> Wanted {
+pub(super) fn wanted_below(state: &mut State, screen: Rect, look: &DrawContext) -> Wanted {
     let popup = super::popup::rows(state);
     Wanted { popup, ..wanted(state, screen, look) }
 }
@@ -50,7 +50,7 @@ impl Wanted {
     }
 }
 
-fn wanted(state: &mut State, area: Rect, look: &Look) -> Wanted {
+fn wanted(state: &mut State, area: Rect, look: &DrawContext) -> Wanted {
     // The transcript says what led to a question: some of it stays.
     let most = area.height.saturating_sub(area.height / 4).max(1);
     let question = state.stack.dialogs.rows(area.width, most, look);

@@ -6,8 +6,8 @@ use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::clean::{CleanLine, columns, span};
-use crate::complete::{Candidate, Kind, MOST_SHOWN, Popup};
-use crate::look::Look;
+use crate::complete::{CompletionCandidate, CompletionKind, MOST_SHOWN, CompletionPopup};
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
 
 use super::super::areas::Areas;
@@ -18,7 +18,7 @@ use super::super::state::State;
 const MOST_NAME: usize = 32;
 
 /// The candidates, where nothing else has their place.
-fn shown(state: &State) -> Option<&Popup> {
+fn shown(state: &State) -> Option<&CompletionPopup> {
     state
         .stack
         .composer
@@ -31,7 +31,7 @@ pub(super) fn rows(state: &State) -> u16 {
     u16::try_from(rows).unwrap_or_default()
 }
 
-pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look) {
+pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &DrawContext) {
     let Some(popup) = shown(state) else { return };
     let ask = areas.ask;
     let above = ask.y.saturating_sub(areas.main.y);
@@ -64,23 +64,23 @@ pub(super) fn draw(state: &State, areas: Areas, buffer: &mut Buffer, look: &Look
     }
 }
 
-fn mark(popup: &Popup) -> &'static str {
-    match popup.wanted.kind {
-        Kind::Command => "/",
-        Kind::File { .. } => "@",
-        Kind::Argument { .. } => "",
+fn mark(popup: &CompletionPopup) -> &'static str {
+    match popup.target.kind {
+        CompletionKind::Command => "/",
+        CompletionKind::File { .. } => "@",
+        CompletionKind::Argument { .. } => "",
     }
 }
 
-fn columns_of(popup: &Popup, candidate: &Candidate) -> usize {
+fn columns_of(popup: &CompletionPopup, candidate: &CompletionCandidate) -> usize {
     let hint = if candidate.hint.is_empty() { 0 } else { 1 + CleanLine::new(&candidate.hint).columns() };
     mark(popup).len() + CleanLine::new(&candidate.text).columns() + hint
 }
 
 /// `/model [model]   Has another model answer…   haft`
 fn line(
-    popup: &Popup,
-    candidate: &Candidate,
+    popup: &CompletionPopup,
+    candidate: &CompletionCandidate,
     name: usize,
     width: u16,
     chosen: bool,
@@ -97,23 +97,23 @@ fn line(
     }
     let used = |spans: &[Span<'static>]| spans.iter().map(|span| columns(&span.content)).sum::<usize>();
     let pad = (name + 2).saturating_sub(used(&spans)) + 2;
-    let source = match (&popup.wanted.kind, candidate.source.as_str()) {
-        (Kind::Command, "") => "haft".into(),
+    let source = match (&popup.target.kind, candidate.source.as_str()) {
+        (CompletionKind::Command, "") => "haft".into(),
         (_, source) => CleanLine::new(source),
     };
     let room = usize::from(width).saturating_sub(used(&spans) + pad);
-    let source = source.shortened(room.min(MOST_NAME / 2));
+    let source = source.truncate_to_width(room.min(MOST_NAME / 2));
     let about = CleanLine::new(&candidate.description);
-    let about = about.shortened(room.saturating_sub(source.columns() + 2));
-    spans.push(span(CleanLine::repeated(' ', pad), muted));
+    let about = about.truncate_to_width(room.saturating_sub(source.columns() + 2));
+    spans.push(span(CleanLine::from_repeated_char(' ', pad), muted));
     let between = room.saturating_sub(about.columns() + source.columns());
     spans.push(span(about, muted));
-    spans.push(span(CleanLine::repeated(' ', between), muted));
+    spans.push(span(CleanLine::from_repeated_char(' ', between), muted));
     spans.push(span(source, theme.style(Role::Extension)));
     Line::from(spans)
 }
 
-fn matched(candidate: &Candidate, theme: &Theme) -> Vec<Span<'static>> {
+fn matched(candidate: &CompletionCandidate, theme: &Theme) -> Vec<Span<'static>> {
     let (plain, found) = (theme.style(Role::Text), theme.style(Role::Accent));
     let graphemes = (0_u32..).zip(candidate.text.graphemes(true));
     let marked = |(at, grapheme): (u32, &str)| {

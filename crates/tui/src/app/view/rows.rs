@@ -6,12 +6,12 @@ use ratatui_core::text::Line;
 
 use haft_protocol::event::Level;
 
-use crate::clean::{Clean, CleanLine, span};
+use crate::clean::{CleanText, CleanLine, span};
 use crate::figures;
 use crate::keys::Prompt;
-use crate::look::Look;
+use crate::look::DrawContext;
 use crate::theme::{Role, Theme};
-use crate::wrap::{Hang, Mode, wrap};
+use crate::wrap::{RowPrefixes, WrapMode, wrap};
 
 use super::super::component::put;
 use super::super::notes::Note;
@@ -32,7 +32,7 @@ pub(super) fn note_rows(state: &State, width: u16, theme: &Theme) -> u16 {
     u16::try_from(note_lines(state, width, MOST_NOTES, theme).len()).unwrap_or(u16::MAX)
 }
 
-pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn notes(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let lines = note_lines(state, area.width, usize::from(area.height), &look.theme);
     for (row, line) in (0..area.height).zip(&lines) {
         put(buffer, area, row, line);
@@ -67,15 +67,15 @@ fn one_note(Note { owner, level, text }: &Note, width: u16, theme: &Theme) -> Ve
         Level::Info => Role::Note,
     };
     let end = (0..=LONGEST_NOTE.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    let text = Clean::new(text.get(..end).unwrap_or_default());
+    let text = CleanText::new(text.get(..end).unwrap_or_default());
     let owner = span(CleanLine::new(&format!("[{owner}] ")), theme.style(Role::Extension));
     // What follows is seen to be of the same note.
     let indent = vec![span("  ", theme.style(Role::Text))];
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let first = if at == 0 { vec![owner.clone()] } else { indent.clone() };
-        let hang = Hang { first, rest: indent.clone() };
-        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, Mode::Words));
+        let hang = RowPrefixes { first, rest: indent.clone() };
+        lines.extend(wrap(&[span(line, theme.style(role))], width, &hang, WrapMode::Words));
     }
     // Even one that says nothing says whose it is.
     if lines.is_empty() {
@@ -89,12 +89,12 @@ pub(super) fn work_rows(state: &State) -> u16 {
 }
 
 /// `⠋ Working… 12s · esc to stop`
-pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let Some(since) = state.work.since else { return };
     let theme = &look.theme;
     let elapsed = look.now.saturating_duration_since(since);
     let spinner = theme.spinner();
-    let picture = spinner.picture(elapsed);
+    let picture = spinner.frame_at(elapsed);
     let words = match (state.work.is_on(), state.work.sums_up) {
         (_, true) => "summing up".into(),
         (false, false) => "running".into(),
@@ -102,7 +102,7 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     };
     let stop = stops(state);
     let rest = format!(" {}…", capital(words.as_str()));
-    let time = format!(" {}{stop}", figures::seconds(elapsed.as_secs()));
+    let time = format!(" {}{stop}", figures::format_seconds(elapsed.as_secs()));
     let line = Line::from_iter([
         span(picture, theme.style(Role::Spinner)),
         span(CleanLine::new(&rest), theme.style(Role::Text)),
@@ -116,7 +116,7 @@ fn stops(state: &State) -> String {
     let Some(key) = state.keymap.keys(Prompt::Abort).first() else { return String::new() };
     match state.work.shells.last() {
         Some(shell) if state.work.is_on() => {
-            let command = CleanLine::new(first_line(&shell.command)).shortened(LONGEST_COMMAND);
+            let command = CleanLine::new(first_line(&shell.command)).truncate_to_width(LONGEST_COMMAND);
             format!(" · {key} to stop the agent, then !{command}")
         }
         Some(_) | None => format!(" · {key} to stop"),
@@ -140,7 +140,7 @@ pub(super) fn queue_rows(state: &State) -> u16 {
 }
 
 /// `↳ steer: …`, `↳ then: …`, `↳ with your next prompt: !…`
-pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) {
+pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &DrawContext) {
     let waiting = waiting(&state.queue, &state.held, state.work.is_on());
     let theme = &look.theme;
     let shown = usize::from(area.height);
@@ -160,7 +160,7 @@ pub(super) fn queue(state: &State, area: Rect, buffer: &mut Buffer, look: &Look)
         let room = usize::from(area.width).saturating_sub(CleanLine::from(until).columns());
         let line = Line::from_iter([
             span(until, theme.style(Role::Muted)),
-            span(text.shortened(room), theme.style(Role::Text)),
+            span(text.truncate_to_width(room), theme.style(Role::Text)),
         ]);
         put(buffer, area, row, &line);
     }
@@ -179,6 +179,6 @@ mod tests {
 
     #[test]
     fn times_are_short() {
-        assert_eq!([0, 59, 184, 3720].map(figures::seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
+        assert_eq!([0, 59, 184, 3720].map(figures::format_seconds), ["0s", "59s", "3m 04s", "1h 02m"]);
     }
 }

@@ -11,14 +11,14 @@ fn call(name: &str, args: &str) -> ToolCall {
 
 #[track_caller]
 fn check(args: &str, expect: &[&str]) {
-    let mark = |row: &Row| match row.mark {
-        Mark::No => "",
-        Mark::Line => "│",
-        Mark::Removed => "-",
-        Mark::Added => "+",
+    let mark = |row: &ArgumentRow| match row.mark {
+        LineMark::No => "",
+        LineMark::Line => "│",
+        LineMark::Removed => "-",
+        LineMark::Added => "+",
     };
-    let row = |row: &Row| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
-    assert_eq!(arguments(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);
+    let row = |row: &ArgumentRow| format!("{}{}{}", " ".repeat(row.indent), mark(row), row.text);
+    assert_eq!(argument_rows(&call("bash", args)).iter().map(row).collect::<Vec<_>>(), expect);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_would_not_be_seen_is_written_out() {
 #[track_caller]
 fn check_place(name: &str, args: &str, expect: Option<&str>) {
     let cwd = if cfg!(windows) { r"C:\w" } else { "/w" };
-    assert_eq!(place(&call(name, args), Path::new(cwd)).as_deref(), expect, "{args}");
+    assert_eq!(target_path(&call(name, args), Path::new(cwd)).as_deref(), expect, "{args}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const FEW: usize = 20_000;
 /// The picture. Points that are not drawn show what is below.
 pub(super) fn encode(pixels: &RgbaImage) -> String {
     let (across, down) = pixels.dimensions();
-    let palette = Palette::of(pixels);
+    let palette = Palette::from_pixels(pixels);
     let mut text = format!("\x1bP0;1;0q\"1;1;{across};{down}");
     for (at, color) in palette.colors.iter().enumerate() {
         let [red, green, blue] = color.map(|part| (u16::from(part) * 100 + 127) / 255);
@@ -38,7 +38,7 @@ fn push_band(text: &mut String, pixels: &RgbaImage, palette: &Palette, top: u32)
     let columns = usize::try_from(across).unwrap_or_default();
     for y in top..down.min(top + 6) {
         for (x, pixel) in (0..across).zip(0..columns).map(|(x, at)| (at, pixels.get_pixel(x, y))) {
-            let Some(color) = palette.of_pixel(*pixel) else { continue };
+            let Some(color) = palette.color_index(*pixel) else { continue };
             if let Some(column) = band.entry(color).or_insert_with(|| vec![0; columns]).get_mut(x) {
                 *column |= 1 << (y - top);
             }
@@ -72,7 +72,7 @@ struct Palette {
 
 impl Palette {
     /// Where a picture has no more colours than there are, all of them; else those that come near.
-    fn of(pixels: &RgbaImage) -> Self {
+    fn from_pixels(pixels: &RgbaImage) -> Self {
         let mut palette = Self { colors: Vec::new(), shown_as: HashMap::new() };
         let mut seen: Vec<u8> = Vec::new();
         for Rgba([red, green, blue, _]) in pixels.pixels().filter(|pixel| pixel[3] >= OPAQUE) {
@@ -95,7 +95,7 @@ impl Palette {
         palette
     }
 
-    fn of_pixel(&self, Rgba([red, green, blue, alpha]): Rgba<u8>) -> Option<usize> {
+    fn color_index(&self, Rgba([red, green, blue, alpha]): Rgba<u8>) -> Option<usize> {
         if alpha < OPAQUE {
             return None;
         }
@@ -137,10 +137,10 @@ mod tests {
         let picture = RgbaImage::from_fn(100, 100, |x, y| {
             Rgba([u8::try_from(x * 2).unwrap(), u8::try_from(y * 2).unwrap(), 100, 255])
         });
-        let palette = Palette::of(&picture);
+        let palette = Palette::from_pixels(&picture);
         assert_eq!(palette.colors.len(), COLORS);
         let far = |pixel: &Rgba<u8>| {
-            let shown = palette.colors[palette.of_pixel(*pixel).unwrap()];
+            let shown = palette.colors[palette.color_index(*pixel).unwrap()];
             (0..3).map(|at| pixel[at].abs_diff(shown[at])).max().unwrap()
         };
         assert!(picture.pixels().map(far).max().unwrap() < 40);

@@ -9,13 +9,13 @@ use tokio::sync::mpsc;
 const WAITING: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Typed {
+pub(super) struct TimedLine {
     pub(super) line: String,
     pub(super) at: Instant,
 }
 
 /// Reads lines until there are none. The thread that does stays behind when the loop ends: nothing wakes a read.
-pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
+pub(super) fn spawn_line_reader() -> io::Result<mpsc::Receiver<TimedLine>> {
     let (sender, lines) = mpsc::channel(WAITING);
     let reads = move || {
         let mut input = io::stdin().lock();
@@ -30,7 +30,7 @@ pub(super) fn read() -> io::Result<mpsc::Receiver<Typed>> {
             }
             let text = String::from_utf8_lossy(&line);
             let line = text.trim_end_matches(['\n', '\r']).to_owned();
-            if sender.blocking_send(Typed { line, at: Instant::now() }).is_err() {
+            if sender.blocking_send(TimedLine { line, at: Instant::now() }).is_err() {
                 return;
             }
         }

@@ -25,26 +25,26 @@ fn answer(color: &str, end: Event) -> Vec<Event> {
     [vec![alt(']')], format!("11;{color}").chars().map(char).collect(), vec![end]].concat()
 }
 
-fn heard(replies: &mut Replies, events: Vec<Event>) -> (Vec<Event>, Vec<Appearance>) {
+fn heard(replies: &mut BackgroundReplyParser, events: Vec<Event>) -> (Vec<Event>, Vec<Appearance>) {
     let now = Instant::now();
     let mut all = (Vec::new(), Vec::new());
     for event in events {
-        let Heard { events, appearance } = replies.hear(now, event);
+        let ReplyOutcome { events, appearance } = replies.feed_event(now, event);
         all.0.extend(events);
         all.1.extend(appearance);
     }
     all
 }
 
-fn asked() -> Replies {
-    let mut replies = Replies::default();
-    replies.expect(Instant::now());
+fn asked() -> BackgroundReplyParser {
+    let mut replies = BackgroundReplyParser::default();
+    replies.expect_reply(Instant::now());
     replies
 }
 
 #[test]
 fn colours() {
-    let check = |color, expect| assert_eq!(appearance(color), expect, "{color}");
+    let check = |color, expect| assert_eq!(parse_appearance(color), expect, "{color}");
     check("rgb:ffff/ffff/ffff", Some(Appearance::Light));
     check("rgb:1e1e/1e1e/2e2e", Some(Appearance::Dark));
     check("rgb:f/f/f", Some(Appearance::Light));
@@ -88,7 +88,7 @@ fn what_only_begins_like_one_is_keys() {
     let all = vec![alt(']'), char('1'), char('2'), esc(), esc(), char('a')];
     assert_eq!(heard(&mut asked(), all.clone()), (all, Vec::new()));
     let (mut replies, start) = (asked(), Instant::now());
-    assert_eq!(replies.hear(start, esc()), Heard::default());
+    assert_eq!(replies.feed_event(start, esc()), ReplyOutcome::default());
     assert_eq!(replies.gives_up_at(), Some(start + timeouts::REPLY_BEGIN));
     assert_eq!(replies.give_up(), [esc()]);
     assert_eq!(replies.gives_up_at(), None);
@@ -105,7 +105,7 @@ fn half_an_answer_is_no_text() {
 #[test]
 fn nobody_asked() {
     let all = answer("rgb:ffff/ffff/ffff", alt('\\'));
-    assert_eq!(heard(&mut Replies::default(), all.clone()), (all, Vec::new()));
+    assert_eq!(heard(&mut BackgroundReplyParser::default(), all.clone()), (all, Vec::new()));
     let mut replies = asked();
     heard(&mut replies, answer("rgb:0/0/0", alt('\\')));
     assert_eq!(heard(&mut replies, vec![esc()]), (vec![esc()], Vec::new()));
@@ -159,8 +159,8 @@ proptest! {
 
     #[test]
     fn no_colour_is_too_strange(color in any::<String>()) {
-        let _ = appearance(&color);
-        let _ = appearance(&format!("rgb:{color}"));
-        let _ = appearance(&format!("#{color}"));
+        let _ = parse_appearance(&color);
+        let _ = parse_appearance(&format!("rgb:{color}"));
+        let _ = parse_appearance(&format!("#{color}"));
     }
 }

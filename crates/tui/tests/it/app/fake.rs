@@ -15,7 +15,7 @@ use haft_protocol::rpc::{
     Command, Event as SessionEvent, EventLine, Failure, Line, Request, Response, RpcEvent,
 };
 use haft_tui::app::{self, Answer, Ask, Effect, Event, Options, Provider, State, Trusted};
-use haft_tui::look::Look;
+use haft_tui::look::DrawContext;
 use haft_tui::theme::Theme;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -198,7 +198,7 @@ impl Fake {
     pub(crate) fn drawn(&mut self) -> (Buffer, Option<(u16, u16)>) {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let mut buffer = Buffer::empty(area);
-        let look = Look { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
+        let look = DrawContext { theme: Theme::clone(self.state.theme()), now: self.now, images: None };
         let cursor = app::draw(&mut self.state, area, &mut buffer, &look);
         self.state.was_drawn(self.now);
         (buffer, cursor)

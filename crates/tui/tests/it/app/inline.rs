@@ -138,7 +138,7 @@ fn the_transcript_lists_and_pages_have_another_screen() {
         assert!(page.is_below(), "after {keys}");
     }
     // What is printed next is folded as before, and what cannot be moved in is not.
-    assert_eq!(page.fake.state.transcript().unfolded(), (false, false));
+    assert_eq!(page.fake.state.transcript().unfolded_kinds(), (false, false));
     page.fake.keys("pagedown shift+end");
     assert!(page.is_below());
 }

@@ -6,7 +6,7 @@ use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop};
 use haft_protocol::rpc::{Event as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_tui::app::{Answer, Event, Mouse, MouseKind};
+use haft_tui::app::{Answer, Event, MouseAction, MouseKind};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
 
@@ -150,7 +150,7 @@ fn take(fake: &mut Fake, step: Step) {
             fake.keys("enter");
         }
         Step::Paste(text) => fake.tell(Event::Paste(text)),
-        Step::Mouse(kind, column, row) => fake.tell(Event::Mouse(Mouse { kind, column, row })),
+        Step::Mouse(kind, column, row) => fake.tell(Event::Mouse(MouseAction { kind, column, row })),
         Step::Resize(columns, rows) => fake.resize(columns, rows),
         Step::Session(event) => fake.event(*event),
         Step::Image => {

@@ -1,12 +1,12 @@
 //! What answers a dialog, and what does not.
 
 use haft_protocol::rpc::UiAnswer;
-use haft_tui::dialog::{Question, Reply, Wanted};
+use haft_tui::dialog::{Question, DialogKeyOutcome, AnswerKind};
 
 use super::{Open, approve, asked_by_todo, gate, numbered, question};
 use crate::shown::screen;
 
-const YES: Reply = Reply::Answered(UiAnswer::Confirmed(true));
+const YES: DialogKeyOutcome = DialogKeyOutcome::Answered(UiAnswer::Confirmed(true));
 
 #[track_caller]
 fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
@@ -14,12 +14,12 @@ fn check(question: Question, keys: &str, expect: Option<UiAnswer>) {
     open.shown(80);
     let mut open = open.later(300);
     let reply = open.keys(keys);
-    assert_eq!(reply, expect.map_or(Reply::Open, Reply::Answered), "{keys}");
+    assert_eq!(reply, expect.map_or(DialogKeyOutcome::Open, DialogKeyOutcome::Answered), "{keys}");
 }
 
 #[test]
 fn keys_answer_yes_or_no() {
-    for question in [asked_by_todo(Wanted::Confirm), approve("{}")] {
+    for question in [asked_by_todo(AnswerKind::Confirm), approve("{}")] {
         let check = |keys: &str, expect| check(question.clone(), keys, expect);
         check("y", Some(UiAnswer::Confirmed(true)));
         check("n", Some(UiAnswer::Confirmed(false)));
@@ -57,13 +57,13 @@ fn keys_choose() {
 #[test]
 fn keys_type() {
     let value = |text: &str| Some(UiAnswer::Value(text.to_owned()));
-    let input = || asked_by_todo(Wanted::Input { secret: false });
+    let input = || asked_by_todo(AnswerKind::Input { secret: false });
     check(input(), "y n 1 enter", value("yn1"));
     check(input(), "a shift+enter b ctrl+b backspace c up down enter", value("cb"));
     check(input(), "enter", value(""));
     check(input(), "ctrl+g", None);
     check(input(), "a esc", Some(UiAnswer::Cancelled));
-    let editor = || asked_by_todo(Wanted::Editor("ab\ncd".to_owned()));
+    let editor = || asked_by_todo(AnswerKind::Editor("ab\ncd".to_owned()));
     check(editor(), "up x enter", value("abx\ncd"));
     check(editor(), "shift+enter y enter", value("ab\ncd\ny"));
     check(editor(), "tab x enter", value("ab\ncd\tx"));
@@ -74,17 +74,17 @@ fn who_types_on_grants_nothing() {
     let mut open = Open::new(approve("{}"));
     // Before it is drawn, and from then on as fast as people type.
     for _ in 0..20 {
-        assert_eq!(open.keys("y enter tab enter n"), Reply::Open);
+        assert_eq!(open.keys("y enter tab enter n"), DialogKeyOutcome::Open);
         open.shown(80);
         open = open.later(250);
     }
     open.dialog.paste("y", open.now);
     let mut open = open.later(299);
-    assert_eq!(open.keys("y"), Reply::Open);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     let mut open = open.later(300);
-    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(true)));
     // Where nothing is granted, keys count at once.
-    assert_eq!(Open::new(question(Wanted::Confirm)).keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+    assert_eq!(Open::new(question(AnswerKind::Confirm)).keys("y"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(true)));
 }
 
 #[test]
@@ -94,10 +94,10 @@ fn the_time_counts_from_when_the_terminal_has_taken_the_frame() {
     // The frame is made, and the terminal does not take it.
     screen((80, 24), |area, buffer| open.dialog.draw(area, buffer, &look));
     let mut open = open.later(5000);
-    assert_eq!(open.keys("y"), Reply::Open);
-    open.dialog.was_drawn(open.now);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
+    open.dialog.mark_drawn(open.now);
     // What was typed before comes now.
-    assert_eq!(open.keys("y"), Reply::Open);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), YES);
 }
@@ -111,8 +111,8 @@ fn what_a_slow_terminal_kept_back_grants_nothing() {
     screen((80, 24), |area, buffer| open.dialog.draw(area, buffer, &look));
     // Typed soon after it appeared, and read when the terminal took the next frame at last.
     let mut open = open.later(2000);
-    open.dialog.was_drawn(open.now);
-    assert_eq!(open.keys("y"), Reply::Open);
+    open.dialog.mark_drawn(open.now);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), YES);
 }
@@ -123,10 +123,10 @@ fn what_is_not_on_the_screen_any_more_grants_nothing() {
     open.shown(80);
     let mut open = open.later(5000);
     // Another program had the terminal.
-    open.dialog.was_hidden();
-    assert_eq!(open.keys("y"), Reply::Open);
+    open.dialog.mark_hidden();
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     let mut open = open.later(5000);
-    assert_eq!(open.keys("y"), Reply::Open);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     open.shown(80);
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), YES);
@@ -135,9 +135,9 @@ fn what_is_not_on_the_screen_any_more_grants_nothing() {
 #[test]
 fn a_key_that_answers_nothing_is_told_so() {
     let lower = |open: &mut Open| open.shown(80).lines().last().unwrap().to_owned();
-    let mut open = Open::new(question(Wanted::Confirm));
+    let mut open = Open::new(question(AnswerKind::Confirm));
     let before = lower(&mut open);
-    assert_eq!(open.keys("h"), Reply::Open);
+    assert_eq!(open.keys("h"), DialogKeyOutcome::Open);
     insta::assert_snapshot!(lower(&mut open), @"╰─ not that key: y yes · n no · enter what is chosen · esc leaves it ──────────╯");
     let over = open.dialog.wakes_at(open.now).unwrap();
     open.now = over;
@@ -160,13 +160,13 @@ fn what_cannot_be_read_grants_nothing() {
     let mut open = Open::new(approve("{}"));
     open.shown_at(19, 3);
     let mut open = open.later(1000);
-    assert_eq!(open.keys("y"), Reply::Open);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
     open.shown_at(20, 3);
     let mut open = open.later(300);
     for _ in 0..2 {
-        assert_eq!(open.keys("y"), Reply::Open);
+        assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
         open.shown_at(20, 3);
     }
     let mut open = open.later(300);
-    assert_eq!(open.keys("y"), Reply::Answered(UiAnswer::Confirmed(true)));
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(true)));
 }

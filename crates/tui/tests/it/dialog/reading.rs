@@ -1,11 +1,11 @@
 //! What grants something counts when its end was on the screen.
 
 use haft_protocol::rpc::UiAnswer;
-use haft_tui::dialog::{Question, Reply};
+use haft_tui::dialog::{Question, DialogKeyOutcome};
 
 use super::{Open, approve, gate, long_call, request};
 
-const YES: Reply = Reply::Answered(UiAnswer::Confirmed(true));
+const YES: DialogKeyOutcome = DialogKeyOutcome::Answered(UiAnswer::Confirmed(true));
 
 /// A long call on a screen, for long enough.
 fn long() -> Open {
@@ -24,7 +24,7 @@ fn a_yes_reads_on_until_the_end_was_seen() {
         let mut shown = first;
         let mut pages = 0;
         while shown.contains("more row") {
-            assert_eq!(open.keys(keys), Reply::Open, "{keys}");
+            assert_eq!(open.keys(keys), DialogKeyOutcome::Open, "{keys}");
             shown = open.shown(60);
             pages += 1;
             assert!(pages < 9, "{shown}");
@@ -33,7 +33,7 @@ fn a_yes_reads_on_until_the_end_was_seen() {
         // Whoever holds the key down on the way to the end grants nothing with it.
         for _ in 0..9 {
             open = open.later(30);
-            assert_eq!(open.keys("y"), Reply::Open);
+            assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
             open.shown(60);
         }
         let mut open = open.later(300);
@@ -43,9 +43,9 @@ fn a_yes_reads_on_until_the_end_was_seen() {
 
 #[test]
 fn a_no_counts_wherever_one_has_read_to() {
-    assert_eq!(long().keys("n"), Reply::Answered(UiAnswer::Confirmed(false)));
-    assert_eq!(long().keys("enter"), Reply::Answered(UiAnswer::Confirmed(false)));
-    assert_eq!(long().keys("esc"), Reply::Answered(UiAnswer::Cancelled));
+    assert_eq!(long().keys("n"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(false)));
+    assert_eq!(long().keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Confirmed(false)));
+    assert_eq!(long().keys("esc"), DialogKeyOutcome::Answered(UiAnswer::Cancelled));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn who_goes_to_the_end_is_told_what_was_not_read() {
     open.keys("end");
     let end = open.shown(60);
     insta::assert_snapshot!(end);
-    assert_eq!(open.keys("y"), Reply::Open, "it has just appeared");
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open, "it has just appeared");
     let mut open = open.later(300);
     assert_eq!(open.keys("y"), YES);
     // Going back and reading it makes it whole.
@@ -119,7 +119,7 @@ fn what_a_size_does_not_show_is_not_read() {
     let mut open = open.later(1000);
     open.shown_at(60, 24);
     let mut open = open.later(300);
-    assert_eq!(open.keys("y"), Reply::Open);
+    assert_eq!(open.keys("y"), DialogKeyOutcome::Open);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_is_very_long_can_be_granted() {
     let mut open = Open::new(approve(&serde_json::json!({"path": "big", "content": text}).to_string()));
     open.shown(80);
     let mut open = open.later(300);
-    assert_eq!(open.keys("y end"), Reply::Open);
+    assert_eq!(open.keys("y end"), DialogKeyOutcome::Open);
     let end = open.shown(80);
     assert!(end.contains("[Allow once, 99"), "{end}");
     let mut open = open.later(300);
@@ -137,32 +137,32 @@ fn what_is_very_long_can_be_granted() {
 
 #[test]
 fn what_becomes_of_a_gate_is_read_to_its_end_too() {
-    let go_on = || Reply::Answered(UiAnswer::Value("continue_without".to_owned()));
+    let go_on = || DialogKeyOutcome::Answered(UiAnswer::Value("continue_without".to_owned()));
     let mut open = Open::new(gate());
     open.shown_at(40, 8);
     let mut open = open.later(300);
-    assert_eq!(open.keys("2 enter"), Reply::Open);
+    assert_eq!(open.keys("2 enter"), DialogKeyOutcome::Open);
     open.shown_at(40, 8);
     let mut shown = open.shown_at(40, 8);
     assert!(shown.contains("space reads on"), "{shown}");
     while shown.contains("more row") {
         open.keys("space");
         shown = open.shown_at(40, 8);
-        assert_eq!(open.keys("enter"), Reply::Open, "{shown}");
+        assert_eq!(open.keys("enter"), DialogKeyOutcome::Open, "{shown}");
         shown = open.shown_at(40, 8);
     }
     let mut open = open.later(300);
     assert_eq!(open.keys("enter"), go_on());
     let mut stop = Open::new(gate());
     stop.shown_at(40, 8);
-    assert_eq!(stop.later(300).keys("enter"), Reply::Answered(UiAnswer::Value("stop".to_owned())));
+    assert_eq!(stop.later(300).keys("enter"), DialogKeyOutcome::Answered(UiAnswer::Value("stop".to_owned())));
 }
 
 #[test]
 fn what_grants_nothing_is_answered_at_once() {
     let message = "a line\n".repeat(100);
     let mut open =
-        Open::new(Question { message, ..Question::of(&request(haft_protocol::rpc::UiKind::Confirm)) });
+        Open::new(Question { message, ..Question::from_request(&request(haft_protocol::rpc::UiKind::Confirm)) });
     open.shown(60);
     assert_eq!(open.keys("y"), YES);
 }

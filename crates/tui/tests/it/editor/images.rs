@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_tui::editor::{Editor, Pasted};
+use haft_tui::editor::{Editor, PasteOutcome};
 use haft_tui::keys::Edit;
 
 use super::{act, drawn, with_text};
@@ -13,7 +13,7 @@ fn a_path_of_an_image_is_that_image() {
     let mut editor = with_text("look at ");
     let images = |text: &str, paths: &[&str]| {
         let paths = paths.iter().map(PathBuf::from).collect();
-        Pasted::Images { text: text.to_owned(), paths }
+        PasteOutcome::Images { text: text.to_owned(), paths }
     };
     let pasted = "'/a b.png' /c.JPG\n";
     let paths = ["/a b.png", "/c.JPG"];
@@ -25,9 +25,9 @@ fn a_path_of_an_image_is_that_image() {
     let sent = editor.take();
     assert_eq!(sent.text, "look at [image #1: a b.png] [image #2: c.JPG]");
     assert_eq!(sent.images, [Path::new("/a b.png"), Path::new("/c.JPG")]);
-    assert_eq!(sent.kept, "look at /a b.png /c.JPG");
-    assert_eq!(editor.paste("/other.png", is_image), Pasted::Text);
-    assert_eq!(editor.paste("/a b.png and words", is_image), Pasted::Text);
+    assert_eq!(sent.history_text, "look at /a b.png /c.JPG");
+    assert_eq!(editor.paste("/other.png", is_image), PasteOutcome::Text);
+    assert_eq!(editor.paste("/a b.png and words", is_image), PasteOutcome::Text);
     // A path with blanks that nobody quoted.
     assert_eq!(editor.paste("/a b.png", is_image), images("/a b.png", &["/a b.png"]));
 }

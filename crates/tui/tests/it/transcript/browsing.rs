@@ -2,7 +2,7 @@
 
 use haft_tui::app::MouseKind;
 use haft_tui::keys::Browse;
-use haft_tui::transcript::{Browsed, Found};
+use haft_tui::transcript::{BrowseOutcome, SearchOutcome};
 use ratatui_core::style::Modifier;
 
 use super::{Shown, answers, called, said};
@@ -13,14 +13,14 @@ fn talk() -> Shown {
     shown.events(&answers("first row\n\nsecond row"));
     shown.events(&called("bash", "{\"command\":\"ls\"}", "1\n2\n3\n4\n5\n6"));
     shown.draw();
-    shown.transcript.browse();
+    shown.transcript.start_browsing();
     shown
 }
 
-fn press(shown: &mut Shown, keys: &[Browse]) -> Browsed {
-    let mut last = Browsed::Done;
+fn press(shown: &mut Shown, keys: &[Browse]) -> BrowseOutcome {
+    let mut last = BrowseOutcome::Done;
     for key in keys {
-        last = shown.transcript.browsed(*key);
+        last = shown.transcript.handle_browse(*key);
     }
     last
 }
@@ -57,23 +57,23 @@ fn what_is_selected_is_copied_without_frames() {
     let mut shown = talk();
     press(&mut shown, &[Up; 30]);
     press(&mut shown, &[LineStart, Right, Mark, Down, Down, LineEnd]);
-    assert_eq!(shown.transcript.browsed(Copy), Browsed::Copy("hat is 日本?\n\nfirst row".into()));
+    assert_eq!(shown.transcript.handle_browse(Copy), BrowseOutcome::Copy("hat is 日本?\n\nfirst row".into()));
     assert_eq!(
-        shown.transcript.browsed(Copy),
-        Browsed::Copy("first row\n\nsecond row".into()),
+        shown.transcript.handle_browse(Copy),
+        BrowseOutcome::Copy("first row\n\nsecond row".into()),
         "the message"
     );
     press(&mut shown, &[Up; 30]);
     press(&mut shown, &[MarkLines]);
-    assert_eq!(shown.transcript.browsed(Copy), Browsed::Copy("what is 日本?".into()));
+    assert_eq!(shown.transcript.handle_browse(Copy), BrowseOutcome::Copy("what is 日本?".into()));
     press(&mut shown, &[Mark, Mark]);
     assert_eq!(
-        shown.transcript.browsed(Copy),
-        Browsed::Copy("what is 日本?".into()),
+        shown.transcript.handle_browse(Copy),
+        BrowseOutcome::Copy("what is 日本?".into()),
         "no selection: the message"
     );
     press(&mut shown, &[Down; 30]);
-    assert_eq!(shown.transcript.browsed(Copy), Browsed::Copy("bash ls\n1\n2\n3\n4\n5\n6".into()));
+    assert_eq!(shown.transcript.handle_browse(Copy), BrowseOutcome::Copy("bash ls\n1\n2\n3\n4\n5\n6".into()));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn what_is_seen_goes_along_and_comes_back() {
     let mut shown = Shown::new(30, 6);
     shown.events(&answers(&(0..30).map(|row| format!("row {row}\n\n")).collect::<String>()));
     let before = shown.draw();
-    shown.transcript.browse();
+    shown.transcript.start_browsing();
     assert_eq!(shown.draw(), before, "nothing moves");
     press(&mut shown, &[Browse::Up; 20]);
     let rows = shown.rows();
@@ -99,9 +99,9 @@ fn what_is_seen_goes_along_and_comes_back() {
     assert_eq!(cursor(&mut shown), ["r"]);
     press(&mut shown, &[Browse::Down; 7]);
     assert_eq!(cursor(&mut shown).len(), 1);
-    assert_eq!(press(&mut shown, &[Browse::Close]), Browsed::Leave);
+    assert_eq!(press(&mut shown, &[Browse::Close]), BrowseOutcome::Leave);
     assert_eq!(shown.draw(), before);
-    assert_eq!(press(&mut shown, &[Browse::Up]), Browsed::Leave, "the keyboard is elsewhere");
+    assert_eq!(press(&mut shown, &[Browse::Up]), BrowseOutcome::Leave, "the keyboard is elsewhere");
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn matches_are_gone_to() {
     let mut shown = Shown::new(30, 6);
     shown.events(&answers(&(0..30).map(|row| format!("row {row}\n\n")).collect::<String>()));
     shown.draw();
-    assert_eq!(shown.transcript.search("row 1"), Found::Match);
-    shown.transcript.browse();
+    assert_eq!(shown.transcript.search("row 1"), SearchOutcome::Match);
+    shown.transcript.start_browsing();
     press(&mut shown, &[Browse::PreviousMatch, Browse::PreviousMatch]);
     assert!(shown.draw().contains("row 17"));
     press(&mut shown, &[Browse::NextMatch]);
     press(&mut shown, &[Browse::Mark, Browse::LineEnd]);
-    assert_eq!(press(&mut shown, &[Browse::Copy]), Browsed::Copy("row 18".into()));
+    assert_eq!(press(&mut shown, &[Browse::Copy]), BrowseOutcome::Copy("row 18".into()));
 }
 
 #[test]
@@ -123,21 +123,21 @@ fn the_mouse_selects() {
     let mut shown = talk();
     press(&mut shown, &[Browse::Close]);
     shown.draw();
-    assert_eq!(shown.transcript.mouse(MouseKind::Press, 0, 0), None);
-    assert_eq!(shown.transcript.mouse(MouseKind::Drag, 3, 2), None);
+    assert_eq!(shown.transcript.handle_mouse(MouseKind::Press, 0, 0), None);
+    assert_eq!(shown.transcript.handle_mouse(MouseKind::Drag, 3, 2), None);
     shown.draw();
     let ground = shown.theme.style(haft_tui::theme::Role::Selection).bg;
     assert_eq!(shown.styled(|cell| cell.bg == ground), ["what is 日 本 ?", " ", "firs"]);
-    assert_eq!(shown.transcript.mouse(MouseKind::Release, 3, 2), Some("what is 日本?\n\nfirs".into()));
-    assert_eq!(shown.transcript.mouse(MouseKind::Release, 3, 2), None);
+    assert_eq!(shown.transcript.handle_mouse(MouseKind::Release, 3, 2), Some("what is 日本?\n\nfirs".into()));
+    assert_eq!(shown.transcript.handle_mouse(MouseKind::Release, 3, 2), None);
     // A click on the row of a call unfolds it; a click elsewhere does nothing.
     let row = shown.rows().iter().position(|row| row.contains("bash")).unwrap();
-    shown.transcript.mouse(MouseKind::Press, 3, u16::try_from(row).unwrap());
-    shown.transcript.mouse(MouseKind::Release, 3, u16::try_from(row).unwrap());
+    shown.transcript.handle_mouse(MouseKind::Press, 3, u16::try_from(row).unwrap());
+    shown.transcript.handle_mouse(MouseKind::Release, 3, u16::try_from(row).unwrap());
     assert!(shown.draw().contains("  1\n  2"));
-    shown.transcript.mouse(MouseKind::WheelUp, 0, 0);
-    shown.transcript.mouse(MouseKind::WheelDown, 0, 0);
-    shown.transcript.mouse(MouseKind::Press, 500, 500);
-    shown.transcript.mouse(MouseKind::Drag, 500, 500);
-    shown.transcript.mouse(MouseKind::Release, 500, 500);
+    shown.transcript.handle_mouse(MouseKind::WheelUp, 0, 0);
+    shown.transcript.handle_mouse(MouseKind::WheelDown, 0, 0);
+    shown.transcript.handle_mouse(MouseKind::Press, 500, 500);
+    shown.transcript.handle_mouse(MouseKind::Drag, 500, 500);
+    shown.transcript.handle_mouse(MouseKind::Release, 500, 500);
 }

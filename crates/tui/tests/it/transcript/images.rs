@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_protocol::content::{Content, Image};
 use haft_protocol::event::AgentEvent as E;
-use haft_tui::image::{CellSize, Images, Placement};
+use haft_tui::image::{CellSize, ImageDisplay, ImagePlacement};
 use haft_tui::keys::Scroll;
 use ratatui_core::layout::Rect;
 
@@ -16,7 +16,7 @@ fn content(across: u32, down: u32) -> Content {
 }
 
 fn shown(width: u16, height: u16) -> Shown {
-    let images = Some(Arc::new(Images::new(CellSize::USUAL)));
+    let images = Some(Arc::new(ImageDisplay::new(CellSize::USUAL)));
     Shown { images, ..Shown::new(width, height) }
 }
 
@@ -33,7 +33,7 @@ fn tool_gives(shown: &mut Shown, images: &[(u32, u32)]) {
 }
 
 fn areas(shown: &Shown) -> Vec<Rect> {
-    shown.transcript.images().iter().map(|Placement { area, .. }| *area).collect()
+    shown.transcript.image_placements().iter().map(|ImagePlacement { area, .. }| *area).collect()
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn what_is_broken_gives_its_space_back() {
     tool_gives(&mut shown, &[(100, 100)]);
     shown.event(&said("more"));
     assert_eq!(shown.rows().len(), 8);
-    let broken = shown.transcript.images()[0].image.clone();
-    shown.images = shown.images.map(|images| Arc::new(images.without(&broken)));
+    let broken = shown.transcript.image_placements()[0].image.clone();
+    shown.images = shown.images.map(|images| Arc::new(images.without_image(&broken)));
     let rows = shown.rows();
     assert_eq!(rows[1..], ["  [PNG, 100×100, 91 bytes]", "", "› more"]);
     assert_eq!(areas(&shown), []);
@@ -131,7 +131,7 @@ fn words_are_copied_and_left_at_the_end() {
     let mut shown = shown(40, 20);
     tool_gives(&mut shown, &[(100, 100)]);
     let theme = shown.theme.clone();
-    let tail = shown.transcript.tail(40, 20, &theme);
+    let tail = shown.transcript.last_rows(40, 20, &theme);
     assert_eq!(tail.len(), 2);
     assert!(tail[1].to_string().contains("[PNG, 100×100"));
 }

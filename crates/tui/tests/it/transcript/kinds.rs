@@ -4,7 +4,7 @@ use haft_protocol::content::{Content, Image};
 use haft_protocol::event::{AgentEvent as E, CompactReason, ExtensionFault};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::Stop;
-use haft_tui::transcript::{Said, Transcript};
+use haft_tui::transcript::{LocalMessage, Transcript};
 use insta::assert_snapshot;
 
 use super::{
@@ -205,17 +205,17 @@ fn the_person_runs_commands() {
     assert_snapshot!(forms(|shown| {
         let now = shown.now;
         let transcript: &mut Transcript = &mut shown.transcript;
-        transcript.shell(1, "git log --oneline", true, now);
+        transcript.start_shell(1, "git log --oneline", true, now);
         transcript.shell_output(1, &lines(7));
-        transcript.shell_end(1, Ok(Some(0)), now);
-        transcript.shell(2, "false", false, now);
-        transcript.shell_end(2, Ok(Some(1)), now);
+        transcript.finish_shell(1, Ok(Some(0)), now);
+        transcript.start_shell(2, "false", false, now);
+        transcript.finish_shell(2, Ok(Some(1)), now);
         // sleep: a text that is shown, and no command
-        transcript.shell(3, "sleep 9", false, now);
-        transcript.shell_end(3, Ok(None), now);
-        transcript.shell(4, "x", false, now);
-        transcript.shell_end(4, Err("the shell could not be started: no such file".into()), now);
-        transcript.shell(5, "top", true, now);
+        transcript.start_shell(3, "sleep 9", false, now);
+        transcript.finish_shell(3, Ok(None), now);
+        transcript.start_shell(4, "x", false, now);
+        transcript.finish_shell(4, Err("the shell could not be started: no such file".into()), now);
+        transcript.start_shell(5, "top", true, now);
     }));
 }
 
@@ -312,9 +312,9 @@ fn one_line_that_would_be_left_out_is_shown() {
 #[test]
 fn haft_says_something() {
     assert_snapshot!(forms(|shown| {
-        shown.transcript.say(Said::Info("copied 12 lines".into()));
-        shown.transcript.say(Said::Error("there is no file `x`\nlook at `ls`".into()));
-        shown.transcript.say(Said::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
+        shown.transcript.push_local(LocalMessage::Info("copied 12 lines".into()));
+        shown.transcript.push_local(LocalMessage::Error("there is no file `x`\nlook at `ls`".into()));
+        shown.transcript.push_local(LocalMessage::Page("Cost".into(), "| model | cost |\n|-|-|\n| a/b | $0.12 |".into()));
     }));
 }
 
@@ -325,7 +325,7 @@ fn a_small_conversation_in_colours() {
     shown.events(&called("bash", "{\"command\":\"ls\"}", "a\nb"));
     shown.events(&answers("**done**"));
     shown.draw();
-    let lines = shown.transcript.tail(40, 20, &shown.theme.clone());
+    let lines = shown.transcript.last_rows(40, 20, &shown.theme.clone());
     assert_snapshot!(crate::shown::styled(&lines));
     assert_eq!(crate::shown::drawn(&lines, 40).trim_end(), shown.draw());
 }

@@ -5,7 +5,7 @@ use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantMessage, Message};
 use haft_tui::app::MouseKind;
 use haft_tui::keys::Scroll;
-use haft_tui::transcript::Found;
+use haft_tui::transcript::SearchOutcome;
 
 use super::{Shown, block, delta, time};
 
@@ -29,7 +29,7 @@ fn many() -> Shown {
 fn a_frame_costs_what_is_seen() {
     let mut shown = many();
     assert_eq!(shown.rows().last().unwrap(), "answer 49999");
-    let mut before = shown.transcript.laid_out();
+    let mut before = shown.transcript.layout_count();
     assert!(before <= FRAME, "{before}");
 
     // A text that streams: one item a frame.
@@ -39,28 +39,28 @@ fn a_frame_costs_what_is_seen() {
         shown.event(&delta("another\n\n"));
         shown.draw();
     }
-    let made = shown.transcript.laid_out() - before;
+    let made = shown.transcript.layout_count() - before;
     assert!((200..=200 + FRAME).contains(&made), "{made}");
 
     for action in
         [Scroll::PageUp, Scroll::MessageUp, Scroll::Top, Scroll::PageDown, Scroll::LineUp, Scroll::Bottom]
     {
-        before = shown.transcript.laid_out();
+        before = shown.transcript.layout_count();
         shown.transcript.scroll(action);
         shown.draw();
-        let made = shown.transcript.laid_out() - before;
+        let made = shown.transcript.layout_count() - before;
         assert!(made <= 2 * FRAME, "{action:?}: {made}");
     }
 
     // Far from where it streams, that costs nothing.
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
-    before = shown.transcript.laid_out();
+    before = shown.transcript.layout_count();
     for _ in 0..100 {
         shown.event(&delta("word "));
         shown.draw();
     }
-    assert_eq!(shown.transcript.laid_out(), before);
+    assert_eq!(shown.transcript.layout_count(), before);
 }
 
 #[test]
@@ -68,18 +68,18 @@ fn what_changes_the_whole_is_laid_out_where_it_is_seen() {
     let mut shown = many();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
-    let before = shown.transcript.laid_out();
+    let before = shown.transcript.layout_count();
     shown.size = (60, 30);
     shown.draw();
     shown.transcript.toggle_calls();
     shown.transcript.toggle_thinking();
     shown.draw();
-    let made = shown.transcript.laid_out() - before;
+    let made = shown.transcript.layout_count() - before;
     assert!(made <= 2 * FRAME, "{made}");
     shown.transcript.search("answer 49998");
-    while let Found::Searching(_) = shown.transcript.search_on() {}
-    assert_eq!(shown.transcript.found(), Found::Match, "from the first to the last but one");
-    let made = shown.transcript.laid_out() - before;
+    while let SearchOutcome::Searching(_) = shown.transcript.continue_search() {}
+    assert_eq!(shown.transcript.search_outcome(), SearchOutcome::Match, "from the first to the last but one");
+    let made = shown.transcript.layout_count() - before;
     assert!(made <= 6 * FRAME, "{made}");
     assert!(shown.draw().contains("answer 49998"));
 }
@@ -89,13 +89,13 @@ fn what_is_too_long_to_be_copied_is_not_laid_out() {
     let mut shown = many();
     shown.transcript.scroll(Scroll::Top);
     shown.draw();
-    shown.transcript.mouse(MouseKind::Press, 0, 0);
+    shown.transcript.handle_mouse(MouseKind::Press, 0, 0);
     shown.transcript.scroll(Scroll::Bottom);
     shown.draw();
-    let before = shown.transcript.laid_out();
-    shown.transcript.mouse(MouseKind::Drag, 70, 20);
-    let copied = shown.transcript.mouse(MouseKind::Release, 70, 20).unwrap();
+    let before = shown.transcript.layout_count();
+    shown.transcript.handle_mouse(MouseKind::Drag, 70, 20);
+    let copied = shown.transcript.handle_mouse(MouseKind::Release, 70, 20).unwrap();
     assert!((100_000..110_000).contains(&copied.len()), "{}", copied.len());
-    let made = shown.transcript.laid_out() - before;
+    let made = shown.transcript.layout_count() - before;
     assert!(made <= 10_000, "{made}");
 }

@@ -19,10 +19,10 @@ fn talk(width: u16, height: u16) -> Shown {
 #[test]
 fn the_end_is_followed_until_one_goes_up() {
     let mut shown = talk(40, 6);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
     assert_eq!(shown.rows(), ["", "› question 9", "", "a9", "", "b9"]);
     shown.transcript.scroll(Scroll::LineUp);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     assert_eq!(shown.rows(), ["b8", "", "› question 9", "", "a9", "── ↓ more · shift+end ──"]);
     shown.event(&said("new"));
     assert_eq!(shown.rows().last().unwrap(), "── ↓ 1 more · shift+end ──");
@@ -36,15 +36,15 @@ fn the_end_is_followed_until_one_goes_up() {
 fn going_down_ends_in_following() {
     let mut shown = talk(40, 6);
     shown.transcript.scroll_lines(-7);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     shown.transcript.scroll_lines(6);
-    assert!(!shown.transcript.follows());
+    assert!(!shown.transcript.is_following());
     shown.transcript.scroll_lines(1);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
     shown.transcript.scroll_lines(i32::MIN);
     assert_eq!(shown.rows()[0], "› question 0");
     shown.transcript.scroll_lines(i32::MAX);
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn one_message_after_the_other() {
     for _ in 0..30 {
         shown.transcript.scroll(Scroll::MessageDown);
     }
-    assert!(shown.transcript.follows());
+    assert!(shown.transcript.is_following());
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_fits_is_not_scrolled() {
     for action in [Scroll::Top, Scroll::LineUp, Scroll::PageDown, Scroll::MessageUp, Scroll::PageUp] {
         shown.transcript.scroll(action);
         assert_eq!(shown.rows(), ["› hi"]);
-        assert!(shown.transcript.follows(), "{action:?}");
+        assert!(shown.transcript.is_following(), "{action:?}");
     }
 }
 

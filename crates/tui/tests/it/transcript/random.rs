@@ -6,8 +6,8 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, ToolMessage};
 use haft_tui::app::MouseKind;
 use haft_tui::keys::{Browse, Scroll};
-use haft_tui::look::Look;
-use haft_tui::transcript::Said;
+use haft_tui::look::DrawContext;
+use haft_tui::transcript::LocalMessage;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -19,12 +19,12 @@ fn aside(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let (now, text) = (shown.now, text.to_owned());
     let transcript = &mut shown.transcript;
     if what == 29 {
-        transcript.shell(u64::from(which), &text, which.is_multiple_of(2), now);
+        transcript.start_shell(u64::from(which), &text, which.is_multiple_of(2), now);
         transcript.shell_output(u64::from(which / 2), &text);
-        transcript.shell_end(u64::from(which / 3), Err(text), now);
+        transcript.finish_shell(u64::from(which / 3), Err(text), now);
     } else {
-        transcript.say(Said::Page(text.clone(), text.clone()));
-        transcript.say(Said::Error(text));
+        transcript.push_local(LocalMessage::Page(text.clone(), text.clone()));
+        transcript.push_local(LocalMessage::Error(text));
     }
 }
 
@@ -128,21 +128,21 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
         46 => transcript.toggle_thinking(),
         47 => drop(transcript.search(&text.chars().take(2).collect::<String>())),
         48 => drop(transcript.next_match(which.is_multiple_of(2))),
-        49 => transcript.browse(),
-        50..=55 => drop(transcript.browsed(KEYS[at % KEYS.len()])),
-        56..=58 => drop(transcript.mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8))),
+        49 => transcript.start_browsing(),
+        50..=55 => drop(transcript.handle_browse(KEYS[at % KEYS.len()])),
+        56..=58 => drop(transcript.handle_mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8))),
         59 => transcript.leave_search(),
         60 => shown.size = (u16::from(which % 50), u16::from(which / 16)),
         61 => {
-            transcript.tail(u16::from(which), at, &shown.theme);
+            transcript.last_rows(u16::from(which), at, &shown.theme);
         }
         62 => {
-            let look = Look { theme: shown.theme.clone(), now: shown.now, images: None };
-            transcript.settle(shown.size.0, at % 16, &look);
+            let look = DrawContext { theme: shown.theme.clone(), now: shown.now, images: None };
+            transcript.take_settled_rows(shown.size.0, at % 16, &look);
             let mut buffer = Buffer::empty(Rect::new(0, 0, shown.size.0, u16::from(which) / 16));
             transcript.draw_live(buffer.area, &mut buffer, &look);
             if which == 255 {
-                transcript.settle_all(shown.size.0, &look);
+                transcript.take_remaining_rows(shown.size.0, &look);
             }
         }
         _ => shown.pass(u64::from(which) * 10),

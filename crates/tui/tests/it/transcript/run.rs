@@ -71,10 +71,10 @@ fn what_runs_turns_and_what_is_over_does_not() {
     assert_eq!(shown.draw(), "⠙ bash");
     shown.pass(61_000);
     assert!(shown.draw().ends_with(" bash  1m 01s"));
-    let before = shown.transcript.laid_out();
+    let before = shown.transcript.layout_count();
     shown.pass(80);
     shown.draw();
-    assert_eq!(shown.transcript.laid_out(), before, "a turn lays nothing out");
+    assert_eq!(shown.transcript.layout_count(), before, "a turn lays nothing out");
     shown.event(&E::Done);
     assert_eq!(shown.draw(), "○ bash");
     assert_eq!(shown.transcript.wakes_at(shown.now), None);

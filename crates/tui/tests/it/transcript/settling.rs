@@ -3,8 +3,8 @@
 use haft_protocol::event::AgentEvent as E;
 use haft_protocol::message::{AssistantBlock, Message, Stop};
 use haft_tui::clean::CleanLine;
-use haft_tui::look::Look;
-use haft_tui::transcript::Said;
+use haft_tui::look::DrawContext;
+use haft_tui::transcript::LocalMessage;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
@@ -29,13 +29,13 @@ impl Paper {
         Self { shown: Shown::new(width, 200), room, printed: Vec::new() }
     }
 
-    fn look(&self) -> Look {
-        Look { theme: self.shown.theme.clone(), now: self.shown.now, images: None }
+    fn look(&self) -> DrawContext {
+        DrawContext { theme: self.shown.theme.clone(), now: self.shown.now, images: None }
     }
 
     fn settle(&mut self) {
         let look = self.look();
-        let rows = self.shown.transcript.settle(self.shown.size.0, self.room, &look);
+        let rows = self.shown.transcript.take_settled_rows(self.shown.size.0, self.room, &look);
         self.print(&rows);
     }
 
@@ -56,7 +56,7 @@ impl Paper {
 
     /// What goes on, as many rows as there are.
     fn live(&mut self) -> String {
-        let rows = u16::try_from(self.shown.transcript.live()).unwrap();
+        let rows = u16::try_from(self.shown.transcript.live_rows()).unwrap();
         let mut buffer = Buffer::empty(Rect::new(0, 0, self.shown.size.0, rows));
         let look = self.look();
         self.shown.transcript.draw_live(buffer.area, &mut buffer, &look);
@@ -65,7 +65,7 @@ impl Paper {
 
     fn end(&mut self) {
         let look = self.look();
-        let rows = self.shown.transcript.settle_all(self.shown.size.0, &look);
+        let rows = self.shown.transcript.take_remaining_rows(self.shown.size.0, &look);
         self.print(&rows);
     }
 
@@ -112,7 +112,7 @@ fn an_item_is_printed_when_it_is_over_and_those_before_it_are() {
         start("bash", "{\"command\":\"ls\"}"),
         progress("a\n"),
     ]);
-    paper.shown.transcript.say(Said::Info("meanwhile".into()));
+    paper.shown.transcript.push_local(LocalMessage::Info("meanwhile".into()));
     paper.settle();
     assert_snapshot!(paper.both(), @r"
     › hi
@@ -177,13 +177,13 @@ fn what_is_replaced_after_it_was_printed_is_printed_as_it_is_in_the_end() {
 #[test]
 fn nobody_waits_for_a_command_that_runs_on_when_there_is_no_room() {
     let mut paper = Paper::new(40, 6);
-    paper.shown.transcript.shell(1, "serve", false, paper.shown.now);
+    paper.shown.transcript.start_shell(1, "serve", false, paper.shown.now);
     paper.events(&answers("Short."));
     assert_eq!(paper.printed, [""; 0]);
     paper.events(&answers("one\n\ntwo\n\nthree"));
     assert_eq!(paper.printed.join("\n").trim(), "Short.\n\none");
     assert_eq!(paper.live(), "⠋ shell  serve  the model is not told\n\ntwo\n\nthree");
-    paper.shown.transcript.shell_end(1, Ok(Some(0)), paper.shown.now);
+    paper.shown.transcript.finish_shell(1, Ok(Some(0)), paper.shown.now);
     paper.settle();
     assert_eq!(
         paper.printed.join("\n").trim(),
@@ -203,7 +203,7 @@ fn of_a_long_conversation_the_end_is_printed() {
     paper.settle();
     assert_eq!(paper.printed[..3], ["… 99950 entries before this · ctrl+o shows them", "", "› 99950"]);
     assert_eq!(paper.printed.last().map(String::as_str), Some("› 99999"));
-    assert!(paper.shown.transcript.laid_out() <= 60, "{}", paper.shown.transcript.laid_out());
+    assert!(paper.shown.transcript.layout_count() <= 60, "{}", paper.shown.transcript.layout_count());
     assert_eq!(paper.live(), "");
 }
 

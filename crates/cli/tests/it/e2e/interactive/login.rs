@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use haft_test_support::model_server::{ModelServer, Scenario, WireFormat};
 
 use super::seat::{Seat, ends_with};
 use crate::e2e::running::eventually;
@@ -12,7 +12,7 @@ const TYPED: &str = "sk-typed-0123456789";
 
 #[test]
 fn a_key_is_typed_unseen_tried_stored_and_removed() {
-    let server = ModelServer::spawn_thread(Wire::Anthropic, Vec::new());
+    let server = ModelServer::spawn_thread(WireFormat::Anthropic, Vec::new());
     let url = server.base_url();
     let scene = Scene::new(vec![Scenario::text("Hello.")]);
     let seat = Seat::with(scene, &[], |setup| setup.env("ANTHROPIC_BASE_URL", &url));
@@ -30,7 +30,7 @@ fn a_key_is_typed_unseen_tried_stored_and_removed() {
     seat.pty.press(&["enter"]);
     seat.sees(&["stored the key of anthropic"]);
     assert!(stored().contains(TYPED));
-    assert!(server.lookups().last().unwrap().header("x-api-key").unwrap().contains(TYPED));
+    assert!(server.get_requests().last().unwrap().header("x-api-key").unwrap().contains(TYPED));
     seat.say("/logout anthropic");
     seat.sees(&["removed the key of anthropic"]);
     assert!(eventually(|| !stored().contains(TYPED)));

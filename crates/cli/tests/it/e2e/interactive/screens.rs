@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use haft_test_support::pty::{self, Ground};
+use haft_test_support::pty::{self, ColorScheme};
 use serde_json::{Value, json};
 
 use super::seat::Seat;
@@ -16,12 +16,12 @@ const PICTURES: &str = "HAFT_SCREENS";
 /// A seat at which pictures are taken.
 struct Studio {
     seat: Seat,
-    ground: Ground,
+    ground: ColorScheme,
 }
 
 impl Studio {
     #[track_caller]
-    fn at(scene: Scene, ground: Ground) -> Self {
+    fn at(scene: Scene, ground: ColorScheme) -> Self {
         let seat = Seat::with(scene, &[], |setup| {
             setup.size(100, 30).env("COLORTERM", "truecolor").background(ground.answer())
         });
@@ -32,11 +32,11 @@ impl Studio {
     fn shot(&self, name: &str) {
         let Some(dir) = std::env::var_os(PICTURES).map(PathBuf::from) else { return };
         let theme = match self.ground {
-            Ground::Dark => "dark",
-            Ground::Light => "light",
+            ColorScheme::Dark => "dark",
+            ColorScheme::Light => "light",
         };
         fs::create_dir_all(&dir).unwrap();
-        let page = pty::page(&self.seat.pty.screen(), self.ground);
+        let page = pty::render_page(&self.seat.pty.screen(), self.ground);
         fs::write(dir.join(format!("{name}-{theme}.html")), page).unwrap();
     }
 }
@@ -94,7 +94,7 @@ fn scene(script: &Value) -> Scene {
     scene
 }
 
-fn conversation(ground: Ground) {
+fn conversation(ground: ColorScheme) {
     let studio = Studio::at(scene(&script()), ground);
     let Studio { seat, .. } = &studio;
     seat.say("sum(&[1, 2]) is 2. Find out why, and mend it.");
@@ -127,7 +127,7 @@ fn conversation(ground: Ground) {
     studio.seat.leave();
 }
 
-fn question(ground: Ground) {
+fn question(ground: ColorScheme) {
     let call = json!({"name": "bash", "args": {"command": "git push --force origin main", "timeout": 60}});
     let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": [
         {"say": [{"text": "The history is clean now. I publish it."}, {"call": call}], "usage": {"input": 4200}},
@@ -143,7 +143,7 @@ fn question(ground: Ground) {
     studio.seat.leave();
 }
 
-fn choice(ground: Ground) {
+fn choice(ground: ColorScheme) {
     let say = |text: &str| json!({"say": [{"text": text}], "usage": {"input": 2100}});
     let steps = ["One.", "Two.", "Three.", "Four."].map(say);
     let script = json!({"model": "claude-opus-4-7", "context_window": 200_000, "steps": steps});
@@ -164,15 +164,15 @@ fn choice(ground: Ground) {
 
 #[test]
 fn main_screens_in_the_dark() {
-    [conversation, question, choice].into_iter().for_each(|screen| screen(Ground::Dark));
+    [conversation, question, choice].into_iter().for_each(|screen| screen(ColorScheme::Dark));
 }
 
 /// Everything but the colors is as in the dark, so that a run without pictures looks at one screen only.
 #[test]
 fn main_screens_in_the_light() {
-    question(Ground::Light);
+    question(ColorScheme::Light);
     if std::env::var_os(PICTURES).is_some() {
-        conversation(Ground::Light);
-        choice(Ground::Light);
+        conversation(ColorScheme::Light);
+        choice(ColorScheme::Light);
     }
 }

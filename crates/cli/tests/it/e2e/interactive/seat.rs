@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use haft_test_support::pty::{Pty, Setup};
+use haft_test_support::pty::{Pty, PtySetup};
 
 use crate::e2e::scene::Scene;
 
@@ -29,7 +29,7 @@ impl Seat {
 
     /// As [`at`](Self::at), in another terminal.
     #[track_caller]
-    pub(super) fn with(scene: Scene, args: &[&str], change: impl FnOnce(Setup) -> Setup) -> Self {
+    pub(super) fn with(scene: Scene, args: &[&str], change: impl FnOnce(PtySetup) -> PtySetup) -> Self {
         let pty = change(setup(&scene, args)).spawn();
         pty.wait_for("›");
         Self { scene, pty }
@@ -119,10 +119,10 @@ pub(super) fn terminal(scene: &Scene, args: &[&str]) -> Pty {
     setup(scene, args).spawn()
 }
 
-pub(in crate::e2e) fn setup(scene: &Scene, args: &[&str]) -> Setup {
+pub(in crate::e2e) fn setup(scene: &Scene, args: &[&str]) -> PtySetup {
     let command = scene.command(args);
     let args: Vec<OsString> = command.get_args().map(Into::into).collect();
-    let setup = Setup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
+    let setup = PtySetup::new(env!("CARGO_BIN_EXE_haft")).args(args).cwd(&scene.world.project());
     command
         .get_envs()
         .filter_map(|(name, value)| Some((name.to_str()?, value?)))

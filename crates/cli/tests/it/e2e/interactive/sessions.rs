@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::{Fault, Scenario, Wire};
+use haft_test_support::model_server::{AnswerFault, Scenario, WireFormat};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
@@ -31,7 +31,7 @@ fn a_fork_goes_on_with_what_was_said_and_the_first_stays() {
 
 #[test]
 fn what_waits_for_an_agent_that_is_left_is_in_the_editor_of_the_next_session() {
-    let hangs = Scenario::text("I begin.").fault(Fault::Hang);
+    let hangs = Scenario::text("I begin.").fault(AnswerFault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
     seat.say_meanwhile("look here");
@@ -146,7 +146,7 @@ fn a_clean_sheet_forgets() {
 #[test]
 fn a_model_is_picked() {
     let answers = ["One.", "Two."].map(Scenario::text).into();
-    let seat = Seat::at(Scene::speaking(Wire::Anthropic, answers), &[]);
+    let seat = Seat::at(Scene::speaking(WireFormat::Anthropic, answers), &[]);
     seat.say("hello");
     seat.sees(&["One."]);
     seat.say("/model");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_test_support::model_server::{Fault, Scenario};
+use haft_test_support::model_server::{AnswerFault, Scenario};
 
 use super::seat::Seat;
 use crate::e2e::requests::said;
@@ -10,7 +10,7 @@ use crate::e2e::scene::{Scene, bash};
 
 #[test]
 fn esc_stops_it_and_what_waited_comes_back() {
-    let hangs = Scenario::text("I begin.").fault(Fault::Hang);
+    let hangs = Scenario::text("I begin.").fault(AnswerFault::Hang);
     let seat = Seat::at(Scene::new(vec![hangs, Scenario::text("Both, then.")]), &["begin"]);
     seat.sees(&["I begin.", "esc to stop"]);
     seat.say_meanwhile("look here");
@@ -89,7 +89,7 @@ fn fits(seat: &Seat, (columns, rows): (u16, u16)) {
 #[test]
 fn the_window_becomes_small_and_large_again_while_it_answers() {
     let text = "A sentence that is longer than forty columns are, so it is wrapped. Its end.";
-    let seat = Seat::at(Scene::new(vec![Scenario::text(text).fault(Fault::Hang)]), &["tell"]);
+    let seat = Seat::at(Scene::new(vec![Scenario::text(text).fault(AnswerFault::Hang)]), &["tell"]);
     seat.sees(&["Its end."]);
     for size in [(40, 12), (20, 6), (100, 30), (80, 24)] {
         fits(&seat, size);

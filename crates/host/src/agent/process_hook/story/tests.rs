@@ -6,11 +6,11 @@ use haft_protocol::message::{AssistantBlock, Time};
 
 /// What is told of these, in a line each.
 fn told(events: Vec<AgentEvent>) -> Vec<String> {
-    let turns = crate::agent::process_hook::turns::Turns::new();
+    let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let line =
         |payload: Payload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
-    events.iter().flat_map(|event| turns.on(event, "/work", at).1).map(line).collect()
+    events.iter().flat_map(|event| turns.record_event(event, "/work", at).1).map(line).collect()
 }
 
 fn user(text: &str) -> AgentEvent {
@@ -103,8 +103,8 @@ fn a_turn_with_a_tool() {
 /// What is told of calls, with the time each event takes place, in seconds from the first one.
 #[track_caller]
 fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
-    let (turns, began) = (crate::agent::process_hook::turns::Turns::new(), Instant::now());
-    turns.on(&user("go"), "", began);
+    let (turns, began) = (crate::agent::process_hook::turns::TurnTracker::new(), Instant::now());
+    turns.record_event(&user("go"), "", began);
     let line = |payload: Payload| {
         let told = serde_json::to_value(&payload).unwrap();
         let took = told["Duration"].as_u64().map(|took| format!(" {}", took / 1_000_000_000));
@@ -113,7 +113,7 @@ fn check_calls(events: Vec<(u64, AgentEvent)>, expect: &[&str]) {
         format!("{kind} {}{rest}", told["Tool"].as_str().unwrap())
     };
     let at = |seconds| began + Duration::from_secs(seconds);
-    let told = events.iter().flat_map(|(seconds, event)| turns.on(event, "", at(*seconds)).1).map(line);
+    let told = events.iter().flat_map(|(seconds, event)| turns.record_event(event, "", at(*seconds)).1).map(line);
     assert_eq!(told.collect::<Vec<_>>(), expect);
 }
 
@@ -249,11 +249,11 @@ fn how_a_turn_ends() {
 
 #[test]
 fn a_turn_that_told_no_end_ends_with_the_next_one() {
-    let turns = crate::agent::process_hook::turns::Turns::new();
+    let turns = crate::agent::process_hook::turns::TurnTracker::new();
     let at = Instant::now();
     let mut ids = Vec::new();
     for event in [user("one"), AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnStart { step: 1 }] {
-        ids.push(turns.on(&event, "", at).0.turn_id);
+        ids.push(turns.record_event(&event, "", at).0.turn_id);
     }
     assert_eq!(ids[0], ids[1]);
     assert_ne!(ids[1], ids[2]);

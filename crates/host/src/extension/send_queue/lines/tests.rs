@@ -22,7 +22,7 @@ fn written(waiting: &mut WaitingLines, at_once: usize) -> String {
     let mut all = Vec::new();
     while !waiting.is_empty() {
         let mut parts = [IoSlice::new(&[]); 3];
-        let used = waiting.next(&mut parts);
+        let used = waiting.fill_slices(&mut parts);
         let mut bytes: Vec<u8> = parts[..used].iter().flat_map(|part| part.iter().copied()).collect();
         bytes.truncate(at_once);
         waiting.advance(bytes.len());

@@ -27,14 +27,14 @@ async fn answers_in_another_order_go_where_they_belong() {
     };
     let answer = async {
         let command = |asked: &Value| asked["params"]["arguments"]["command"].as_str().unwrap().to_owned();
-        let (first, second) = (peer.called("hook.before_tool").await, peer.called("hook.before_tool").await);
+        let (first, second) = (peer.expect_call("hook.before_tool").await, peer.expect_call("hook.before_tool").await);
         assert_ne!(first["id"], second["id"]);
         for asked in [second, first] {
             let changed = json!({"call": {"arguments": {"command": format!("{}!", command(&asked))}}});
             peer.reply(&asked, changed).await;
         }
         for _ in 0..2 {
-            let asked = peer.called("hook.after_tool").await;
+            let asked = peer.expect_call("hook.after_tool").await;
             let done = json!({"result": {"result": {"for_llm": format!("{} is done", command(&asked))}}});
             peer.reply(&asked, done).await;
         }
@@ -55,8 +55,8 @@ async fn a_late_answer_is_not_taken_for_the_next_one() {
     let stage = Stage::new([one_call(), one_call()].concat());
     let agent = stage.agent(&host).build().unwrap();
     let answer = async {
-        let first = peer.called("hook.approve_tool").await;
-        let second = peer.called("hook.approve_tool").await;
+        let first = peer.expect_call("hook.approve_tool").await;
+        let second = peer.expect_call("hook.approve_tool").await;
         peer.reply(&first, json!({"approved": true})).await;
         peer.reply(&second, json!({"approved": false, "reason": "the second one"})).await;
         peer

@@ -81,7 +81,7 @@ async fn one_that_reads_nothing() {
         assert_eq!(run(&host, one_call()).await.executions, 1);
     }
     assert_eq!((began.elapsed() < PATIENCE, events.faults()), (true, vec![]));
-    assert!(host.states()[0].events_dropped > 0);
+    assert!(host.statuses()[0].events_dropped > 0);
     let peer = play(peer, |_| Does::Reply(json!({})));
     host.shutdown().await;
     peer.await.unwrap();
@@ -104,7 +104,7 @@ async fn a_process_that_reads_nothing() {
         assert_eq!(run(&host, says).await.executions, 1);
     }
     assert_eq!(events.faults(), []);
-    assert!(host.states()[0].events_dropped > 0);
+    assert!(host.statuses()[0].events_dropped > 0);
     host.shutdown().await;
     let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).exists() || !Path::new("/proc/self").exists());

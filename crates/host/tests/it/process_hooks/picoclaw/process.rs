@@ -98,7 +98,7 @@ async fn mount_process_hook_supports_relative_dir_and_command() {
     let cwd = tempfile::tempdir().unwrap();
     fs::create_dir(cwd.path().join("hooks")).unwrap();
     let helper = cwd.path().join("hooks").join("hook-helper");
-    std::os::unix::fs::symlink(haft_test_support::bin("hook-peer"), helper).unwrap();
+    std::os::unix::fs::symlink(haft_test_support::test_binary("hook-peer"), helper).unwrap();
     let deny = json!({"hook.before_tool": {"action": "deny_tool", "reason": "by the helper"}});
     let command = ["./hook-helper".to_owned(), "log".to_owned(), deny.to_string()];
     let command = HookCommand { command: command.to_vec(), dir: Some(Path::new("hooks").to_owned()) };
